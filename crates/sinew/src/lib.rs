@@ -14,14 +14,21 @@
 //! Absent by design: files, clocks, environment, printing, thread pools of its own.
 
 pub mod clip;
+mod control_points;
+pub mod influences;
 pub mod motion;
 pub mod pose;
+pub mod propagated;
 pub mod raw;
+pub mod rig;
+pub mod simd;
 pub mod skeleton;
+pub mod topology;
 pub mod warning;
 
 pub use clip::{Clip, Curve, Interpolation};
 pub use pose::{LocalTransform, Pose, Trs, WorldPose};
 pub use raw::RawRig;
+pub use rig::{Rig, RigError};
 pub use skeleton::{BoneId, Skeleton};
 pub use warning::Warning;

@@ -1,0 +1,220 @@
+//! Propagated weights `w̃_i = Σ_{j∈D(i)} w_j` (VS "upward-propagated", AS "kinematics weights"), without ever
+//! storing vertices × depth.
+//!
+//! Along the path from a point's bones to the root, w̃ changes only where those paths meet. So a row of points needs
+//! one column of weights per node of the *virtual tree* of its bones (the bones themselves and their lowest common
+//! ancestors); a column holds for the whole path of skeleton bones from its `bottom` up to, not including, `above`.
+//! At most `2k − 1` columns for k distinct bones, whatever the depth.
+
+use crate::simd::{LANES, Lanes};
+use crate::skeleton::{BoneId, Skeleton};
+
+/// A stretch of the skeleton along which every point of a row has one propagated weight.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Column {
+    /// Lowest bone of the stretch.
+    pub bottom: BoneId,
+    /// The bone above its topmost one; `None` when the stretch reaches the root.
+    pub above: Option<BoneId>,
+    /// Whether the weight is exactly 1 in all lanes.
+    pub uniform: bool,
+}
+
+/// Answers ancestor questions in logarithmic time and linear memory (jump pointers).
+pub(crate) struct Ancestry<'a> {
+    skeleton: &'a Skeleton,
+    jump: Vec<BoneId>,
+    preorder: Vec<u32>,
+}
+
+impl<'a> Ancestry<'a> {
+    pub(crate) fn new(skeleton: &'a Skeleton) -> Self {
+        let mut jump: Vec<BoneId> = Vec::with_capacity(skeleton.len());
+        let depth = |b: BoneId| i64::from(skeleton.depth(b));
+        for bone in skeleton.bones() {
+            jump.push(match skeleton.parent(bone) {
+                None => bone,
+                Some(parent) => {
+                    let far = jump[parent.index()];
+                    let farther = jump[far.index()];
+                    if depth(parent) - depth(far) == depth(far) - depth(farther) { farther } else { parent }
+                }
+            });
+        }
+        // Subtree sizes, leaves up; then preorder numbers, root down, siblings in bone order.
+        let mut size = vec![1u32; skeleton.len()];
+        for bone in skeleton.bones().rev() {
+            if let Some(parent) = skeleton.parent(bone) {
+                size[parent.index()] += size[bone.index()];
+            }
+        }
+        let mut next_in = vec![0u32; skeleton.len()];
+        let mut next_root = 0;
+        let mut preorder = vec![0u32; skeleton.len()];
+        for bone in skeleton.bones() {
+            let slot = match skeleton.parent(bone) {
+                None => &mut next_root,
+                Some(parent) => &mut next_in[parent.index()],
+            };
+            let number = *slot;
+            *slot += size[bone.index()];
+            preorder[bone.index()] = number;
+            next_in[bone.index()] = number + 1;
+        }
+        Self { skeleton, jump, preorder }
+    }
+
+    fn lowest_common_ancestor(&self, mut a: BoneId, mut b: BoneId) -> Option<BoneId> {
+        if self.skeleton.depth(a) < self.skeleton.depth(b) {
+            std::mem::swap(&mut a, &mut b);
+        }
+        while self.skeleton.depth(a) > self.skeleton.depth(b) {
+            let far = self.jump[a.index()];
+            a = if self.skeleton.depth(far) >= self.skeleton.depth(b) { far } else { self.skeleton.parent(a)? };
+        }
+        while a != b {
+            let (far_a, far_b) = (self.jump[a.index()], self.jump[b.index()]);
+            (a, b) = if far_a != far_b && (far_a, far_b) != (a, b) {
+                (far_a, far_b)
+            } else {
+                (self.skeleton.parent(a)?, self.skeleton.parent(b)?)
+            };
+        }
+        Some(a)
+    }
+
+    /// The columns of one row, ascending by `bottom`, from each lane's (bone, weight) list.
+    pub(crate) fn columns(
+        &self,
+        lanes: &[Vec<(BoneId, f32)>; LANES],
+        columns: &mut Vec<Column>,
+        weights: &mut Vec<Lanes>,
+    ) {
+        let mut nodes: Vec<BoneId> = lanes.iter().flatten().map(|&(bone, _)| bone).collect();
+        let by_preorder = |b: &BoneId| self.preorder[b.index()];
+        nodes.sort_unstable_by_key(by_preorder);
+        nodes.dedup();
+        let meets: Vec<_> = nodes.windows(2).filter_map(|w| self.lowest_common_ancestor(w[0], w[1])).collect();
+        nodes.extend(meets);
+        nodes.sort_unstable();
+        nodes.dedup();
+
+        let first = columns.len();
+        let mut above: Vec<Option<usize>> = Vec::with_capacity(nodes.len());
+        let mut stack: Vec<usize> = Vec::new();
+        let mut order: Vec<usize> = (0..nodes.len()).collect();
+        order.sort_unstable_by_key(|&i| by_preorder(&nodes[i]));
+        above.resize(nodes.len(), None);
+        for &i in &order {
+            while let Some(&top) = stack.last() {
+                if self.lowest_common_ancestor(nodes[top], nodes[i]) == Some(nodes[top]) {
+                    break;
+                }
+                stack.pop();
+            }
+            above[i] = stack.last().copied();
+            stack.push(i);
+        }
+        let mut sums = vec![[0.0f64; LANES]; nodes.len()];
+        let mut counts = vec![[0usize; LANES]; nodes.len()];
+        for (lane, influences) in lanes.iter().enumerate() {
+            for &(bone, weight) in influences {
+                if let Ok(i) = nodes.binary_search(&bone) {
+                    sums[i][lane] += f64::from(weight);
+                    counts[i][lane] += 1;
+                }
+            }
+        }
+        // Children have larger numbers than their ancestors.
+        for i in (0..nodes.len()).rev() {
+            if let Some(up) = above[i] {
+                for lane in 0..LANES {
+                    sums[up][lane] += sums[i][lane];
+                    counts[up][lane] += counts[i][lane];
+                }
+            }
+        }
+        for (i, &bottom) in nodes.iter().enumerate() {
+            let mut w: Lanes = [0.0; LANES];
+            for lane in 0..LANES {
+                // All of a point's weight below: exactly 1, whatever rounding did to the sum.
+                w[lane] = if counts[i][lane] == lanes[lane].len() { 1.0 } else { sums[i][lane].min(1.0) as f32 };
+            }
+            columns.push(Column { bottom, above: above[i].map(|up| nodes[up]), uniform: w.iter().all(|&w| w == 1.0) });
+            weights.push(w);
+        }
+        debug_assert!(columns.len() > first, "a row has at least one influence");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pose::{LocalTransform, Trs};
+    use crate::raw::RawBone;
+
+    fn skeleton(parents: &[Option<usize>]) -> Skeleton {
+        let bones: Vec<_> = parents
+            .iter()
+            .map(|&parent| RawBone { name: String::new(), parent, local: LocalTransform::Trs(Trs::IDENTITY) })
+            .collect();
+        Skeleton::build(&bones).unwrap()
+    }
+
+    /// Against the definition: w̃ of every bone by summing over descendants.
+    #[test]
+    fn columns_reproduce_the_definition_on_random_trees() {
+        let mut seed = 7u64;
+        let mut random = |n: usize| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 33) as usize % n
+        };
+        for round in 0..200 {
+            let count = 2 + random(60);
+            // Two roots now and then; deep chains now and then.
+            let parents: Vec<_> = (0..count)
+                .map(|i| match i {
+                    0 => None,
+                    1 if round % 3 == 0 => None,
+                    _ if round % 2 == 0 => Some(i - 1 - random(2.min(i))),
+                    _ => Some(random(i)),
+                })
+                .collect();
+            let skeleton = skeleton(&parents);
+            let bones: Vec<_> = skeleton.bones().collect();
+            let lanes: [Vec<(BoneId, f32)>; LANES] = std::array::from_fn(|_| {
+                let k = 1 + random(5);
+                let mut list: Vec<(BoneId, f32)> = Vec::new();
+                for _ in 0..k {
+                    let bone = bones[random(count)];
+                    if !list.iter().any(|&(b, _)| b == bone) {
+                        list.push((bone, 1.0 + random(8) as f32));
+                    }
+                }
+                let sum: f32 = list.iter().map(|l| l.1).sum();
+                list.iter().map(|&(b, w)| (b, w / sum)).collect()
+            });
+            let (mut columns, mut weights) = (Vec::new(), Vec::new());
+            Ancestry::new(&skeleton).columns(&lanes, &mut columns, &mut weights);
+            let mut found = vec![[0.0f32; LANES]; count];
+            let mut seen = vec![0; count];
+            for (column, w) in columns.iter().zip(&weights) {
+                for bone in skeleton.ancestors(column.bottom).take_while(|&b| Some(b) != column.above) {
+                    found[bone.index()] = *w;
+                    seen[bone.index()] += 1;
+                }
+            }
+            for &bone in &bones {
+                assert!(seen[bone.index()] <= 1, "stretches overlap");
+                for lane in 0..LANES {
+                    let truth: f32 = lanes[lane]
+                        .iter()
+                        .filter(|&&(b, _)| skeleton.ancestors(b).any(|a| a == bone))
+                        .map(|l| l.1)
+                        .sum();
+                    assert!((found[bone.index()][lane] - truth).abs() < 1e-6);
+                }
+            }
+        }
+    }
+}
