@@ -13,22 +13,33 @@
 //!
 //! Absent by design: files, clocks, environment, printing, thread pools of its own.
 
+pub mod base;
 pub mod clip;
 mod control_points;
+pub mod displace;
+pub mod graph;
 pub mod influences;
 pub mod motion;
+mod normals;
+pub mod param;
+mod polar;
 pub mod pose;
 pub mod propagated;
 pub mod raw;
+pub mod recipe;
+pub mod registry;
 pub mod rig;
 pub mod simd;
 pub mod skeleton;
+pub mod text;
 pub mod topology;
 pub mod warning;
 
 pub use clip::{Clip, Curve, Interpolation};
+pub use graph::{Cpu, DeformedMesh, Frame, FrameIndependentGraph, Scratch, evaluate};
 pub use pose::{LocalTransform, Pose, Trs, WorldPose};
 pub use raw::RawRig;
+pub use recipe::Recipe;
 pub use rig::{Rig, RigError};
 pub use skeleton::{BoneId, Skeleton};
 pub use warning::Warning;

@@ -120,8 +120,8 @@ pub fn half_sin_cos<S: Simd>(simd: S, angle: f32x16<S>) -> (f32x16<S>, f32x16<S>
     let turns = (x * splat(simd, std::f32::consts::FRAC_2_PI)).round_ties_even();
     // π/2 in three parts, each with trailing zeros enough for an exact product with the small integer `turns`.
     let r = turns.mul_add(splat(simd, -1.570_312_5), x);
-    let r = turns.mul_add(splat(simd, -4.837_512_969_970_703e-4), r);
-    let r = turns.mul_add(splat(simd, -7.549_789_948_768_648e-8), r);
+    let r = turns.mul_add(splat(simd, -4.837_513e-4), r);
+    let r = turns.mul_add(splat(simd, -7.549_79e-8), r);
     let r2 = r * r;
     let sin = r2
         .mul_add(splat(simd, 2.608_431_6e-6), splat(simd, -1.981_069_5e-4))
@@ -145,7 +145,8 @@ pub fn half_sin_cos<S: Simd>(simd: S, angle: f32x16<S>) -> (f32x16<S>, f32x16<S>
 #[inline(always)]
 pub fn soft_limit<S: Simd>(simd: S, x: f32x16<S>, limit: f32) -> f32x16<S> {
     let one = splat(simd, 1.0);
-    let limit = splat(simd, limit);
+    // A limit of 0 must give 0 and not 0/0.
+    let limit = splat(simd, limit.max(f32::MIN_POSITIVE));
     let beyond = x.simd_gt(limit);
     let ratio = beyond.select(limit, x) / beyond.select(x, limit);
     let square = ratio * ratio;
@@ -253,6 +254,8 @@ mod tests {
 
     #[test]
     fn limiters_bound_and_leave_small_values_alone() {
+        let (soft, hard) = dispatch!(Level::new(), simd => limits_of(simd, 0.0, 0.0));
+        assert_eq!((soft, hard), (0.0, 0.0));
         for x in [0.0f32, 1e-20, 1e-3, 0.5, 1.0, 3.0, 1e4, 1e20, 1e38] {
             let (soft, hard) = dispatch!(Level::new(), simd => limits_of(simd, x, 0.7));
             assert!(soft <= 0.7 * 1.000_001 && hard <= 0.7 * 1.000_001, "{x} {soft} {hard}");

@@ -111,11 +111,14 @@ pub(super) fn build(raw: &RawRig) -> Result<(Rig, Vec<Warning>), RigError> {
         })
         .collect();
     let adjacency = Adjacency::new(packed.rows.len() * LANES, &point_triangles);
+    let mut palette_order: Vec<u32> = (0..palette.len() as u32).collect();
+    palette_order.sort_by_key(|&entry| palette[entry as usize].bone);
     let rig = Rig {
         skeleton,
         parts,
         characters,
         palette,
+        palette_order,
         rows: packed.rows,
         skin_entries: packed.skin_entries,
         skin_weights: packed.skin_weights,

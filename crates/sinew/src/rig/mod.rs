@@ -233,6 +233,7 @@ pub struct Rig {
     parts: Vec<Part>,
     characters: Vec<Character>,
     palette: Vec<PaletteEntry>,
+    palette_order: Vec<u32>,
     rows: Vec<Row>,
     skin_entries: Vec<u32>,
     skin_weights: Vec<Lanes>,
@@ -280,6 +281,11 @@ impl Rig {
     /// All palettes, one after the other.
     pub fn palette(&self) -> &[PaletteEntry] {
         &self.palette
+    }
+
+    /// Palette indices, parents before children.
+    pub fn palette_order(&self) -> &[u32] {
+        &self.palette_order
     }
 
     /// All rows, character by character.

@@ -1,0 +1,153 @@
+//! Base skinning: rest points and bone transforms to skinned points.
+//!
+//! Every base gives, per row, the skinned points and the linear map that carries normals and tangents, as engines
+//! apply it (the blended 3×3, not its inverse transpose).
+
+mod dqs;
+mod lbs;
+
+pub use dqs::Antipodality;
+pub(crate) use dqs::{DqsPalette, dqs_row};
+pub(crate) use lbs::lbs_row;
+
+use crate::pose::WorldPose;
+use crate::rig::Rig;
+use crate::simd::{LANES, Lanes, Simd, V3, f32x16, load, prelude::*, splat};
+use glam::DAffine3;
+
+/// A skinned row.
+#[derive(Clone, Copy)]
+pub(crate) struct Skinned<S: Simd> {
+    pub p: V3<S>,
+    /// Columns of the linear map at each point.
+    pub linear: [V3<S>; 3],
+}
+
+impl<S: Simd> Skinned<S> {
+    /// `linear · v`.
+    #[inline(always)]
+    pub fn carry(&self, v: V3<S>) -> V3<S> {
+        let [x, y, z] = self.linear;
+        z.mul_add(v.z, y.mul_add(v.y, x.scale(v.x)))
+    }
+
+    #[inline(always)]
+    fn mix(self, other: Self, factor: f32x16<S>) -> Self {
+        let mix = |a: V3<S>, b: V3<S>| b.sub(a).mul_add(factor, a);
+        let [ax, ay, az] = self.linear;
+        let [bx, by, bz] = other.linear;
+        Self { p: mix(self.p, other.p), linear: [mix(ax, bx), mix(ay, by), mix(az, bz)] }
+    }
+}
+
+/// The transforms of one frame, rounded once: columns x, y, z and translation relative to the character's origin.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Palette {
+    pub matrices: Vec<[f32; 12]>,
+    world: Vec<DAffine3>,
+}
+
+impl Palette {
+    /// Skinning transforms `T_i = L_i B_i⁻¹` of all palette entries.
+    pub fn compose(&mut self, rig: &Rig, world: &WorldPose, origins: &[glam::DVec3]) {
+        self.world.clear();
+        self.matrices.clear();
+        for entry in rig.palette() {
+            let mut matrix = world.world_from_bone(entry.bone) * entry.bone_from_rest;
+            matrix.translation -= origins[entry.character as usize];
+            self.world.push(matrix);
+            self.matrices.push(matrix.to_cols_array().map(|v| v as f32));
+        }
+    }
+
+    pub fn world(&self) -> &[DAffine3] {
+        &self.world
+    }
+}
+
+/// Which base, with what it needs beyond the rig.
+#[derive(Clone, Debug)]
+pub enum Base {
+    /// Linear blend skinning.
+    Lbs,
+    /// Dual quaternion skinning.
+    Dqs(Antipodality),
+    /// From LBS (0) to DQS (1) by a factor per point.
+    Blend(Vec<Lanes>, Antipodality),
+    /// Each point follows its largest influence alone.
+    Rigid(Vec<Lanes>),
+}
+
+impl Base {
+    /// Weights of the rigid base: all on the largest influence, on the lower palette index among equals.
+    pub(crate) fn rigid(rig: &Rig) -> Self {
+        let mut weights = vec![[0.0; LANES]; rig.skin_weights().len()];
+        for (row, largest) in rig.rows().iter().zip(largest_influences(rig)) {
+            for (lane, entry) in largest.into_iter().enumerate() {
+                weights[row.skin.start as usize + entry as usize][lane] = 1.0;
+            }
+        }
+        Self::Rigid(weights)
+    }
+
+    /// Whether dual quaternions are needed.
+    pub(crate) fn antipodality(&self) -> Option<&Antipodality> {
+        match self {
+            Self::Dqs(antipodality) | Self::Blend(_, antipodality) => Some(antipodality),
+            Self::Lbs | Self::Rigid(_) => None,
+        }
+    }
+
+    /// Skins one row.
+    #[inline(always)]
+    pub(crate) fn row<S: Simd>(&self, simd: S, frame: &BaseFrame<'_>, row: usize, rest: V3<S>) -> Skinned<S> {
+        match self {
+            Self::Lbs => lbs_row(simd, frame, frame.rig.skin_weights(), row, rest),
+            Self::Rigid(weights) => lbs_row(simd, frame, weights, row, rest),
+            Self::Dqs(antipodality) => dqs_row(simd, frame, antipodality, row, rest),
+            Self::Blend(factors, antipodality) => {
+                let linear = lbs_row(simd, frame, frame.rig.skin_weights(), row, rest);
+                let dual = dqs_row(simd, frame, antipodality, row, rest);
+                linear.mix(dual, load(simd, &factors[row]))
+            }
+        }
+    }
+}
+
+/// Per row and lane: the index within the row's union of the largest influence.
+pub(crate) fn largest_influences(rig: &Rig) -> Vec<[u32; LANES]> {
+    let weights = rig.skin_weights();
+    let largest = |row: &crate::rig::Row, lane: usize| {
+        let start = row.skin.start as usize;
+        let best =
+            |best: usize, i: usize| if weights[start + i][lane] > weights[start + best][lane] { i } else { best };
+        (0..row.skin.len()).fold(0, best) as u32
+    };
+    rig.rows().iter().map(|row| std::array::from_fn(|lane| largest(row, lane))).collect()
+}
+
+/// What the base kernels read.
+pub(crate) struct BaseFrame<'a> {
+    pub rig: &'a Rig,
+    pub palette: &'a Palette,
+    pub dual: &'a DqsPalette,
+}
+
+#[inline(always)]
+fn zero<S: Simd>(simd: S) -> V3<S> {
+    V3 { x: splat(simd, 0.0), y: splat(simd, 0.0), z: splat(simd, 0.0) }
+}
+
+/// Accumulates `Σ w·m` over the row's entries for N numbers per entry.
+#[inline(always)]
+fn blend<S: Simd, const N: usize>(simd: S, entries: &[u32], weights: &[Lanes], numbers: &[[f32; N]]) -> [f32x16<S>; N] {
+    let mut sum = [splat(simd, 0.0); N];
+    for (&entry, weight) in entries.iter().zip(weights) {
+        let weight = load(simd, weight);
+        let numbers = &numbers[entry as usize];
+        for k in 0..N {
+            sum[k] = weight.mul_add(splat(simd, numbers[k]), sum[k]);
+        }
+    }
+    sum
+}

@@ -1,0 +1,84 @@
+//! What the user asks for: base, effects with their gains, maps, motion settings. Plain data, every value in range.
+
+use crate::param::Values;
+use crate::registry::{self, Effect};
+
+/// A whole recipe.
+#[derive(Clone, Debug, Default)]
+pub struct Recipe {
+    /// Base skinning.
+    pub base: BaseSpec,
+    /// What happens to rigid parts.
+    pub riders: Riders,
+    /// Effects; they read the same skinned points, so their order does not matter.
+    pub effects: Vec<EffectSpec>,
+}
+
+/// Which base skinning.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum BaseSpec {
+    /// Linear blend skinning, as engines do.
+    #[default]
+    Lbs,
+    /// Dual quaternion skinning.
+    Dqs {
+        /// Choose quaternion signs by each vertex's largest influence instead of by the parent bone.
+        pivot: bool,
+    },
+    /// Between the two.
+    Blend {
+        /// 0 = LBS, 1 = DQS.
+        factor: f64,
+        /// Painted map that multiplies the factor.
+        map: Option<String>,
+        /// As for DQS.
+        pivot: bool,
+    },
+    /// Largest influence only.
+    Rigid,
+}
+
+/// What happens to unskinned meshes that follow a bone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Riders {
+    /// They are deformed like everything else.
+    #[default]
+    Move,
+    /// They follow their bone rigidly.
+    Still,
+}
+
+/// One effect with its settings.
+#[derive(Clone, Debug)]
+pub struct EffectSpec {
+    /// The entry of the registry.
+    pub effect: &'static dyn Effect,
+    /// Its parameters.
+    pub values: Values,
+    /// Gain over everything.
+    pub gain: f64,
+    /// The papers' raw gains instead of scale-free ones.
+    pub raw: bool,
+    /// Painted map that multiplies the gain.
+    pub map: Option<String>,
+    /// Gains by bone name; `*` and `?` match any. Later entries win.
+    pub bones: Vec<(String, BoneGain)>,
+}
+
+impl EffectSpec {
+    /// An effect of the registry with its defaults.
+    pub fn new(name: &str) -> Option<Self> {
+        let effect = registry::find(name)?;
+        let values = Values::defaults(effect.params());
+        Some(Self { effect, values, gain: 1.0, raw: false, map: None, bones: Vec::new() })
+    }
+}
+
+/// Gain of one bone, for what its translation and its rotation cause.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BoneGain {
+    /// For translation.
+    pub translation: f64,
+    /// For rotation.
+    pub rotation: f64,
+}

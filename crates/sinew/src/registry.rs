@@ -1,0 +1,80 @@
+//! All deformers, one line each. Help, validation and conformance tests run over this list.
+
+use crate::displace::{Displacement, Floppy};
+use crate::graph::{DisplacementNode, Node};
+use crate::motion::Signal;
+use crate::param::{ParamSpec, Values};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// Every effect, in the order of the manual.
+pub static EFFECTS: &[&dyn Effect] = &[&Displace::<Floppy>(PhantomData)];
+
+/// The effect of that name.
+pub fn find(name: &str) -> Option<&'static dyn Effect> {
+    EFFECTS.iter().copied().find(|effect| effect.name() == name)
+}
+
+/// A self-describing entry.
+pub trait Effect: Send + Sync {
+    /// Name in recipes and on the command line.
+    fn name(&self) -> &'static str;
+    /// What it does, in one line.
+    fn about(&self) -> &'static str;
+    /// Its parameters.
+    fn params(&self) -> &'static [ParamSpec];
+    /// What of the motion it reads, each with the parameter that holds its γ.
+    fn inputs(&self) -> &'static [(Signal, &'static str)];
+    /// Makes the node that evaluates it.
+    fn node(&self, values: &Values) -> Box<dyn DisplacementNode>;
+}
+
+impl fmt::Debug for dyn Effect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+struct Displace<D>(PhantomData<fn() -> D>);
+
+impl<D: Displacement> Effect for Displace<D> {
+    fn name(&self) -> &'static str {
+        D::NAME
+    }
+    fn about(&self) -> &'static str {
+        D::ABOUT
+    }
+    fn params(&self) -> &'static [ParamSpec] {
+        D::PARAMS
+    }
+    fn inputs(&self) -> &'static [(Signal, &'static str)] {
+        D::INPUTS
+    }
+    fn node(&self, values: &Values) -> Box<dyn DisplacementNode> {
+        Box::new(Node(D::new(values)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::param::ParamKind;
+
+    #[test]
+    fn entries_describe_themselves() {
+        for (index, effect) in EFFECTS.iter().enumerate() {
+            assert!(EFFECTS[..index].iter().all(|other| other.name() != effect.name()));
+            assert!(!effect.about().is_empty() && effect.name().chars().all(|c| c.is_ascii_lowercase() || c == '-'));
+            for param in effect.params() {
+                assert!(!param.about.is_empty(), "{} of {}", param.name, effect.name());
+                if let ParamKind::Number { min, max, default, .. } = param.kind {
+                    assert!(min <= default && default <= max, "{} of {}", param.name, effect.name());
+                }
+            }
+            for (_, gamma) in effect.inputs() {
+                let spec = effect.params().iter().find(|p| p.name == *gamma).expect("the γ parameter is listed");
+                assert!(matches!(spec.kind, ParamKind::Number { min, max, .. } if min > 0.0 && max == 1.0));
+            }
+        }
+    }
+}
