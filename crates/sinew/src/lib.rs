@@ -21,6 +21,10 @@ pub mod skeleton;
 pub mod warning;
 
 pub use clip::{Clip, Curve, Interpolation};
+pub use motion::{
+    BoneMotion, Ends, FilteredSignal, Kinematics, LiveKinematics, LoopVerdict, Looping, Motion, MotionError,
+    MotionReport, MotionSettings, Signal, Smoothing, TimeFilter, Travel,
+};
 pub use pose::{LocalTransform, Pose, Trs, WorldPose};
 pub use raw::RawRig;
 pub use skeleton::{BoneId, Skeleton};
