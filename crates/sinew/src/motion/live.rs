@@ -1,0 +1,115 @@
+//! The same rates for poses that arrive one by one.
+//!
+//! Rates are differences of successive poses; the filter is the clip's recursion with variable h. The history is the
+//! caller's: it can be cloned, kept and reset. Oracle: with short steps it gives what the clip's filter gives.
+
+use super::kinematics::{BoneMotion, Kinematics, WorldAxes};
+use super::sampling::parts;
+use super::time_filter::FilteredSignal;
+use crate::clip::rotation_log;
+use crate::pose::{LocalTransform, Pose, WorldPose};
+use crate::skeleton::Skeleton;
+use glam::{DQuat, DVec3};
+
+/// What is remembered of the poses seen so far.
+#[derive(Clone, Debug)]
+pub struct LiveKinematics {
+    filtered: Vec<FilteredSignal>,
+    /// Placement of each bone in its parent; empty before the first pose.
+    placements: Vec<(DVec3, DQuat)>,
+    /// Rates over the last step, in the parents' frames.
+    motions: Vec<BoneMotion>,
+    /// Length of the last step in seconds; 0 while there has been none.
+    last_step: f64,
+    /// Per entry of the filtered list, one value per bone.
+    histories: Vec<Vec<DVec3>>,
+}
+
+impl LiveKinematics {
+    /// No history yet.
+    pub fn new(skeleton: &Skeleton, filtered: &[FilteredSignal]) -> Self {
+        let bones = skeleton.len();
+        Self {
+            filtered: filtered.to_vec(),
+            placements: Vec::with_capacity(bones),
+            motions: vec![BoneMotion::default(); bones],
+            last_step: 0.0,
+            histories: vec![vec![DVec3::ZERO; bones]; filtered.len()],
+        }
+    }
+
+    /// Forgets everything: for a teleport or a cut. The next pose is a first one.
+    pub fn reset(&mut self) {
+        self.placements.clear();
+        self.motions.fill(BoneMotion::default());
+        self.last_step = 0.0;
+        for history in &mut self.histories {
+            history.fill(DVec3::ZERO);
+        }
+    }
+
+    /// Takes the pose `dt` seconds after the last one and writes the motion that led to it. The first pose has no
+    /// motion; a step that is not a positive time leaves the history as it is.
+    pub fn push(&mut self, skeleton: &Skeleton, pose: &Pose, world: &WorldPose, dt: f64, out: &mut Kinematics) {
+        let bones = skeleton.len().min(pose.locals.len());
+        if self.motions.len() != bones {
+            self.reset();
+            self.motions.resize(bones, BoneMotion::default());
+            for history in &mut self.histories {
+                history.resize(bones, DVec3::ZERO);
+            }
+        }
+        if self.placements.is_empty() {
+            self.placements.extend(pose.locals.iter().take(bones).map(placement));
+        } else if dt > 0.0 && dt.is_finite() {
+            self.advance(pose, dt);
+        }
+        out.reset(skeleton.len(), self.filtered.len());
+        for (bone, motion) in skeleton.bones().zip(&self.motions) {
+            let index = bone.index();
+            let moves = |history: &Vec<DVec3>| history[index] != DVec3::ZERO;
+            if *motion == BoneMotion::default() && !self.histories.iter().any(moves) {
+                continue;
+            }
+            let axes = WorldAxes::new(world.world_from_parent(skeleton, bone).matrix3, DQuat::IDENTITY);
+            out.bones[index] = axes.map_all(motion);
+            for ((column, entry), history) in out.filtered.iter_mut().zip(&self.filtered).zip(&self.histories) {
+                column[index] = axes.map(entry.signal, history[index]);
+            }
+        }
+    }
+
+    fn advance(&mut self, pose: &Pose, dt: f64) {
+        // Rates belong to the middles of their steps.
+        let between_middles = 0.5 * (dt + self.last_step);
+        let first = self.last_step == 0.0;
+        for (index, local) in pose.locals.iter().enumerate().take(self.motions.len()) {
+            let (from, to) = (self.placements[index], placement(local));
+            let before = self.motions[index];
+            let linear_velocity = (to.0 - from.0) / dt;
+            let angular_velocity = rotation_log(to.1 * from.1.conjugate()) / dt;
+            let change = |now: DVec3, before: DVec3| if first { DVec3::ZERO } else { (now - before) / between_middles };
+            let now = BoneMotion {
+                linear_velocity,
+                angular_velocity,
+                linear_acceleration: change(linear_velocity, before.linear_velocity),
+                angular_acceleration: change(angular_velocity, before.angular_velocity),
+            };
+            let finite = [now.linear_velocity, now.angular_velocity, now.linear_acceleration, now.angular_acceleration];
+            let now = if finite.iter().all(|v| v.is_finite()) { now } else { BoneMotion::default() };
+            for (history, entry) in self.histories.iter_mut().zip(&self.filtered) {
+                let step = entry.filter.step(dt);
+                history[index] = step.apply(history[index], before.get(entry.signal), now.get(entry.signal));
+            }
+            self.motions[index] = now;
+            self.placements[index] = to;
+        }
+        self.last_step = dt;
+    }
+}
+
+/// Where a bone stands in its parent.
+fn placement(local: &LocalTransform) -> (DVec3, DQuat) {
+    let trs = parts(*local);
+    (trs.translation, trs.rotation)
+}

@@ -1,0 +1,493 @@
+//! A clip as a function of time: pose, velocities and accelerations at any moment, without history.
+//!
+//! Source: VS 3.1–3.2, AS 3 and 6. A [`Motion`] is made once from a clip and never changes; whatever it tells depends
+//! on the time asked for alone, so scrubbing equals playing and every frame rate agrees to the last bit.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `sampling` | the pose |
+//! | `derivatives` | exact rates of each channel in the parent's frame |
+//! | `timeline`, `looping`, `travel` | span, period and cuts; whether a clip loops; roots that end elsewhere |
+//! | `smoothing` | rates convolved with a B-spline |
+//! | `time_filter`, `moving_bone` | the continuous filter and its run over the clip |
+//! | `kinematics` | the rates in world axes |
+//! | `live` | the same for poses that arrive one by one |
+
+mod derivatives;
+mod kinematics;
+mod live;
+mod looping;
+mod moving_bone;
+mod sampling;
+mod smoothing;
+mod time_filter;
+mod timeline;
+mod travel;
+
+#[cfg(test)]
+mod tests;
+
+pub use kinematics::{BoneMotion, Kinematics, Signal};
+pub use live::LiveKinematics;
+pub use looping::{Gap, LoopVerdict, Looping};
+pub use time_filter::{FilteredSignal, TimeFilter};
+pub use timeline::Ends;
+
+use crate::clip::Clip;
+use crate::pose::{Pose, WorldPose};
+use crate::skeleton::{BoneId, Skeleton};
+use derivatives::{Keys, RateCurve, Value};
+use glam::{DQuat, DVec3};
+use kinematics::WorldAxes;
+use looping::{BoneKeys, Judgement, judge};
+use moving_bone::{Clock, MovingBone};
+use sampling::{BoneCurves, MorphWeights, PoseCurves, parts};
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+use time_filter::FilterGrid;
+use timeline::Timeline;
+use travel::Twist;
+
+/// Clips shorter than this are poses.
+const SHORTEST_CLIP_SECS: f64 = 1e-6;
+/// Longest box of the smoothing: one frame of film.
+const LONGEST_BOX_SECS: f64 = 1.0 / 24.0;
+/// Shortest box; below, squares of its inverse leave the range in which anything can be told.
+const SHORTEST_BOX_SECS: f64 = 1e-6;
+/// Largest box as a share of the clip.
+const BOX_SHARE_OF_CLIP: f64 = 1.0 / 8.0;
+
+/// How rates of key-framed curves are smoothed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Smoothing {
+    /// By the clip's own key spacing, at most 1/24 s and an eighth of the clip.
+    #[default]
+    Auto,
+    /// By three boxes of this many seconds each, at most an eighth of the clip; 0 = exact derivatives.
+    Box(f64),
+}
+
+/// What becomes of the steady part of a root that a loop takes elsewhere.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Travel {
+    /// Left out, so that a walk looks the same on the spot and across the room.
+    #[default]
+    Subtract,
+    /// Part of the motion.
+    Keep,
+}
+
+/// How to read a clip.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MotionSettings {
+    /// Whether it loops.
+    pub looping: Looping,
+    /// What stands before, after and on both sides of teleports.
+    pub ends: Ends,
+    /// Smoothing of rates.
+    pub smoothing: Smoothing,
+    /// The steady part of a travelling root.
+    pub travel: Travel,
+    /// Times in seconds at which the character is moved elsewhere or the shot is cut: the key interval that holds one
+    /// is no motion, and nothing before it is remembered after it.
+    pub teleports: Vec<f64>,
+    /// Most bytes the filters may keep.
+    pub memory_limit: usize,
+}
+
+impl Default for MotionSettings {
+    fn default() -> Self {
+        Self {
+            looping: Looping::Auto,
+            ends: Ends::Rest,
+            smoothing: Smoothing::Auto,
+            travel: Travel::Subtract,
+            teleports: Vec::new(),
+            memory_limit: 1 << 30,
+        }
+    }
+}
+
+/// Why a clip cannot be read as asked.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum MotionError {
+    /// A track for a node that is not there.
+    #[error("clip \"{clip}\" animates node {node}, but there are only {count} nodes")]
+    NoSuchNode {
+        /// The clip.
+        clip: String,
+        /// The node.
+        node: usize,
+        /// Nodes in the skeleton.
+        count: usize,
+    },
+    /// A teleport outside the clip.
+    #[error(
+        "the teleport at {mark} s is outside clip \"{clip}\", which runs from {start} s to {end} s; move or remove it"
+    )]
+    TeleportOutside {
+        /// The clip.
+        clip: String,
+        /// The mark in seconds.
+        mark: f64,
+        /// First key in seconds.
+        start: f64,
+        /// Last key in seconds.
+        end: f64,
+    },
+    /// A smoothing box that is no length of time.
+    #[error("a smoothing box of {secs} s makes no sense; give seconds, 0 for exact derivatives")]
+    BadSmoothing {
+        /// The value given.
+        secs: f64,
+    },
+    /// The filters would not fit.
+    #[error(
+        "filtering clip \"{clip}\" ({bones} moving bones, {signals} filtered signals) takes {needed} bytes, more than \
+         the limit of {limit}; raise the limit, shorten the clip or filter fewer signals (gamma 1 needs none)"
+    )]
+    FilterMemory {
+        /// The clip.
+        clip: String,
+        /// Bones that move.
+        bones: usize,
+        /// Signals with a history.
+        signals: usize,
+        /// Bytes needed.
+        needed: u128,
+        /// Bytes allowed.
+        limit: usize,
+    },
+}
+
+/// What was found about a clip.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MotionReport {
+    /// First key in seconds.
+    pub start: f64,
+    /// Last key in seconds.
+    pub last_key: f64,
+    /// Period in seconds, of a loop.
+    pub period: Option<f64>,
+    /// Whether and how it loops.
+    pub verdict: LoopVerdict,
+    /// Width in seconds of each of the three boxes that smooth rates; 0 = exact derivatives.
+    pub smoothing_box: f64,
+    /// Median time between keys of channels that change, in seconds; `None` where nothing changes.
+    pub key_spacing: Option<f64>,
+    /// Bones that move.
+    pub moving_bones: usize,
+}
+
+impl MotionReport {
+    /// Whole width of the smoothing in seconds.
+    pub fn smoothing_window(&self) -> f64 {
+        3.0 * self.smoothing_box
+    }
+
+    /// Plain words, one finding per line.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut lines = vec![self.verdict.to_string()];
+        if let Some(period) = self.period {
+            lines.push(format!("period {period:.4} s"));
+        }
+        if self.moving_bones > 0 {
+            lines.push(match self.smoothing_window() {
+                0.0 => "velocities are exact derivatives".to_owned(),
+                window => format!("velocities are smoothed over {window:.4} s"),
+            });
+        }
+        lines
+    }
+}
+
+/// A clip bound to a skeleton. Immutable: every answer is a function of the time asked for.
+#[derive(Clone, Debug)]
+pub struct Motion {
+    curves: PoseCurves,
+    clock: Clock,
+    moving: Vec<MovingBone>,
+    moving_bones: Vec<BoneId>,
+    filtered: Vec<FilteredSignal>,
+    report: MotionReport,
+}
+
+impl Motion {
+    /// Binds `clip` to `skeleton`. `bone_sizes` is the size L of each bone's character (0 or missing: none);
+    /// `morph_layout` tells for each node with morph targets where its weights stand in [`Pose::morph_weights`] and
+    /// how many they are; `filtered` are the signals [`Motion::kinematics`] is to filter.
+    pub fn new(
+        skeleton: &Skeleton,
+        bone_sizes: &[f64],
+        morph_layout: &[(usize, usize, usize)],
+        clip: &Clip,
+        settings: &MotionSettings,
+        filtered: &[FilteredSignal],
+    ) -> Result<Self, MotionError> {
+        let (start, last_key) = clip.span().unwrap_or((0.0, 0.0));
+        let mut curves = bind(skeleton, morph_layout, clip)?;
+        let marks = marks(clip, &settings.teleports, start, last_key)?;
+        let is_pose = last_key - start < SHORTEST_CLIP_SECS;
+        let bones = if is_pose { Vec::new() } else { changing_bones(skeleton, bone_sizes, &curves, start) };
+        let key_spacing = median_spacing(&bones);
+        let judgement = if is_pose {
+            Judgement { verdict: LoopVerdict::Pose, spacing: 0.0, goes_on: Vec::new() }
+        } else {
+            judge(&bones, key_spacing.unwrap_or(0.0), settings.looping)
+        };
+        let end = last_key + judgement.spacing;
+        let timeline = Timeline {
+            start,
+            last_key,
+            end,
+            loops: judgement.loops(),
+            marks,
+            ends: settings.ends,
+            box_secs: smoothing_box(settings.smoothing, key_spacing, end - start)?,
+        };
+        let mut moving: Vec<_> = Vec::with_capacity(bones.len());
+        for (keys, &goes_on) in bones.into_iter().zip(&judgement.goes_on) {
+            let closing = closing_placement(&keys, goes_on, &timeline);
+            if let Ok(at) = curves.bones.binary_search_by_key(&keys.bone, |curves| curves.bone) {
+                curves.bones[at].closing = closing;
+            }
+            let bone = moving_bone(keys, goes_on, closing, &timeline, settings.travel);
+            if !(bone.linear.is_still() && bone.angular.is_still()) {
+                moving.push(bone);
+            }
+        }
+        let histories: Vec<_> =
+            filtered.iter().copied().enumerate().filter(|(_, f)| f.filter != TimeFilter::NONE).collect();
+        let report = MotionReport {
+            start,
+            last_key,
+            period: timeline.loops.then(|| timeline.length()),
+            verdict: judgement.verdict,
+            smoothing_box: timeline.box_secs,
+            key_spacing,
+            moving_bones: moving.len(),
+        };
+        let clock = Clock { grid: FilterGrid::new(start, end), timeline, histories };
+        let needed = clock.bytes_per_bone() * moving.len() as u128;
+        if needed > settings.memory_limit as u128 {
+            return Err(MotionError::FilterMemory {
+                clip: clip.name.clone(),
+                bones: moving.len(),
+                signals: clock.histories.len(),
+                needed,
+                limit: settings.memory_limit,
+            });
+        }
+        let moving_bones = moving.iter().map(|moving| moving.bone).collect();
+        Ok(Self { curves, clock, moving, moving_bones, filtered: filtered.to_vec(), report })
+    }
+
+    /// What was found about the clip.
+    pub fn report(&self) -> &MotionReport {
+        &self.report
+    }
+
+    /// Bones whose v or ω is not zero throughout, ascending.
+    pub fn moving(&self) -> &[BoneId] {
+        &self.moving_bones
+    }
+
+    /// The signals that [`Kinematics::filtered`] holds, in its order.
+    pub fn filtered(&self) -> &[FilteredSignal] {
+        &self.filtered
+    }
+
+    /// `t` clamped to the clip, or wrapped into it where it loops.
+    pub fn sample_time(&self, t: f64) -> f64 {
+        self.clock.timeline.sample_time(t)
+    }
+
+    /// The pose at `t`, clamped or wrapped. Bones the clip does not touch stand at rest; morph weights it does not
+    /// touch keep what `out` holds.
+    pub fn pose(&self, t: f64, out: &mut Pose) {
+        let timeline = &self.clock.timeline;
+        self.curves.sample(self.sample_time(t), timeline.last_key, timeline.end, out);
+    }
+
+    /// Velocities and accelerations at `t`, clamped or wrapped, in world axes; `world` is composed from
+    /// [`Motion::pose`] at the same time with the skeleton the motion was made for. Allocates nothing once `out` has
+    /// its size, but for the filters' history on the first call.
+    pub fn kinematics(&self, t: f64, world: &WorldPose, skeleton: &Skeleton, out: &mut Kinematics) {
+        let t = self.sample_time(t);
+        let timeline = &self.clock.timeline;
+        out.reset(skeleton.len(), self.filtered.len());
+        for moving in &self.moving {
+            let (bone, index) = (moving.bone, moving.bone.index());
+            let motion = moving.motion(t, timeline);
+            let axes = WorldAxes::new(world.world_from_parent(skeleton, bone).matrix3, moving.turn(t, timeline));
+            out.bones[index] = axes.map_all(&motion);
+            for (column, entry) in out.filtered.iter_mut().zip(&self.filtered) {
+                column[index] = out.bones[index].get(entry.signal);
+            }
+            moving.filtered(t, &motion, &self.clock, |place, entry, value| {
+                out.filtered[place][index] = axes.map(entry.signal, value);
+            });
+        }
+    }
+}
+
+/// Sorts the clip's curves by bone.
+fn bind(skeleton: &Skeleton, morph_layout: &[(usize, usize, usize)], clip: &Clip) -> Result<PoseCurves, MotionError> {
+    let mut bones: BTreeMap<BoneId, BoneCurves> = BTreeMap::new();
+    let mut morphs = Vec::new();
+    for track in &clip.tracks {
+        let Some(bone) = skeleton.bone_of_node(track.node) else {
+            return Err(MotionError::NoSuchNode { clip: clip.name.clone(), node: track.node, count: skeleton.len() });
+        };
+        if track.translation.is_some() || track.rotation.is_some() || track.scale.is_some() {
+            let curves = bones.entry(bone).or_insert_with(|| {
+                let rest = parts(skeleton.rest_locals()[bone.index()]);
+                let closing = (rest.translation, rest.rotation);
+                BoneCurves { bone, rest, translation: None, rotation: None, scale: None, closing }
+            });
+            curves.translation = track.translation.clone().or(curves.translation.take());
+            curves.rotation = track.rotation.clone().or(curves.rotation.take());
+            curves.scale = track.scale.clone().or(curves.scale.take());
+        }
+        if let Some(curve) = &track.morph {
+            for &(_, offset, count) in morph_layout.iter().filter(|&&(node, _, _)| node == track.node) {
+                let count = count.min(curve.targets());
+                let mut first = vec![0.0; count];
+                curve.sample(f64::NEG_INFINITY, &mut first);
+                morphs.push(MorphWeights { curve: curve.clone(), offset, count, first });
+            }
+        }
+    }
+    for curves in bones.values_mut() {
+        // A bone that does not move in the clip closes where it stands.
+        if let Some(curve) = &curves.translation {
+            curves.closing.0 = curve.sample(f64::NEG_INFINITY);
+        }
+        if let Some(curve) = &curves.rotation {
+            curves.closing.1 = curve.sample(f64::NEG_INFINITY);
+        }
+    }
+    Ok(PoseCurves { rest: skeleton.rest_locals().into(), bones: bones.into_values().collect(), morphs })
+}
+
+/// The teleports, checked, ascending and each once.
+fn marks(clip: &Clip, teleports: &[f64], start: f64, end: f64) -> Result<Vec<f64>, MotionError> {
+    if let Some(&mark) = teleports.iter().find(|&&mark| !(start..=end).contains(&mark)) {
+        return Err(MotionError::TeleportOutside { clip: clip.name.clone(), mark, start, end });
+    }
+    let mut marks = teleports.to_vec();
+    marks.sort_by(f64::total_cmp);
+    marks.dedup();
+    Ok(marks)
+}
+
+/// The bones whose translation or rotation changes, ascending, in f64.
+fn changing_bones(skeleton: &Skeleton, bone_sizes: &[f64], curves: &PoseCurves, start: f64) -> Vec<BoneKeys> {
+    let mut pose = Pose { locals: Vec::new(), morph_weights: Vec::new() };
+    curves.sample(start, start, start, &mut pose);
+    let mut world = WorldPose::default();
+    world.compose(skeleton, &pose);
+    let mut bones: Vec<BoneKeys> = Vec::new();
+    for curves in &curves.bones {
+        let translation = curves.translation.as_ref().map(Keys::from).filter(changes);
+        let rotation = curves.rotation.as_ref().map(Keys::from).filter(changes);
+        if translation.is_none() && rotation.is_none() {
+            continue;
+        }
+        // A channel that stays put still says where the bone is.
+        let here = parts(pose.locals[curves.bone.index()]);
+        bones.push(BoneKeys {
+            bone: curves.bone,
+            name: skeleton.name(curves.bone).to_owned(),
+            translation,
+            rotation,
+            rest: (here.translation, here.rotation),
+            is_root: true,
+            world_from_parent: world.world_from_parent(skeleton, curves.bone).matrix3,
+            size: bone_sizes.get(curves.bone.index()).copied().unwrap_or(0.0),
+        });
+    }
+    let mut moves_at_or_above = vec![false; skeleton.len()];
+    let mut next = 0;
+    for bone in skeleton.bones() {
+        let above = skeleton.parent(bone).is_some_and(|parent| moves_at_or_above[parent.index()]);
+        let moves = bones.get(next).is_some_and(|keys| keys.bone == bone);
+        if moves {
+            bones[next].is_root = !above;
+            next += 1;
+        }
+        moves_at_or_above[bone.index()] = above || moves;
+    }
+    bones
+}
+
+fn changes<V: Value>(keys: &Keys<V>) -> bool {
+    keys.values.windows(2).any(|pair| pair[0].way_to(pair[1]) != DVec3::ZERO)
+        || (keys.times.len() > 1 && keys.tangents.iter().flatten().any(|&tangent| tangent != V::ZERO))
+}
+
+fn median_spacing(bones: &[BoneKeys]) -> Option<f64> {
+    let mut spacings = Vec::new();
+    for keys in bones {
+        let channels = [keys.translation.as_ref().map(|k| &k.times), keys.rotation.as_ref().map(|k| &k.times)];
+        for times in channels.into_iter().flatten() {
+            spacings.extend(times.windows(2).map(|pair| pair[1] - pair[0]));
+        }
+    }
+    let middle = spacings.len().checked_sub(1)? / 2;
+    Some(*spacings.select_nth_unstable_by(middle, f64::total_cmp).1)
+}
+
+fn smoothing_box(smoothing: Smoothing, key_spacing: Option<f64>, length: f64) -> Result<f64, MotionError> {
+    let wanted = match smoothing {
+        Smoothing::Auto => key_spacing.unwrap_or(0.0).min(LONGEST_BOX_SECS),
+        Smoothing::Box(secs) if secs >= 0.0 && secs.is_finite() => secs,
+        Smoothing::Box(secs) => return Err(MotionError::BadSmoothing { secs }),
+    };
+    Ok(if wanted == 0.0 { 0.0 } else { wanted.max(SHORTEST_BOX_SECS).min(BOX_SHARE_OF_CLIP * length) })
+}
+
+/// The even part of a bone's way from its first key to its last.
+fn mean_twist(keys: &BoneKeys, timeline: &Timeline) -> Twist {
+    Twist::between(keys.first(), keys.last(), timeline.last_key - timeline.start)
+}
+
+/// Where a loop's bone stands after one period.
+fn closing_placement(keys: &BoneKeys, goes_on: bool, timeline: &Timeline) -> (DVec3, DQuat) {
+    if goes_on { mean_twist(keys, timeline).carry(keys.first(), timeline.length()) } else { keys.first() }
+}
+
+fn moving_bone(
+    mut keys: BoneKeys,
+    goes_on: bool,
+    mut closing: (DVec3, DQuat),
+    timeline: &Timeline,
+    travel: Travel,
+) -> MovingBone {
+    let (mut seam, mut frame_spin) = (DQuat::IDENTITY, DVec3::ZERO);
+    let in_place = goes_on && keys.is_root && travel == Travel::Subtract;
+    if in_place {
+        let twist = mean_twist(&keys, timeline);
+        if let Some(translation) = &mut keys.translation {
+            twist.translation_in_place(translation, timeline.start);
+        }
+        if let Some(rotation) = &mut keys.rotation {
+            twist.rotation_in_place(rotation, timeline.start);
+        }
+        frame_spin = twist.angular;
+        closing = keys.first();
+    } else if goes_on {
+        seam = DQuat::from_scaled_axis(mean_twist(&keys, timeline).angular * timeline.length());
+    }
+    let lacks_key = timeline.end > timeline.last_key;
+    let nearly_closes = timeline.loops && !lacks_key && (in_place || !goes_on);
+    let drift = |gap: DVec3| if nearly_closes { gap / timeline.length() } else { DVec3::ZERO };
+    let (first, last) = (keys.first(), keys.last());
+    let linear = keys.translation.as_ref().map_or_else(RateCurve::default, |channel| {
+        RateCurve::build(channel, timeline, lacks_key.then_some(closing.0), drift(last.0 - first.0))
+    });
+    let angular = keys.rotation.as_ref().map_or_else(RateCurve::default, |channel| {
+        RateCurve::build(channel, timeline, lacks_key.then_some(closing.1), drift(first.1.way_to(last.1)))
+    });
+    MovingBone { bone: keys.bone, linear, angular, seam, frame_spin, history: OnceLock::new() }
+}
