@@ -1,0 +1,131 @@
+//! Findings that concern the whole scene: legal or harmless, but seldom what the maker meant.
+
+use crate::error::Fault;
+use crate::nodes::parents_first;
+use crate::view::View;
+use glam::{DAffine3, DMat3};
+use sinew::Warning;
+use sinew::raw::{RawBinding, RawBone, RawMesh, RawRig};
+
+/// How far an entry of a 3×3 part may be from the identity's and still be rounding (f32 in JSON and in programs).
+const ROUNDING: f64 = 1e-4;
+
+pub(crate) fn audit(root: &View<'_>, raw: &RawRig, warnings: &mut Vec<Warning>) -> Result<(), Fault> {
+    ignored_transforms(raw, warnings);
+    joints_outside_scene(root, raw, warnings)?;
+    unused_skins(root, raw, warnings)
+}
+
+/// glTF places a skinned mesh by its joints alone. A transform that mesh and joints share (an armature node above
+/// both) acts on both; what lies between the mesh and that common ancestor is lost, and is worth a word unless it
+/// is the identity.
+fn ignored_transforms(raw: &RawRig, warnings: &mut Vec<Warning>) {
+    let order = parents_first(&raw.bones);
+    let moves = flags(raw.bones.len(), raw.animated.iter().copied());
+    let mut by_skin: Vec<Vec<&RawMesh>> = vec![Vec::new(); raw.skins.len()];
+    for mesh in &raw.meshes {
+        if let RawBinding::Skin(skin) = mesh.binding {
+            by_skin[skin].push(mesh);
+        }
+    }
+    for (skin, meshes) in raw.skins.iter().zip(&by_skin).filter(|(_, meshes)| !meshes.is_empty()) {
+        let joint_side =
+            flags(raw.bones.len(), skin.joints.first().into_iter().flat_map(|joint| upwards(&raw.bones, joint.bone)));
+        let mut ignored = vec![(DAffine3::IDENTITY, false); raw.bones.len()];
+        for &node in order.iter().filter(|&&node| !joint_side[node]) {
+            let (above, is_animated) = raw.bones[node].parent.map_or((DAffine3::IDENTITY, false), |p| ignored[p]);
+            ignored[node] = (above * raw.bones[node].local.to_affine(), is_animated || moves[node]);
+        }
+        for mesh in meshes {
+            let (transform, is_animated) = ignored[mesh.node];
+            if !is_animated && is_identity(&transform, mesh_size(mesh)) {
+                continue;
+            }
+            let what = if is_animated { "animation" } else { "a transform" };
+            warnings.push(Warning {
+                code: "skinned-mesh-transform",
+                subject: format!("node {} \"{}\"", mesh.node, raw.bones[mesh.node].name),
+                message: format!(
+                    "carries a skinned mesh and has {what}, by itself or from a parent, that its joints do not \
+                     share; glTF places skinned meshes by their joints alone, so it has no effect"
+                ),
+                remedy: "apply the mesh's transform before export, or put the mesh at the root of the scene",
+            });
+        }
+    }
+}
+
+fn mesh_size(mesh: &RawMesh) -> f64 {
+    let points = mesh.primitives.iter().flat_map(|p| &p.positions);
+    points.fold(0.0, |size: f64, p| size.max(f64::from(p.abs().max_element())))
+}
+
+/// The identity up to rounding; translations are measured against the mesh's `size`.
+fn is_identity(transform: &DAffine3, size: f64) -> bool {
+    transform.matrix3.abs_diff_eq(DMat3::IDENTITY, ROUNDING) && transform.translation.length() <= ROUNDING * size
+}
+
+fn joints_outside_scene(root: &View<'_>, raw: &RawRig, warnings: &mut Vec<Warning>) -> Result<(), Fault> {
+    let mut scenes = Vec::new();
+    for scene in root.list("scenes")? {
+        let roots = scene.list("nodes")?.iter().map(|node| node.reference("nodes")).collect::<Result<Vec<_>, _>>()?;
+        scenes.push(below(&raw.bones, flags(raw.bones.len(), roots)));
+    }
+    for mesh in &raw.meshes {
+        let RawBinding::Skin(skin) = mesh.binding else { continue };
+        for scene in scenes.iter().filter(|scene| scene[mesh.node]) {
+            let Some(joint) = raw.skins[skin].joints.iter().find(|joint| !scene[joint.bone]) else { continue };
+            warnings.push(Warning {
+                code: "joints-outside-scene",
+                subject: format!("skin {skin} \"{}\"", raw.skins[skin].name),
+                message: format!(
+                    "moves node {} \"{}\" of the scene, but its joint, node {} \"{}\", is not in the scene; it was \
+                     used all the same",
+                    mesh.node, raw.bones[mesh.node].name, joint.bone, raw.bones[joint.bone].name
+                ),
+                remedy: "add the skeleton to the scene and export again",
+            });
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn unused_skins(root: &View<'_>, raw: &RawRig, warnings: &mut Vec<Warning>) -> Result<(), Fault> {
+    let used = flags(
+        raw.skins.len(),
+        raw.meshes.iter().filter_map(|mesh| match mesh.binding {
+            RawBinding::Skin(skin) => Some(skin),
+            RawBinding::Node => None,
+        }),
+    );
+    for (skin, _) in used.iter().enumerate().filter(|(_, used)| !**used) {
+        warnings.push(Warning {
+            code: "skin-unused",
+            subject: root.entry("skins", skin)?.words(),
+            message: "is used by no mesh".into(),
+            remedy: "remove it, or bind a mesh to it",
+        });
+    }
+    Ok(())
+}
+
+/// A flag per item, set for those listed.
+pub(crate) fn flags(count: usize, set: impl IntoIterator<Item = usize>) -> Vec<bool> {
+    let mut flags = vec![false; count];
+    set.into_iter().for_each(|item| flags[item] = true);
+    flags
+}
+
+/// A node and its ancestors, upwards.
+pub(crate) fn upwards(bones: &[RawBone], node: usize) -> impl Iterator<Item = usize> + '_ {
+    std::iter::successors(Some(node), |&node| bones[node].parent)
+}
+
+/// Which nodes are flagged or stand below one that is.
+pub(crate) fn below(bones: &[RawBone], mut flagged: Vec<bool>) -> Vec<bool> {
+    for node in parents_first(bones) {
+        flagged[node] |= bones[node].parent.is_some_and(|parent| flagged[parent]);
+    }
+    flagged
+}

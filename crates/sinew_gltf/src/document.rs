@@ -1,0 +1,220 @@
+//! The outer shell: GLB chunks or JSON text, and the bytes of every buffer.
+//!
+//! Source: glTF 2.0 specification, chapters 3.6.1 (buffers) and 4 (GLB).
+
+use crate::error::{Fault, Kind};
+use crate::uri;
+use crate::view::View;
+use serde_json::Value;
+use sinew::Warning;
+use std::path::Path;
+
+/// How a file wraps its JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Container {
+    /// Binary: JSON and the first buffer in one file.
+    Glb,
+    /// JSON text with buffers beside it or inside it.
+    Gltf,
+}
+
+/// A file as it was: what writing needs so that nothing unknown is lost.
+#[derive(Clone, Debug)]
+pub struct Document {
+    /// The whole JSON, members in their order.
+    pub json: Value,
+    /// The bytes of each buffer, as many as it declares.
+    pub buffers: Vec<Vec<u8>>,
+    /// How the file wrapped them.
+    pub container: Container,
+    /// GLB chunks of unknown type, in their order: type and bytes.
+    pub other_chunks: Vec<(u32, Vec<u8>)>,
+}
+
+const TRUNCATED: &str = "the file was cut short or damaged on its way: copy or export it again";
+const NOT_GLTF: &str = "give a .glb or .gltf file (glTF 2.0)";
+
+const CHUNK_JSON: u32 = 0x4E4F_534A;
+const CHUNK_BIN: u32 = 0x004E_4942;
+
+fn broken(element: &str, fault: impl Into<String>, remedy: &'static str) -> Fault {
+    Fault::new(Kind::Container, element, fault, remedy)
+}
+
+impl Document {
+    /// Takes the shell apart and gathers the buffers; files are looked for below `folder` only.
+    pub(crate) fn open(bytes: &[u8], folder: Option<&Path>, warnings: &mut Vec<Warning>) -> Result<Self, Fault> {
+        let (container, json, bin, other_chunks) = if bytes.starts_with(b"glTF") {
+            let Chunks { json, bin, other } = Chunks::split(bytes, warnings)?;
+            (Container::Glb, json, bin, other)
+        } else {
+            (Container::Gltf, bytes, None, Vec::new())
+        };
+        let json = parse(json, container)?;
+        let root = View::root(&json);
+        check_version(&root)?;
+        check_extensions(&root)?;
+        let mut buffers = Vec::new();
+        for (index, buffer) in root.list("buffers")?.iter().enumerate() {
+            let bin = if index == 0 { bin } else { None };
+            buffers.push(read_buffer(buffer, bin, folder)?);
+        }
+        let other_chunks = other_chunks.into_iter().map(|(kind, bytes)| (kind, bytes.to_vec())).collect();
+        Ok(Self { json, buffers, container, other_chunks })
+    }
+}
+
+struct Chunks<'a> {
+    json: &'a [u8],
+    bin: Option<&'a [u8]>,
+    other: Vec<(u32, &'a [u8])>,
+}
+
+impl<'a> Chunks<'a> {
+    fn split(bytes: &'a [u8], warnings: &mut Vec<Warning>) -> Result<Self, Fault> {
+        let header = "GLB header";
+        let (Some(version), Some(length)) = (word(bytes, 4), word(bytes, 8)) else {
+            return Err(broken(header, format!("has {} of its 12 bytes", bytes.len()), TRUNCATED));
+        };
+        if version != 2 {
+            return Err(broken(header, format!("says version {version}, not 2"), "export the file as glTF 2.0"));
+        }
+        let length = length as usize;
+        if length > bytes.len() {
+            return Err(broken(header, format!("says {length} bytes, but there are {}", bytes.len()), TRUNCATED));
+        }
+        if length < bytes.len() {
+            warnings.push(Warning {
+                code: "trailing-bytes",
+                subject: header.into(),
+                message: format!("says {length} bytes, but there are {}; the rest was ignored", bytes.len()),
+                remedy: "export the file again",
+            });
+        }
+        let mut rest = bytes.get(12..length).unwrap_or_default();
+        let (mut json, mut bin, mut other) = (None, None, Vec::new());
+        let mut number = 0;
+        while !rest.is_empty() {
+            let element = format!("GLB chunk {number}");
+            let (Some(size), Some(kind)) = (word(rest, 0), word(rest, 4)) else {
+                return Err(broken(&element, format!("has {} of its 8 header bytes", rest.len()), TRUNCATED));
+            };
+            let body = &rest[8..];
+            let Some((chunk, after)) = body.split_at_checked(size as usize) else {
+                return Err(broken(&element, format!("says {size} bytes, but {} are left", body.len()), TRUNCATED));
+            };
+            match (kind, number) {
+                (CHUNK_JSON, 0) => json = Some(chunk),
+                (_, 0) => return Err(broken(&element, "is not the JSON chunk every GLB begins with", NOT_GLTF)),
+                (CHUNK_BIN, 1) => bin = Some(chunk),
+                _ => other.push((kind, chunk)),
+            }
+            rest = after;
+            number += 1;
+        }
+        let json = json.ok_or_else(|| broken("GLB file", "has no JSON chunk", TRUNCATED))?;
+        Ok(Self { json, bin, other })
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..at + 4)?.try_into().ok().map(u32::from_le_bytes)
+}
+
+fn parse(bytes: &[u8], container: Container) -> Result<Value, Fault> {
+    let text = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
+    let first = text.iter().find(|byte| !byte.is_ascii_whitespace());
+    if container == Container::Gltf && first != Some(&b'{') {
+        return Err(broken("the file", "is neither GLB nor glTF JSON", NOT_GLTF));
+    }
+    let json: Value = serde_json::from_slice(text).map_err(|error| {
+        // serde_json limits nesting itself, which is what stops a depth bomb.
+        broken("JSON text", format!("cannot be read: {error}"), "export the file again; JSON knows no NaN or Infinity")
+    })?;
+    if json.is_object() { Ok(json) } else { Err(broken("JSON text", "is not an object", NOT_GLTF)) }
+}
+
+fn check_version(root: &View<'_>) -> Result<(), Fault> {
+    let asset = root.need("asset")?;
+    let version = asset.need("version")?;
+    for version in [Some(version), asset.get("minVersion")?].into_iter().flatten() {
+        let text = version.text()?;
+        let supported = match text.split_once('.') {
+            Some(("2", minor)) => minor.parse::<u32>().is_ok(),
+            _ => false,
+        };
+        if !supported {
+            let fault = format!("is \"{text}\"; Sinew reads glTF 2.x");
+            return Err(Fault::new(Kind::Unsupported, version.element(), fault, "export the file as glTF 2.0"));
+        }
+    }
+    Ok(())
+}
+
+/// Extensions that leave geometry, skins and animation as they are, or that the importer understands.
+fn is_understood(extension: &str) -> bool {
+    const PREFIXES: [&str; 5] = ["KHR_materials_", "KHR_texture_", "KHR_xmp", "EXT_texture_", "EXT_lights_"];
+    const NAMES: [&str; 7] = [
+        "KHR_mesh_quantization",
+        "KHR_lights_punctual",
+        "KHR_animation_pointer",
+        "KHR_techniques_webgl",
+        "KHR_node_visibility",
+        "KHR_node_selectability",
+        "MSFT_texture_dds",
+    ];
+    NAMES.contains(&extension) || PREFIXES.iter().any(|prefix| extension.starts_with(prefix))
+}
+
+pub(crate) const DECOMPRESS: &str = "export without compression, or unpack it with `gltf-transform copy IN OUT`";
+
+fn check_extensions(root: &View<'_>) -> Result<(), Fault> {
+    for required in root.list("extensionsRequired")? {
+        let name = required.text()?;
+        if is_understood(name) {
+            continue;
+        }
+        let (fault, remedy) = if name == "KHR_draco_mesh_compression" || name.ends_with("_meshopt_compression") {
+            (format!("requires {name}: its geometry is compressed, which Sinew does not read"), DECOMPRESS)
+        } else {
+            let fault = format!("requires the extension {name}, which Sinew does not know");
+            (fault, "export without that extension, or apply it in the program that made the file")
+        };
+        return Err(Fault::new(Kind::Unsupported, required.element(), fault, remedy));
+    }
+    Ok(())
+}
+
+fn read_buffer(buffer: &View<'_>, bin: Option<&[u8]>, folder: Option<&Path>) -> Result<Vec<u8>, Fault> {
+    let declared = buffer.need("byteLength")?.whole()?;
+    let mut bytes = match (buffer.get("uri")?, bin) {
+        (Some(uri), _) => uri::resolve(&uri, folder, declared)?,
+        (None, Some(bin)) => {
+            let wanted = usize::try_from(declared).unwrap_or(usize::MAX);
+            bin[..bin.len().min(wanted)].to_vec()
+        }
+        // A buffer without data is legal (a fallback of a compression extension) until something reads from it.
+        (None, None) => return Ok(Vec::new()),
+    };
+    let found = bytes.len() as u64;
+    if found < declared {
+        return Err(buffer.invalid(format!("declares {declared} bytes, but there are {found}")).remedy(TRUNCATED));
+    }
+    bytes.truncate(usize::try_from(declared).unwrap_or(usize::MAX));
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn extensions_that_leave_geometry_alone_are_understood() {
+        for name in ["KHR_materials_unlit", "KHR_texture_transform", "KHR_lights_punctual", "KHR_mesh_quantization"] {
+            assert!(is_understood(name), "{name}");
+        }
+        for name in ["KHR_draco_mesh_compression", "EXT_mesh_gpu_instancing", "KHR_unheard_of"] {
+            assert!(!is_understood(name), "{name}");
+        }
+    }
+}
