@@ -4,11 +4,10 @@
 //! itself; without nextest the times are those of whole test binaries.
 
 use std::io::{BufRead, BufReader, Read};
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::{fs, io, thread};
 
-use crate::command::{cargo, describe, succeed, target_dir};
+use crate::command::{cargo, describe, root, succeed};
 
 const SHOWN: usize = 10;
 
@@ -20,20 +19,17 @@ struct Timed {
 }
 
 /// What a run of the tests took.
-#[derive(Default)]
 pub struct Times {
     of: &'static str,
     all: Vec<Timed>,
 }
 
 impl Times {
-    /// Prints the slowest; nothing if no test ran.
+    /// Prints the slowest.
     pub fn print_slowest(&self) {
         let mut slowest: Vec<_> = self.all.iter().collect();
         slowest.sort_by(|a, b| b.secs.total_cmp(&a.secs));
-        if !slowest.is_empty() {
-            println!("\nslowest {}", self.of);
-        }
+        println!("\nslowest of {} {}", slowest.len(), self.of);
         for Timed { name, secs } in slowest.into_iter().take(SHOWN) {
             println!("  {secs:>8.3} s  {name}");
         }
@@ -42,7 +38,8 @@ impl Times {
 
 /// Runs nextest with the arguments and environment `prepare` adds.
 pub fn nextest(prepare: impl FnOnce(&mut Command) -> &mut Command) -> (Result<(), String>, Times) {
-    let report: PathBuf = target_dir().join("nextest/default/junit.xml");
+    // Nextest keeps its reports here even when the target directory is elsewhere.
+    let report = root().join("target/nextest/default/junit.xml");
     // A run that does not compile writes no report; an older one must not stand in for it.
     let _ = fs::remove_file(&report);
     let result = succeed(prepare(&mut cargo("nextest run")));
