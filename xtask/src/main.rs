@@ -1,2 +1,51 @@
-//! x
-fn main() {}
+//! All checks, benchmarks and tidiness of the workspace behind one command: `cargo xtask`.
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program whose product is talk to a developer")]
+
+mod bench;
+mod ci;
+mod command;
+mod peer;
+mod slowest;
+mod tidy;
+
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+usage: cargo xtask COMMAND
+
+  ci [--full]              every check, in the order that finds faults soonest; --full runs the long sweeps too
+  tidy                     what no compiler checks: stray paths, unfinished code, missing module docs
+  bench [FILTER] [--json]  nanoseconds per vertex of the kernels whose name contains FILTER, beside the baselines";
+
+fn main() -> ExitCode {
+    let args: Vec<OsString> = std::env::args_os().skip(1).collect();
+    if let [rustc, rustc_args @ ..] = args.as_slice()
+        && Path::new(rustc).file_stem().is_some_and(|stem| stem == "rustc")
+    {
+        return peer::stand_in_for_rustc(rustc, rustc_args);
+    }
+    let words: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    match words.as_slice() {
+        ["ci"] => ci::run(ci::Extent::Sampled),
+        ["ci", "--full"] => ci::run(ci::Extent::Full),
+        ["tidy"] => match tidy::check() {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(fault) => {
+                eprintln!("{fault}");
+                ExitCode::FAILURE
+            }
+        },
+        ["bench", bench_args @ ..] => bench::run(bench_args),
+        ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            ExitCode::SUCCESS
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Running programs from the root of the workspace.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The root of the workspace.
+pub fn root() -> &'static Path {
+    let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
+    xtask.parent().unwrap_or(xtask)
+}
+
+/// The target directory this program was built in, wherever the configuration puts it.
+pub fn target_dir() -> PathBuf {
+    let exe = std::env::current_exe().unwrap_or_default();
+    exe.ancestors().nth(2).map_or_else(|| root().join("target"), Path::to_owned)
+}
+
+/// `program`, to be run at the root.
+pub fn program(program: &str) -> Command {
+    let mut command = Command::new(program);
+    command.current_dir(root());
+    command
+}
+
+/// The cargo that runs this program, with `args` separated by spaces.
+pub fn cargo(args: &str) -> Command {
+    let mut cargo = program(&std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()));
+    cargo.args(args.split_whitespace());
+    cargo
+}
+
+/// Runs to the end with output going straight through; anything but success is an error in words.
+pub fn succeed(command: &mut Command) -> Result<(), String> {
+    match command.status() {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("{} ended with {status}", describe(command))),
+        Err(error) => Err(format!("{} does not start: {error}", describe(command))),
+    }
+}
+
+/// Whether the program starts and succeeds, quietly.
+pub fn works(command: &mut Command) -> bool {
+    command.output().is_ok_and(|output| output.status.success())
+}
+
+/// What the program prints on stdout, if it succeeds.
+pub fn stdout(command: &mut Command) -> Option<String> {
+    let output = command.output().ok().filter(|output| output.status.success())?;
+    String::from_utf8(output.stdout).ok()
+}
+
+/// The command as one would type it.
+pub fn describe(command: &Command) -> String {
+    let name = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
+    let words = std::iter::once(name).chain(command.get_args());
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
