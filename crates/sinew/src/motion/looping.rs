@@ -5,8 +5,9 @@
 //! one key spacing longer. A root that ends elsewhere travels. Anything else is no loop.
 //!
 //! Three readings sharpen the rule. Steps are compared as speeds, since keys may be unevenly spaced: the gap crossed
-//! in one key spacing may be no faster than 1.5 × the fastest key interval; and a channel of two keys, whose only
-//! step *is* the gap, says nothing for a missing key. A closing key is missing for the whole clip or not at all: when
+//! in one key spacing may be no faster than 1.5 × the fastest key interval; and a bone that lacks one key of a cycle has
+//! come most of the way back, so the gap may be no larger than ¾ of its largest distance from the first key (with few
+//! keys, two above all, a gap of one step is no evidence). A closing key is missing for the whole clip or not at all: when
 //! the other bones do close, a root that does not has travelled. And travel needs that evidence: when nothing but
 //! roots moves, an open one (a door that opens) makes no loop.
 
@@ -22,6 +23,10 @@ const CLOSED_ANGLE: f64 = 0.01;
 const CLOSED_SHARE_OF_SIZE: f64 = 1e-3;
 /// Largest gap that one missing key explains, in largest steps.
 const MISSING_KEY_STEPS: f64 = 1.5;
+
+/// Largest gap that one missing key explains, as a share of the largest distance from the first key: four keys around
+/// a circle leave 0.71.
+const MISSING_KEY_SHARE_OF_EXCURSION: f64 = 0.75;
 
 /// Whether to treat a clip as a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -214,7 +219,6 @@ impl Ending {
 
 /// The key-to-key steps of one channel.
 struct Steps {
-    keys: usize,
     jumps: bool,
     largest: f64,
     fastest: f64,
@@ -225,7 +229,7 @@ struct Steps {
 impl Steps {
     fn new<V: Value>(keys: &Keys<V>, length: impl Fn(DVec3) -> f64) -> Self {
         let jumps = keys.interpolation == Interpolation::Step;
-        let mut steps = Self { keys: keys.times.len(), jumps, largest: 0.0, fastest: 0.0, excursion: 0.0 };
+        let mut steps = Self { jumps, largest: 0.0, fastest: 0.0, excursion: 0.0 };
         for (times, values) in keys.times.windows(2).zip(keys.values.windows(2)) {
             let step = length(values[0].way_to(values[1]));
             steps.largest = steps.largest.max(step);
@@ -238,7 +242,7 @@ impl Steps {
     /// Whether one missing key after `spacing` seconds explains `gap`.
     fn explain(&self, gap: f64, spacing: f64) -> bool {
         let step = if self.jumps { self.largest } else { self.fastest * spacing };
-        self.keys > 2 && gap <= MISSING_KEY_STEPS * step
+        gap <= MISSING_KEY_STEPS * step && gap <= MISSING_KEY_SHARE_OF_EXCURSION * self.excursion
     }
 }
 

@@ -24,9 +24,6 @@ mod time_filter;
 mod timeline;
 mod travel;
 
-#[cfg(test)]
-mod tests;
-
 pub use kinematics::{BoneMotion, Kinematics, Signal};
 pub use live::LiveKinematics;
 pub use looping::{Gap, LoopVerdict, Looping};

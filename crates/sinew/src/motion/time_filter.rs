@@ -105,6 +105,11 @@ impl Step {
     pub fn apply(self, y: DVec3, from: DVec3, to: DVec3) -> DVec3 {
         y * self.decay + from * self.from + to * self.to
     }
+
+    /// The step under an input that does not change.
+    pub fn hold(self, y: DVec3, input: DVec3) -> DVec3 {
+        y * self.decay + input * (self.from + self.to)
+    }
 }
 
 /// Equal intervals over a clip, fine enough for any filter and never more than 2¹⁶.
