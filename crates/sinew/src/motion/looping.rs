@@ -9,7 +9,8 @@
 //! come most of the way back, so the gap may be no larger than ¾ of its largest distance from the first key (with few
 //! keys, two above all, a gap of one step is no evidence). A closing key is missing for the whole clip or not at all: when
 //! the other bones do close, a root that does not has travelled. And travel needs that evidence: when nothing but
-//! roots moves, an open one (a door that opens) makes no loop.
+//! roots moves, an open one (a door that opens) makes no loop. A *root* is a moving bone none of whose ancestors leaves
+//! its first placement by more than what counts as closed: rounding in a root's keys does not make its child a limb.
 
 use super::derivatives::{Keys, Value};
 use crate::clip::Interpolation;
@@ -137,7 +138,7 @@ pub(super) struct BoneKeys {
     pub translation: Option<Keys<DVec3>>,
     pub rotation: Option<Keys<DQuat>>,
     pub rest: (DVec3, DQuat),
-    /// Whether no ancestor moves.
+    /// Whether no ancestor moves by more than what counts as closed.
     pub is_root: bool,
     /// The parent's 3×3 on the clip's first frame.
     pub world_from_parent: DMat3,
@@ -165,6 +166,26 @@ impl BoneKeys {
         )
     }
 
+    /// Whether the bone leaves its first placement by more than what counts as closed.
+    pub fn leaves_its_place(&self) -> bool {
+        let moves = self.moves();
+        self.turns().is_some_and(|steps| steps.excursion > CLOSED_ANGLE)
+            || moves.is_some_and(|steps| steps.excursion > self.tolerance(steps.excursion))
+    }
+
+    fn turns(&self) -> Option<Steps> {
+        self.rotation.as_ref().map(|keys| Steps::new(keys, |way| way.length()))
+    }
+
+    fn moves(&self) -> Option<Steps> {
+        self.translation.as_ref().map(|keys| Steps::new(keys, |way| (self.world_from_parent * way).length()))
+    }
+
+    /// World distance that counts as closed; a bone without a character has no size but its own path.
+    fn tolerance(&self, excursion: f64) -> f64 {
+        CLOSED_SHARE_OF_SIZE * if self.size > 0.0 && self.size.is_finite() { self.size } else { excursion }
+    }
+
     fn gap(&self) -> Gap {
         let (first, last) = (self.first(), self.last());
         Gap {
@@ -183,8 +204,6 @@ struct Ending {
     times_tolerance: f64,
     /// Closed, or one missing key explains the gap.
     within_a_step: bool,
-    /// Whether the bone leaves its first placement by more than what counts as closed.
-    excursion: bool,
 }
 
 impl Ending {
@@ -194,15 +213,8 @@ impl Ending {
 
     fn new(keys: &BoneKeys, spacing: f64) -> Self {
         let gap = keys.gap();
-        let turns = keys.rotation.as_ref().map(|keys| Steps::new(keys, |way| way.length()));
-        let moves = keys.translation.as_ref().map(|channel| {
-            let world_from_parent = keys.world_from_parent;
-            Steps::new(channel, |way| (world_from_parent * way).length())
-        });
-        let reach = moves.as_ref().map_or(0.0, |steps| steps.excursion);
-        // A bone without a character has no size but its own path.
-        let size = if keys.size > 0.0 && keys.size.is_finite() { keys.size } else { reach };
-        let tolerance = CLOSED_SHARE_OF_SIZE * size;
+        let (turns, moves) = (keys.turns(), keys.moves());
+        let tolerance = keys.tolerance(moves.as_ref().map_or(0.0, |steps| steps.excursion));
         let in_tolerances = |distance: f64| if distance == 0.0 { 0.0 } else { distance / tolerance };
         let (angle, distance) = (gap.angle / CLOSED_ANGLE, in_tolerances(gap.distance));
         let explained = |tolerances: f64, gap: f64, steps: &Option<Steps>| {
@@ -211,7 +223,6 @@ impl Ending {
         Self {
             times_tolerance: angle.max(distance),
             within_a_step: explained(angle, gap.angle, &turns) && explained(distance, gap.distance, &moves),
-            excursion: turns.is_some_and(|steps| steps.excursion > CLOSED_ANGLE) || in_tolerances(reach) > 1.0,
             gap,
         }
     }
@@ -279,8 +290,8 @@ pub(super) fn judge(bones: &[BoneKeys], spacing: f64, looping: Looping) -> Judge
         return Judgement { verdict, spacing: 0.0, goes_on: nothing_goes_on };
     };
     let limbs = || bones.iter().zip(&endings).filter(|(keys, _)| !keys.is_root).map(|(_, ending)| ending);
+    let limbs_show_a_loop = bones.iter().any(|keys| !keys.is_root && keys.leaves_its_place());
     let limbs_close = limbs().all(Ending::closed);
-    let limbs_show_a_loop = limbs().any(|ending| ending.excursion);
     if endings.iter().all(|ending| ending.within_a_step) && !(limbs_close && limbs_show_a_loop) {
         let verdict = LoopVerdict::MissingClosingKey { spacing };
         return Judgement { verdict, spacing, goes_on: nothing_goes_on };

@@ -130,6 +130,10 @@ impl FilterGrid {
         self.intervals
     }
 
+    pub fn spacing(&self) -> f64 {
+        (self.end - self.start) / self.intervals as f64
+    }
+
     pub fn time(&self, node: usize) -> f64 {
         if node >= self.intervals {
             self.end

@@ -22,7 +22,7 @@ fn busy(closed: bool, fps: u16) -> Vec<Track> {
 
 /// The kernel's integral, by brute force over the unfiltered signal extended as the ends say.
 fn integrate(x: impl Fn(f64) -> DVec3, t: f64, tau: f64) -> DVec3 {
-    let (reach, n) = (30.0 * tau, 40_000);
+    let (reach, n) = (30.0 * tau, 4000);
     let mut y = DVec3::ZERO;
     for k in 0..n {
         let s = reach * (f64::from(k) + 0.5) / f64::from(n);

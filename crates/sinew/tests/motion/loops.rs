@@ -230,6 +230,18 @@ fn verdicts() {
         linear(1, &times, &swing),
     ];
     assert!(matches!(verdict(sparse, Looping::Auto), LoopVerdict::Travelling { spacing: 0.0, .. }));
+    // Rounding in the keys of a bone above the root does not make the root a limb.
+    let shaking = |t: f64| DVec3::Y * (1e-6 * (50.0 * t).sin());
+    let hips = |t: f64| bob(t) + DVec3::Z * (2.0 * t);
+    let below = chain(3);
+    let tracks = vec![
+        moves(0, translations(Interpolation::Linear, &times, shaking)),
+        moves(1, translations(Interpolation::Linear, &times, hips)),
+        linear(2, &times, &swing),
+    ];
+    let travels = Scene::new(&below, &clip(tracks), &MotionSettings::default());
+    let LoopVerdict::Travelling { root, .. } = &travels.motion.report().verdict else { panic!() };
+    assert_eq!(root.name, "bone1");
     assert_eq!(verdict(vec![], Looping::Auto), LoopVerdict::Pose);
     assert_eq!(verdict(vec![linear(0, &[2.0], &swing)], Looping::Yes), LoopVerdict::Pose);
     let still = vec![linear(0, &times, &|_| DQuat::IDENTITY)];
