@@ -24,9 +24,6 @@ mod time_filter;
 mod timeline;
 mod travel;
 
-#[cfg(test)]
-mod tests;
-
 pub use kinematics::{BoneMotion, Kinematics, Signal};
 pub use live::LiveKinematics;
 pub use looping::{Gap, LoopVerdict, Looping};
@@ -191,12 +188,11 @@ impl MotionReport {
         if let Some(period) = self.period {
             lines.push(format!("period {period:.4} s"));
         }
-        if self.moving_bones > 0 {
-            lines.push(match self.smoothing_window() {
-                0.0 => "velocities are exact derivatives".to_owned(),
-                window => format!("velocities are smoothed over {window:.4} s"),
-            });
-        }
+        lines.push(match (self.moving_bones, self.smoothing_window()) {
+            (0, _) => "no bone moves".to_owned(),
+            (_, 0.0) => "velocities are exact derivatives".to_owned(),
+            (_, window) => format!("velocities are smoothed over {window:.4} s"),
+        });
         lines
     }
 }
@@ -408,15 +404,14 @@ fn changing_bones(skeleton: &Skeleton, bone_sizes: &[f64], curves: &PoseCurves, 
         });
     }
     let mut moves_at_or_above = vec![false; skeleton.len()];
-    let mut next = 0;
+    let mut next = bones.iter_mut().peekable();
     for bone in skeleton.bones() {
         let above = skeleton.parent(bone).is_some_and(|parent| moves_at_or_above[parent.index()]);
-        let moves = bones.get(next).is_some_and(|keys| keys.bone == bone);
-        if moves {
-            bones[next].is_root = !above;
-            next += 1;
-        }
-        moves_at_or_above[bone.index()] = above || moves;
+        let here = next.next_if(|keys| keys.bone == bone).is_some_and(|keys| {
+            keys.is_root = !above;
+            keys.leaves_its_place()
+        });
+        moves_at_or_above[bone.index()] = above || here;
     }
     bones
 }
