@@ -66,6 +66,7 @@ fn is_identity(transform: &DAffine3, size: f64) -> bool {
 }
 
 fn joints_outside_scene(root: &View<'_>, raw: &RawRig, warnings: &mut Vec<Warning>) -> Result<(), Fault> {
+    root.reference_at("scene", "scenes")?;
     let mut scenes = Vec::new();
     for scene in root.list("scenes")? {
         let roots = scene.list("nodes")?.iter().map(|node| node.reference("nodes")).collect::<Result<Vec<_>, _>>()?;

@@ -77,14 +77,18 @@ fn read_primitive(
             remedy: "remove it from the mesh if it is not wanted",
         });
     }
-    let Some(reference) = attributes.get("POSITION")? else {
-        // Nothing to draw, but the primitive keeps its number.
+    let is_bound = attributes.get("JOINTS_0")?.is_some() || attributes.get("WEIGHTS_0")?.is_some();
+    let position = attributes.get("POSITION")?;
+    if position.is_none() {
         warnings.push(Warning {
             code: "primitive-without-positions",
             subject: view.words(),
             message: "has no POSITION; it was left empty".into(),
             remedy: EXPORT_AGAIN,
         });
+    }
+    // Points and lines need no weights, but then nothing can place them. Either way the primitive keeps its number.
+    let Some(reference) = position.filter(|_| has_faces || is_bound || !skinned) else {
         let morphs = vec![RawMorph::default(); view.list("targets")?.len()];
         return Ok(RawPrimitive { morphs, color: color(view)?, ..RawPrimitive::default() });
     };
@@ -102,11 +106,8 @@ fn read_primitive(
     let tangents = directions(&attributes, "TANGENT", count, accessors, warnings, |a| {
         Ok(a.floats::<4>()?.into_iter().map(Vec4::from_array).collect())
     })?;
-    let influences = if skinned && has_faces {
-        influences(view, &attributes, count, accessors, warnings)?
-    } else {
-        RawInfluences::default()
-    };
+    let influences =
+        if skinned { influences(view, &attributes, count, accessors, warnings)? } else { RawInfluences::default() };
     Ok(RawPrimitive {
         triangles: if has_faces { triangles(view, mode, count, accessors, warnings)? } else { Vec::new() },
         normals,
