@@ -223,6 +223,7 @@ fn instances(
             }
         };
         let name = if view.name().is_empty() { mesh_view.name() } else { view.name() };
+        accessors.budget.take(name.len() as u64, || view.element())?;
         let morph_weights = morph_weights(view, &mesh_view, warnings)?;
         instances.push(RawMesh { name, node, binding, primitives, morph_weights });
     }

@@ -158,7 +158,7 @@ fn files_beside_the_asset() {
         import(&path)
     };
     let asset = attempt("sub%20dir/tube.bin").expect("percent-encoded names");
-    assert_eq!(asset.document.buffers, [file.bin.clone()]);
+    assert_eq!(asset.document.buffers[0], file.bin);
     let text = attempt("missing.bin").expect_err("not there").to_string();
     assert!(text.contains("tube.gltf") && text.contains("missing.bin") && text.contains("put the file back"), "{text}");
     let text = attempt("sub%20dir").expect_err("a folder").to_string();
@@ -508,6 +508,31 @@ fn a_mesh_on_very_many_nodes_is_refused_before_it_fills_the_memory() {
     }
     file.set("/nodes/2/children", json!((first..first + 2_000).collect::<Vec<_>>()));
     refused(file.glb(), &["granted to this file", "once per node"]);
+}
+
+/// Things that cost nothing to write down must cost little to read, however often they are named.
+#[test]
+fn repetition_does_not_multiply() {
+    const MANY: usize = 50_000;
+    let mut primitives = rigged();
+    primitives.push("/meshes", json!({"primitives": vec![json!({"attributes": {}}); 2_000]}));
+    let nodes = primitives.json.pointer_mut("/nodes").and_then(Value::as_array_mut).expect("nodes");
+    nodes.extend((0..MANY).map(|_| json!({"mesh": 1, "skin": 0})));
+    refused(primitives.glb(), &["granted to this file"]);
+
+    let scenes = rigged().with("/scenes", json!(vec![json!({"nodes": [0, 1]}); MANY]));
+    let mut scenes = scenes;
+    let nodes = scenes.json.pointer_mut("/nodes").and_then(Value::as_array_mut).expect("nodes");
+    nodes.extend((0..MANY).map(|_| json!({})));
+    attempt(scenes.glb()).expect("legal");
+
+    let long = "x".repeat(1_000_000);
+    let mut names = rigged().with("/animations/0/name", json!(long)).with("/meshes/0/name", json!(long));
+    let nodes = names.json.pointer_mut("/nodes").and_then(Value::as_array_mut).expect("nodes");
+    nodes.extend((0..MANY).map(|_| json!({"mesh": 0, "skin": 0})));
+    let channels = names.json.pointer_mut("/animations/0/channels").and_then(Value::as_array_mut).expect("channels");
+    channels.extend((0..MANY).map(|_| json!({"sampler": 0, "target": {"path": "rotation"}})));
+    refused(names.glb(), &["granted to this file"]);
 }
 
 /// Peak memory of this process, where the system tells it.
