@@ -15,8 +15,10 @@
 
 pub mod base;
 pub mod clip;
+pub mod cone;
 mod control_points;
 pub mod displace;
+mod gradients;
 pub mod graph;
 pub mod influences;
 pub mod motion;

@@ -32,7 +32,7 @@ fn version_1_means_what_it_says() {
     ] {
         assert_eq!(first.values.number(name), value, "{name}");
     }
-    let gain = |translation, rotation| BoneGain { translation, rotation };
+    let gain = |translation, rotation| BoneGain { translation, rotation, ..BoneGain::default() };
     let bones = [("tail*", gain(2.0, 2.0)), ("ear.?", gain(0.0, 1.5)), ("head", gain(1.0, 3.0))];
     assert_eq!(first.bones, bones.map(|(name, gain)| (name.to_owned(), gain)));
     assert_eq!((second.gain, second.raw, &second.map, second.bones.len()), (1.0, false, &None, 0));

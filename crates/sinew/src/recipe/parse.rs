@@ -484,7 +484,7 @@ impl Reader {
         let raw = At::of(table, "raw", path).and_then(|at| self.switch(&at)).unwrap_or(false);
         let map = self.map(table, path);
         let bones = At::of(table, "bones", path).map_or_else(Vec::new, |at| self.bones(&at));
-        Some(EffectSpec { effect, values, gain, raw, map, bones })
+        Some(EffectSpec { values, gain, raw, map, bones, ..EffectSpec::of(effect) })
     }
 
     fn bones(&mut self, at: &At<'_>) -> Vec<(String, BoneGain)> {
@@ -495,14 +495,20 @@ impl Reader {
         for (pattern, _) in table.iter() {
             let Some(at) = At::of(table, pattern, &at.path) else { continue };
             let gain = match at.item.as_table_like() {
-                None => self.number(&at, GAIN).map(|gain| BoneGain { translation: gain, rotation: gain }),
+                None => self.number(&at, GAIN).map(|gain| BoneGain {
+                    translation: gain,
+                    rotation: gain,
+                    ..BoneGain::default()
+                }),
                 Some(inner) if self.refuse_unquoted(pattern, &at, inner, BONE_KEYS) => None,
                 Some(inner) => {
                     self.refuse_unknown(inner, &at.path, BONE_KEYS.iter().copied(), &[]);
                     let mut part = |key| At::of(inner, key, &at.path).map_or(Some(1.0), |at| self.number(&at, GAIN));
-                    part("translation")
-                        .zip(part("rotation"))
-                        .map(|(translation, rotation)| BoneGain { translation, rotation })
+                    part("translation").zip(part("rotation")).map(|(translation, rotation)| BoneGain {
+                        translation,
+                        rotation,
+                        ..BoneGain::default()
+                    })
                 }
             };
             bones.extend(gain.map(|gain| (pattern.to_owned(), gain)));
