@@ -52,29 +52,30 @@ fn bones(body: &mut Body) -> Bones {
     let mut legs = [[0; 3]; 4];
     for (leg, bones) in legs.iter_mut().enumerate() {
         let side = if leg % 2 == 0 { 1.0 } else { -1.0 };
-        let out = past(DVec3::ZERO, v(side, 0.0, 0.0), 0.058);
+        let out = past(DVec3::ZERO, v(side, 0.0, 0.0), 0.055);
+        let apart = || past(DVec3::ZERO, v(side, 0.0, 0.0), 0.02);
         let tag = if leg % 2 == 0 { "L" } else { "R" };
         *bones = if leg < 2 {
             let [a, b, c] = fore_leg(side);
             let region = near(&[a, b, c], 0.11, 0.19);
             let upper = vec![past(a - DVec3::Y * 0.06, -DVec3::Y, 0.09), out, region];
             let upper = body.bone(&format!("leg.front.{tag}"), chest, a, upper);
-            let shin = body.bone(&format!("shin.front.{tag}"), upper, b, vec![past(b, -DVec3::Y, 0.075)]);
+            let shin = body.bone(&format!("shin.front.{tag}"), upper, b, vec![past(b, -DVec3::Y, 0.075), apart()]);
             [
                 upper,
                 shin,
-                body.bone(&format!("foot.front.{tag}"), shin, c, vec![past(c + DVec3::Y * 0.035, -DVec3::Y, 0.045)]),
+                body.bone(&format!("foot.front.{tag}"), shin, c, vec![past(c + DVec3::Y * 0.055, -DVec3::Y, 0.065)]),
             ]
         } else {
             let [a, b, c, d] = hind_leg(side);
             let region = near(&[a, b, c, d], 0.13, 0.20);
             let upper = vec![past(a - DVec3::Y * 0.08, -DVec3::Y, 0.10), out, region];
             let upper = body.bone(&format!("leg.hind.{tag}"), hips, a, upper);
-            let shin = body.bone(&format!("shin.hind.{tag}"), upper, c, vec![past(c, -DVec3::Y, 0.075)]);
+            let shin = body.bone(&format!("shin.hind.{tag}"), upper, c, vec![past(c, -DVec3::Y, 0.075), apart()]);
             [
                 upper,
                 shin,
-                body.bone(&format!("foot.hind.{tag}"), shin, d, vec![past(d + DVec3::Y * 0.035, -DVec3::Y, 0.045)]),
+                body.bone(&format!("foot.hind.{tag}"), shin, d, vec![past(d + DVec3::Y * 0.055, -DVec3::Y, 0.065)]),
             ]
         };
     }
