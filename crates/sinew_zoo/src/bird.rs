@@ -1,5 +1,5 @@
 //! A bird on a single joint. No bone moves the wings: what they do when the body rises and falls is left to the
-//! effects (VS section 7 shows the idea).
+//! effects, as with the bird of Velocity Skinning, fig. 7.
 
 use crate::ZooCharacter;
 use crate::body::Body;
