@@ -1,7 +1,7 @@
 //! Characters by name.
 
-use crate::ZooCharacter;
 use crate::tube::{self, TubeOptions};
+use crate::{ZooCharacter, arm, bird, calf, dancer, flower, snail};
 use std::fmt;
 
 /// A character that [`build`] can make.
@@ -13,8 +13,11 @@ pub struct Entry {
     pub about: &'static str,
     /// Options it takes: name and what it means, in a line.
     pub options: &'static [(&'static str, &'static str)],
-    make: fn(&[(&'static str, &str)]) -> Result<ZooCharacter, ZooError>,
+    make: fn(&OptionValues<'_>) -> Result<ZooCharacter, ZooError>,
 }
+
+/// Options given: name and value as written.
+type OptionValues<'a> = [(&'static str, &'a str)];
 
 const TUBE_OPTIONS: &[(&str, &str)] = &[
     ("vertices", "about how many vertices, 11 to 16777216"),
@@ -26,7 +29,15 @@ const TUBE_OPTIONS: &[(&str, &str)] = &[
     ("length", "length over all in metres, at least twice the radius"),
 ];
 
-const ENTRIES: &[Entry] = &[Entry { name: tube::NAME, about: tube::ABOUT, options: TUBE_OPTIONS, make: make_tube }];
+const ENTRIES: &[Entry] = &[
+    Entry { name: tube::NAME, about: tube::ABOUT, options: TUBE_OPTIONS, make: make_tube },
+    Entry { name: flower::NAME, about: flower::ABOUT, options: &[], make: |_| Ok(flower::flower()) },
+    Entry { name: dancer::NAME, about: dancer::ABOUT, options: &[], make: |_| Ok(dancer::dancer()) },
+    Entry { name: calf::NAME, about: calf::ABOUT, options: &[], make: |_| Ok(calf::calf()) },
+    Entry { name: bird::NAME, about: bird::ABOUT, options: &[], make: |_| Ok(bird::bird()) },
+    Entry { name: snail::NAME, about: snail::ABOUT, options: &[], make: |_| Ok(snail::snail()) },
+    Entry { name: arm::NAME, about: arm::ABOUT, options: &[], make: |_| Ok(arm::arm()) },
+];
 
 /// Every character, with a line about each.
 pub fn names() -> &'static [Entry] {
@@ -163,7 +174,7 @@ pub fn build(spec: &str) -> Result<ZooCharacter, ZooError> {
     (entry.make)(&values)
 }
 
-fn make_tube(values: &[(&'static str, &str)]) -> Result<ZooCharacter, ZooError> {
+fn make_tube(values: &OptionValues<'_>) -> Result<ZooCharacter, ZooError> {
     let not_a_number =
         |option, given: &str| ZooError::NotANumber { character: tube::NAME, option, given: given.to_owned() };
     let find = |option: &str| values.iter().find(|value| value.0 == option).copied();
