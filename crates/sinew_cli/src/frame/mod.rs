@@ -1,0 +1,223 @@
+//! `sinew frame FILE`: one frame in world space.
+
+mod json;
+mod motion_file;
+mod obj;
+mod ply;
+
+use crate::args::{BaseName, Format, FrameArgs, LoopName};
+use crate::fault::Fault;
+use crate::load::{Scene, load};
+use crate::output::Destination;
+use crate::talk::Talk;
+use crate::text::quoted;
+use motion_file::MotionFile;
+use sinew::recipe::BaseSpec;
+use sinew::rig::{Part, Primitive};
+use sinew::text::nearest;
+use sinew::{
+    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Looping, Motion, MotionSettings, Recipe, Scratch,
+    WorldPose, evaluate,
+};
+
+/// Clips an error lists by name.
+const MOST_CLIPS: usize = 20;
+
+pub fn run(options: &FrameArgs, talk: &Talk) -> Result<(), Fault> {
+    let destination = Destination::new(&options.output, options.force);
+    let format = format(options, &destination)?;
+    destination.check()?;
+    let hand_set = options.motion.as_deref().map(MotionFile::read).transpose()?;
+    let scene = load(&options.input, &[])?;
+    talk.warnings(&scene.warnings);
+    let snapshot = Snapshot::take(&scene, options, hand_set.as_ref(), talk)?;
+    destination.write(|out| match format {
+        Format::Json => json::write(&snapshot, out),
+        Format::Obj => obj::write(&snapshot, out),
+        Format::Ply => ply::write(&snapshot, out),
+    })?;
+    if destination != Destination::Stdout {
+        talk.note(&format!("wrote {}", options.output.display()));
+    }
+    Ok(())
+}
+
+fn format(options: &FrameArgs, destination: &Destination) -> Result<Format, Fault> {
+    if let Some(format) = options.format {
+        return Ok(format);
+    }
+    if *destination == Destination::Stdout {
+        return Ok(Format::Json);
+    }
+    let ending = options.output.extension().map(|ending| ending.to_string_lossy().to_lowercase());
+    match ending.as_deref() {
+        Some("obj") => Ok(Format::Obj),
+        Some("ply") => Ok(Format::Ply),
+        Some("json") => Ok(Format::Json),
+        _ => Err(Fault::Usage(format!(
+            "{}: the ending tells no format; end it in .obj, .ply or .json, or give --format",
+            options.output.display()
+        ))),
+    }
+}
+
+/// One frame of a scene, as every format writes it.
+struct Snapshot<'a> {
+    scene: &'a Scene,
+    clip: Option<PlayedClip<'a>>,
+    base: &'static str,
+    world: WorldPose,
+    kinematics: Kinematics,
+    /// With all effects.
+    deformed: DeformedMesh,
+    /// With none.
+    skinned: DeformedMesh,
+}
+
+/// The clip a frame is of.
+struct PlayedClip<'a> {
+    index: usize,
+    name: &'a str,
+    /// Time sampled, in seconds.
+    time: f64,
+}
+
+impl<'a> Snapshot<'a> {
+    fn take(scene: &'a Scene, options: &FrameArgs, hand_set: Option<&MotionFile>, talk: &Talk) -> Result<Self, Fault> {
+        let rig = &scene.rig;
+        let skeleton = rig.skeleton();
+        let mut recipe = Recipe::default();
+        if let Some(base) = options.base {
+            recipe.base = base_spec(base, &recipe.base);
+        }
+        let build = |recipe: &Recipe| {
+            FrameIndependentGraph::build(rig, recipe).map_err(|error| Fault::in_file(&scene.name, error))
+        };
+        let graph = build(&recipe)?;
+        let filtered = graph.filtered_signals();
+
+        let mut pose = rig.rest_pose();
+        let mut world = WorldPose::default();
+        let mut kinematics = Kinematics::at_rest(skeleton.len(), filtered.len());
+        let mut clip = None;
+        match &options.clip {
+            None => {
+                if options.time.is_some() || options.looping.is_some() {
+                    talk.note("--time and --loop mean nothing without --clip: the nodes' default transforms are used");
+                }
+                world.compose(skeleton, &pose);
+            }
+            Some(wanted) => {
+                let index = find_clip(scene, wanted)?;
+                let mut settings = MotionSettings::default();
+                if let Some(looping) = options.looping {
+                    settings.looping = match looping {
+                        LoopName::Yes => Looping::Yes,
+                        LoopName::No => Looping::No,
+                        LoopName::Auto => Looping::Auto,
+                    };
+                }
+                let source = &scene.clips[index];
+                let motion = Motion::new(skeleton, rig.bone_sizes(), &rig.morph_layout(), source, &settings, filtered)
+                    .map_err(|error| Fault::in_file(&scene.name, error))?;
+                let time = options.time.unwrap_or(0.0);
+                motion.pose(time, &mut pose);
+                world.compose(skeleton, &pose);
+                if hand_set.is_none() {
+                    motion.kinematics(time, &world, skeleton, &mut kinematics);
+                }
+                clip = Some(PlayedClip { index, name: &source.name, time: motion.sample_time(time) });
+            }
+        }
+        if let Some(hand_set) = hand_set {
+            for (bone, motion) in hand_set.bones(skeleton)? {
+                kinematics.set_steady(bone, motion, filtered);
+            }
+        }
+
+        let frame = Frame { rig, pose: &pose, world: &world, kinematics: &kinematics };
+        let (mut scratch, mut deformed) = (Scratch::default(), DeformedMesh::default());
+        evaluate(&graph, &frame, &Cpu::serial(), &mut scratch, &mut deformed);
+        let skinned = if recipe.effects.is_empty() {
+            deformed.clone()
+        } else {
+            let base_only = build(&Recipe { effects: Vec::new(), ..recipe.clone() })?;
+            let mut skinned = DeformedMesh::default();
+            evaluate(&base_only, &frame, &Cpu::serial(), &mut scratch, &mut skinned);
+            skinned
+        };
+        Ok(Self { scene, clip, base: base_name(&recipe.base), world, kinematics, deformed, skinned })
+    }
+
+    /// Parts in node order.
+    fn parts(&self) -> Vec<&'a Part> {
+        let mut parts: Vec<_> = self.scene.rig.parts().iter().collect();
+        parts.sort_by_key(|part| part.node);
+        parts
+    }
+
+    /// World positions of a primitive in one of the two meshes.
+    fn positions<'m>(
+        &self,
+        mesh: &'m DeformedMesh,
+        part: &Part,
+        primitive: &Primitive,
+    ) -> impl Iterator<Item = [f64; 3]> + use<'m> {
+        let origin = mesh.origins.get(part.character).copied().unwrap_or_default();
+        mesh.positions[primitive.vertices.clone()].iter().map(move |p| (origin + p.as_dvec3()).to_array())
+    }
+
+    /// Triangles of a primitive, by the primitive's own vertices.
+    fn triangles(&self, primitive: &Primitive) -> impl Iterator<Item = [u32; 3]> + use<'a> {
+        let first = u32::try_from(primitive.vertices.start).unwrap_or(0);
+        self.scene.rig.triangles()[primitive.triangles.clone()].iter().map(move |corners| corners.map(|c| c - first))
+    }
+}
+
+/// A name is tried first, then a number from 0.
+fn find_clip(scene: &Scene, wanted: &str) -> Result<usize, Fault> {
+    let named = scene.clips.iter().position(|clip| clip.name == wanted);
+    let numbered = || wanted.parse().ok().filter(|&index: &usize| index < scene.clips.len());
+    named.or_else(numbered).ok_or_else(|| {
+        let mut message = format!("{}: there is no clip {}", scene.name, quoted(wanted));
+        if scene.clips.is_empty() {
+            message.push_str("; the file has no clips, leave --clip out");
+            return Fault::Usage(message);
+        }
+        if let Some(nearest) = nearest(wanted, scene.clips.iter().map(|clip| clip.name.as_str())) {
+            message.push_str(&format!("; did you mean {}?", quoted(&nearest)));
+        }
+        let listed: Vec<_> = (scene.clips.iter().enumerate().take(MOST_CLIPS))
+            .map(|(index, clip)| format!("{index} {}", quoted(&clip.name)))
+            .collect();
+        message.push_str(&format!(" Clips: {}", listed.join(", ")));
+        if scene.clips.len() > MOST_CLIPS {
+            message.push_str(&format!(
+                " and {} more, listed by `sinew inspect {}`",
+                scene.clips.len() - MOST_CLIPS,
+                scene.name
+            ));
+        }
+        Fault::Usage(message)
+    })
+}
+
+/// The base asked for, with the recipe's own settings where it is of the same kind.
+fn base_spec(wanted: BaseName, recipe: &BaseSpec) -> BaseSpec {
+    match (wanted, recipe) {
+        (BaseName::Lbs, _) => BaseSpec::Lbs,
+        (BaseName::Rigid, _) => BaseSpec::Rigid,
+        (BaseName::Dqs, BaseSpec::Dqs { .. }) | (BaseName::Blend, BaseSpec::Blend { .. }) => recipe.clone(),
+        (BaseName::Dqs, _) => BaseSpec::Dqs { pivot: false },
+        (BaseName::Blend, _) => BaseSpec::Blend { factor: 0.5, map: None, pivot: false },
+    }
+}
+
+fn base_name(base: &BaseSpec) -> &'static str {
+    match base {
+        BaseSpec::Lbs => "lbs",
+        BaseSpec::Dqs { .. } => "dqs",
+        BaseSpec::Blend { .. } => "blend",
+        BaseSpec::Rigid => "rigid",
+    }
+}
