@@ -2,25 +2,22 @@
 
 use std::process::ExitCode;
 
-use crate::command::{cargo, succeed};
+use crate::command::{cargo, describe, exit_like, succeed};
 use crate::peer;
-
-const BUILD: &str = "build --release --package sinew_bench";
-const RUN: &str = "run --quiet --release --package sinew_bench";
 
 /// Passes `args` on to the benchmarks.
 pub fn run(args: &[&str]) -> ExitCode {
-    let with_peer = succeed(peer::with_repair(cargo(BUILD).args(["--features", "ozz"])));
-    let mut run = cargo(RUN);
-    if let Err(fault) = with_peer {
-        eprintln!("WITHOUT OZZ: {fault}; the other cases are measured all the same");
-    } else {
-        peer::with_repair(run.args(["--features", "ozz"]));
+    let mut run = cargo("run --quiet --release --package sinew_bench");
+    match succeed(peer::with_repair(&mut cargo("build --release --package sinew_bench --features ozz"))) {
+        Ok(()) => {
+            peer::with_repair(run.args(["--features", "ozz"]));
+        }
+        Err(fault) => eprintln!("WITHOUT OZZ: {fault}; the other cases are measured all the same"),
     }
     match run.arg("--").args(args).status() {
-        Ok(status) => u8::try_from(status.code().unwrap_or(1)).map_or(ExitCode::FAILURE, ExitCode::from),
+        Ok(status) => exit_like(status),
         Err(error) => {
-            eprintln!("cargo does not start: {error}");
+            eprintln!("{} does not start: {error}", describe(&run));
             ExitCode::FAILURE
         }
     }

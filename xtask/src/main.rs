@@ -9,22 +9,19 @@ mod slowest;
 mod tidy;
 
 use std::ffi::OsString;
-use std::path::Path;
 use std::process::ExitCode;
 
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  ci [--full]              every check, in the order that finds faults soonest; --full runs the long sweeps too
+  ci [--full]              every check; with --full the long sweeps too
   tidy                     what no compiler checks: stray paths, unfinished code, missing module docs
   bench [FILTER] [--json]  nanoseconds per vertex of the kernels whose name contains FILTER, beside the baselines";
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if let [rustc, rustc_args @ ..] = args.as_slice()
-        && Path::new(rustc).file_stem().is_some_and(|stem| stem == "rustc")
-    {
-        return peer::stand_in_for_rustc(rustc, rustc_args);
+    if peer::is_called_as_rustc() {
+        return peer::stand_in_for_rustc(&args);
     }
     let words: Vec<_> = args.iter().map(|arg| arg.to_string_lossy()).collect();
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
