@@ -1,7 +1,9 @@
 //! The same rates for poses that arrive one by one.
 //!
-//! Rates are differences of successive poses; the filter is the clip's recursion with variable h. The history is the
-//! caller's: it can be cloned, kept and reset. Oracle: with short steps it gives what the clip's filter gives.
+//! Rates are differences of successive poses; the filter is the clip's with variable h, its input held over each step
+//! instead of running straight: a difference is the mean rate over the step, so this is exact for poses that move
+//! evenly between arrivals, where the straight form would lag by half a step. The history is the caller's: it can be
+//! cloned, kept and reset. Oracle: with short steps it gives what the clip's filter gives, to second order.
 
 use super::kinematics::{BoneMotion, Kinematics, WorldAxes};
 use super::sampling::parts;
@@ -98,8 +100,7 @@ impl LiveKinematics {
             let finite = [now.linear_velocity, now.angular_velocity, now.linear_acceleration, now.angular_acceleration];
             let now = if finite.iter().all(|v| v.is_finite()) { now } else { BoneMotion::default() };
             for (history, entry) in self.histories.iter_mut().zip(&self.filtered) {
-                let step = entry.filter.step(dt);
-                history[index] = step.apply(history[index], before.get(entry.signal), now.get(entry.signal));
+                history[index] = entry.filter.step(dt).hold(history[index], now.get(entry.signal));
             }
             self.motions[index] = now;
             self.placements[index] = to;

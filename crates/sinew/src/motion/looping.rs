@@ -5,10 +5,12 @@
 //! one key spacing longer. A root that ends elsewhere travels. Anything else is no loop.
 //!
 //! Three readings sharpen the rule. Steps are compared as speeds, since keys may be unevenly spaced: the gap crossed
-//! in one key spacing may be no faster than 1.5 × the fastest key interval; and a channel of two keys, whose only
-//! step *is* the gap, says nothing for a missing key. A closing key is missing for the whole clip or not at all: when
+//! in one key spacing may be no faster than 1.5 × the fastest key interval; and a bone that lacks one key of a cycle has
+//! come most of the way back, so the gap may be no larger than ¾ of its largest distance from the first key (with few
+//! keys, two above all, a gap of one step is no evidence). A closing key is missing for the whole clip or not at all: when
 //! the other bones do close, a root that does not has travelled. And travel needs that evidence: when nothing but
-//! roots moves, an open one (a door that opens) makes no loop.
+//! roots moves, an open one (a door that opens) makes no loop. A *root* is a moving bone none of whose ancestors leaves
+//! its first placement by more than what counts as closed: rounding in a root's keys does not make its child a limb.
 
 use super::derivatives::{Keys, Value};
 use crate::clip::Interpolation;
@@ -22,6 +24,10 @@ const CLOSED_ANGLE: f64 = 0.01;
 const CLOSED_SHARE_OF_SIZE: f64 = 1e-3;
 /// Largest gap that one missing key explains, in largest steps.
 const MISSING_KEY_STEPS: f64 = 1.5;
+
+/// Largest gap that one missing key explains, as a share of the largest distance from the first key: four keys around
+/// a circle leave 0.71.
+const MISSING_KEY_SHARE_OF_EXCURSION: f64 = 0.75;
 
 /// Whether to treat a clip as a loop.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -132,7 +138,7 @@ pub(super) struct BoneKeys {
     pub translation: Option<Keys<DVec3>>,
     pub rotation: Option<Keys<DQuat>>,
     pub rest: (DVec3, DQuat),
-    /// Whether no ancestor moves.
+    /// Whether no ancestor moves by more than what counts as closed.
     pub is_root: bool,
     /// The parent's 3×3 on the clip's first frame.
     pub world_from_parent: DMat3,
@@ -160,6 +166,26 @@ impl BoneKeys {
         )
     }
 
+    /// Whether the bone leaves its first placement by more than what counts as closed.
+    pub fn leaves_its_place(&self) -> bool {
+        let moves = self.moves();
+        self.turns().is_some_and(|steps| steps.excursion > CLOSED_ANGLE)
+            || moves.is_some_and(|steps| steps.excursion > self.tolerance(steps.excursion))
+    }
+
+    fn turns(&self) -> Option<Steps> {
+        self.rotation.as_ref().map(|keys| Steps::new(keys, |way| way.length()))
+    }
+
+    fn moves(&self) -> Option<Steps> {
+        self.translation.as_ref().map(|keys| Steps::new(keys, |way| (self.world_from_parent * way).length()))
+    }
+
+    /// World distance that counts as closed; a bone without a character has no size but its own path.
+    fn tolerance(&self, excursion: f64) -> f64 {
+        CLOSED_SHARE_OF_SIZE * if self.size > 0.0 && self.size.is_finite() { self.size } else { excursion }
+    }
+
     fn gap(&self) -> Gap {
         let (first, last) = (self.first(), self.last());
         Gap {
@@ -178,8 +204,6 @@ struct Ending {
     times_tolerance: f64,
     /// Closed, or one missing key explains the gap.
     within_a_step: bool,
-    /// Whether the bone leaves its first placement by more than what counts as closed.
-    excursion: bool,
 }
 
 impl Ending {
@@ -189,15 +213,8 @@ impl Ending {
 
     fn new(keys: &BoneKeys, spacing: f64) -> Self {
         let gap = keys.gap();
-        let turns = keys.rotation.as_ref().map(|keys| Steps::new(keys, |way| way.length()));
-        let moves = keys.translation.as_ref().map(|channel| {
-            let world_from_parent = keys.world_from_parent;
-            Steps::new(channel, |way| (world_from_parent * way).length())
-        });
-        let reach = moves.as_ref().map_or(0.0, |steps| steps.excursion);
-        // A bone without a character has no size but its own path.
-        let size = if keys.size > 0.0 && keys.size.is_finite() { keys.size } else { reach };
-        let tolerance = CLOSED_SHARE_OF_SIZE * size;
+        let (turns, moves) = (keys.turns(), keys.moves());
+        let tolerance = keys.tolerance(moves.as_ref().map_or(0.0, |steps| steps.excursion));
         let in_tolerances = |distance: f64| if distance == 0.0 { 0.0 } else { distance / tolerance };
         let (angle, distance) = (gap.angle / CLOSED_ANGLE, in_tolerances(gap.distance));
         let explained = |tolerances: f64, gap: f64, steps: &Option<Steps>| {
@@ -206,7 +223,6 @@ impl Ending {
         Self {
             times_tolerance: angle.max(distance),
             within_a_step: explained(angle, gap.angle, &turns) && explained(distance, gap.distance, &moves),
-            excursion: turns.is_some_and(|steps| steps.excursion > CLOSED_ANGLE) || in_tolerances(reach) > 1.0,
             gap,
         }
     }
@@ -214,7 +230,6 @@ impl Ending {
 
 /// The key-to-key steps of one channel.
 struct Steps {
-    keys: usize,
     jumps: bool,
     largest: f64,
     fastest: f64,
@@ -225,7 +240,7 @@ struct Steps {
 impl Steps {
     fn new<V: Value>(keys: &Keys<V>, length: impl Fn(DVec3) -> f64) -> Self {
         let jumps = keys.interpolation == Interpolation::Step;
-        let mut steps = Self { keys: keys.times.len(), jumps, largest: 0.0, fastest: 0.0, excursion: 0.0 };
+        let mut steps = Self { jumps, largest: 0.0, fastest: 0.0, excursion: 0.0 };
         for (times, values) in keys.times.windows(2).zip(keys.values.windows(2)) {
             let step = length(values[0].way_to(values[1]));
             steps.largest = steps.largest.max(step);
@@ -238,7 +253,7 @@ impl Steps {
     /// Whether one missing key after `spacing` seconds explains `gap`.
     fn explain(&self, gap: f64, spacing: f64) -> bool {
         let step = if self.jumps { self.largest } else { self.fastest * spacing };
-        self.keys > 2 && gap <= MISSING_KEY_STEPS * step
+        gap <= MISSING_KEY_STEPS * step && gap <= MISSING_KEY_SHARE_OF_EXCURSION * self.excursion
     }
 }
 
@@ -275,8 +290,8 @@ pub(super) fn judge(bones: &[BoneKeys], spacing: f64, looping: Looping) -> Judge
         return Judgement { verdict, spacing: 0.0, goes_on: nothing_goes_on };
     };
     let limbs = || bones.iter().zip(&endings).filter(|(keys, _)| !keys.is_root).map(|(_, ending)| ending);
+    let limbs_show_a_loop = bones.iter().any(|keys| !keys.is_root && keys.leaves_its_place());
     let limbs_close = limbs().all(Ending::closed);
-    let limbs_show_a_loop = limbs().any(|ending| ending.excursion);
     if endings.iter().all(|ending| ending.within_a_step) && !(limbs_close && limbs_show_a_loop) {
         let verdict = LoopVerdict::MissingClosingKey { spacing };
         return Judgement { verdict, spacing, goes_on: nothing_goes_on };

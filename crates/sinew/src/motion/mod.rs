@@ -24,9 +24,6 @@ mod time_filter;
 mod timeline;
 mod travel;
 
-#[cfg(test)]
-mod tests;
-
 pub use kinematics::{BoneMotion, Kinematics, Signal};
 pub use live::LiveKinematics;
 pub use looping::{Gap, LoopVerdict, Looping};
@@ -408,15 +405,14 @@ fn changing_bones(skeleton: &Skeleton, bone_sizes: &[f64], curves: &PoseCurves, 
         });
     }
     let mut moves_at_or_above = vec![false; skeleton.len()];
-    let mut next = 0;
+    let mut next = bones.iter_mut().peekable();
     for bone in skeleton.bones() {
         let above = skeleton.parent(bone).is_some_and(|parent| moves_at_or_above[parent.index()]);
-        let moves = bones.get(next).is_some_and(|keys| keys.bone == bone);
-        if moves {
-            bones[next].is_root = !above;
-            next += 1;
-        }
-        moves_at_or_above[bone.index()] = above || moves;
+        let here = next.next_if(|keys| keys.bone == bone).is_some_and(|keys| {
+            keys.is_root = !above;
+            keys.leaves_its_place()
+        });
+        moves_at_or_above[bone.index()] = above || here;
     }
     bones
 }

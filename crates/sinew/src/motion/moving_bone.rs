@@ -108,14 +108,22 @@ impl MovingBone {
         values.extend(histories.iter().map(|(_, entry)| {
             if starts_anew { self.restart(timeline.start, entry.signal, entry.filter, timeline) } else { DVec3::ZERO }
         }));
+        let steps: Vec<_> = histories.iter().map(|(_, entry)| entry.filter.step(grid.spacing())).collect();
         let mut before = self.motion(grid.time(0), timeline);
         for node in 1..=grid.intervals() {
             let (from, to) = (grid.time(node - 1), grid.time(node));
             let now = self.motion(to, timeline);
-            let advance = Advance::new(self, clock, from, to, || before);
-            for &(_, entry) in histories {
-                let y = values[values.len() - histories.len()];
-                values.push(advance.value(entry, y, &now));
+            if timeline.marks_in(from, to).is_empty() {
+                for (&(_, entry), step) in histories.iter().zip(&steps) {
+                    let y = values[values.len() - histories.len()];
+                    values.push(step.apply(y, before.get(entry.signal), now.get(entry.signal)));
+                }
+            } else {
+                let advance = Advance::new(self, clock, from, to, || before);
+                for &(_, entry) in histories {
+                    let y = values[values.len() - histories.len()];
+                    values.push(advance.value(entry, y, &now));
+                }
             }
             before = now;
         }
@@ -138,10 +146,11 @@ impl MovingBone {
             };
             for (node, y) in values.iter_mut().skip(slot).step_by(histories.len()).enumerate() {
                 let t = grid.time(node);
-                if first_mark.is_some_and(|mark| t >= mark) {
+                let left = entry.filter.decay(t - timeline.start);
+                if left == 0.0 || first_mark.is_some_and(|mark| t >= mark) {
                     break;
                 }
-                *y += start * entry.filter.decay(t - timeline.start);
+                *y += start * left;
             }
         }
     }

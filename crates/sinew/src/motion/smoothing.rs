@@ -134,3 +134,24 @@ impl RateCurve {
         sum
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_spline_is_even_sums_to_one_and_is_the_slope_of_its_integral() {
+        let h = 0.3;
+        assert_eq!(spline(-1.0, h).0, 0.0);
+        assert_eq!(spline(1.0, h).0, 1.0);
+        for k in -100..=100 {
+            let x = 0.0051 * f64::from(k);
+            let (integral, value, slope) = spline(x, h);
+            let (mirrored, same, opposite) = spline(-x, h);
+            assert!((integral + mirrored - 1.0).abs() < 1e-15 && value == same && slope == -opposite);
+            let d = 1e-6;
+            assert!(((spline(x + d, h).0 - spline(x - d, h).0) / (2.0 * d) - value).abs() < 1e-7);
+            assert!(((spline(x + d, h).1 - spline(x - d, h).1) / (2.0 * d) - slope).abs() < 1e-4);
+        }
+    }
+}

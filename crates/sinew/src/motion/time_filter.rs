@@ -105,6 +105,11 @@ impl Step {
     pub fn apply(self, y: DVec3, from: DVec3, to: DVec3) -> DVec3 {
         y * self.decay + from * self.from + to * self.to
     }
+
+    /// The step under an input that does not change.
+    pub fn hold(self, y: DVec3, input: DVec3) -> DVec3 {
+        y * self.decay + input * (self.from + self.to)
+    }
 }
 
 /// Equal intervals over a clip, fine enough for any filter and never more than 2¹⁶.
@@ -123,6 +128,10 @@ impl FilterGrid {
 
     pub fn intervals(&self) -> usize {
         self.intervals
+    }
+
+    pub fn spacing(&self) -> f64 {
+        (self.end - self.start) / self.intervals as f64
     }
 
     pub fn time(&self, node: usize) -> f64 {

@@ -87,3 +87,69 @@ impl Twist {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clip::Interpolation;
+
+    fn twist(angle: f64) -> Twist {
+        Twist { angular: DVec3::new(0.3, -0.5, 0.8).normalize() * angle, linear: DVec3::new(1.0, 2.0, -0.7) }
+    }
+
+    #[test]
+    fn the_twist_between_two_placements_carries_one_to_the_other() {
+        let from = (DVec3::new(4.0, -1.0, 0.3), DQuat::from_scaled_axis(DVec3::new(0.2, 1.0, 0.4)));
+        for angle in [0.0, 1e-9, 1e-4, 0.0999, 0.1001, 1.0, 3.0] {
+            let to = twist(angle).carry(from, 1.0);
+            for duration in [0.5, 3.0] {
+                let found = Twist::between(from, to, duration);
+                let again = found.carry(from, duration);
+                assert!((again.0 - to.0).length() < 1e-13 * 10.0, "{angle}: {again:?} against {to:?}");
+                assert!(again.1.dot(to.1).abs() > 1.0 - 1e-14);
+                assert!((found.angular * duration - twist(angle).angular).length() < 1e-12, "{angle}");
+            }
+            // Halves add up, which a wrong exponential does not.
+            let half = twist(angle).carry(twist(angle).carry(from, 0.5), 0.5);
+            assert!((half.0 - to.0).length() < 1e-13 * 10.0);
+        }
+    }
+
+    #[test]
+    fn keys_in_place_are_those_of_the_motion_without_the_travel() {
+        let twist = twist(1.1);
+        let times = vec![0.2, 0.7, 1.3];
+        let path = |t: f64| DVec3::new(t.sin(), t * t, 1.0 - t);
+        let spin = |t: f64| DQuat::from_scaled_axis(DVec3::new(0.4, 0.1, -0.9) * (t * t)) * 1.3;
+        let h = 1e-5;
+        let slope = |t: f64| (path(t + h) - path(t - h)) / (2.0 * h);
+        let spin_slope = |t: f64| (spin(t + h) - spin(t - h)) * (0.5 / h);
+        let carried = |t: f64| {
+            let (rotation, shift) = twist.at(t - 0.2);
+            rotation * path(t) + shift
+        };
+        let carried_spin = |t: f64| twist.at(t - 0.2).0 * spin(t);
+        let interpolation = Interpolation::CubicSpline;
+        let mut moves = Keys {
+            interpolation,
+            values: times.iter().map(|&t| carried(t)).collect(),
+            tangents: times.iter().map(|&t| [(carried(t + h) - carried(t - h)) / (2.0 * h); 2]).collect(),
+            times: times.clone(),
+        };
+        let mut turns = Keys {
+            interpolation,
+            values: times.iter().map(|&t| carried_spin(t)).collect(),
+            tangents: times.iter().map(|&t| [(carried_spin(t + h) - carried_spin(t - h)) * (0.5 / h); 2]).collect(),
+            times: times.clone(),
+        };
+        twist.translation_in_place(&mut moves, 0.2);
+        twist.rotation_in_place(&mut turns, 0.2);
+        let apart = |a: DQuat, b: DQuat| (a - b).length();
+        for (key, &t) in times.iter().enumerate() {
+            assert!((moves.values[key] - path(t)).length() < 1e-13);
+            assert!((moves.tangents[key][0] - slope(t)).length() < 1e-8);
+            assert!(apart(turns.values[key], spin(t)) < 1e-13);
+            assert!(apart(turns.tangents[key][1], spin_slope(t)) < 1e-8);
+        }
+    }
+}
