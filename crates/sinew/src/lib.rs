@@ -43,7 +43,7 @@ pub use motion::{
 };
 pub use pose::{LocalTransform, Pose, Trs, WorldPose};
 pub use raw::RawRig;
-pub use recipe::Recipe;
+pub use recipe::{Recipe, RecipeError, RecipeFile};
 pub use rig::{Rig, RigError};
 pub use skeleton::{BoneId, Skeleton};
 pub use warning::Warning;

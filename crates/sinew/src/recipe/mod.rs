@@ -1,4 +1,23 @@
-//! What the user asks for: base, effects with their gains, maps, motion settings. Plain data, every value in range.
+//! What the user asks for: base, effects with their gains, maps, motion settings.
+//!
+//! [`Recipe`] is plain data that programs fill in; [`RecipeFile`] is the same as a `.sinew.toml` file, with every value
+//! checked, its comments kept and its text open to small edits.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `document` | the file: its text and what the text means |
+//! | `parse` | text → meaning, or the first fault in file order |
+//! | `edit` | changes that leave every other byte alone |
+//! | `template` | a recipe that lists every effect and parameter |
+//! | `error` | faults with line, column, key and remedy |
+
+mod document;
+mod error;
+mod parse;
+
+pub use document::RecipeFile;
+pub use error::{Fault, RecipeError};
+pub use parse::VERSION;
 
 use crate::param::Values;
 use crate::registry::{self, Effect};

@@ -1,0 +1,154 @@
+//! What is wrong with a recipe file, where, and how to mend it.
+
+use crate::graph::did_you_mean;
+use std::fmt;
+
+/// The first fault of a recipe file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RecipeError {
+    /// Line, from 1.
+    pub line: usize,
+    /// Column in characters, from 1.
+    pub column: usize,
+    /// Full path of the key, such as `effect[1].rotation`; empty where no key is at fault.
+    pub path: String,
+    /// What is wrong.
+    pub fault: Fault,
+}
+
+impl std::error::Error for RecipeError {}
+
+impl fmt::Display for RecipeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}: ", self.line, self.column)?;
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
+        self.fault.fmt(f)
+    }
+}
+
+/// What can be wrong with a recipe file.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Fault {
+    /// Not TOML.
+    #[error("not valid TOML: {0}")]
+    Syntax(String),
+    /// The format's version is not told.
+    #[error("the recipe does not tell its version; add \"version = {known}\" as its first line")]
+    NoVersion {
+        /// The version this program writes.
+        known: i64,
+    },
+    /// From a newer program.
+    #[error(
+        "this recipe needs version {needed} of the recipe format, this program knows up to version {known}; \
+         update Sinew"
+    )]
+    NewerVersion {
+        /// The version of the file.
+        needed: i64,
+        /// The newest version known here.
+        known: i64,
+    },
+    /// A version there never was.
+    #[error("there is no version {found} of the recipe format; write \"version = {known}\"")]
+    NoSuchVersion {
+        /// What the file says.
+        found: i64,
+        /// The version this program writes.
+        known: i64,
+    },
+    /// A key that means nothing.
+    #[error("no such key{}", remedy(.nearest, .valid))]
+    UnknownKey {
+        /// The valid key most like it.
+        nearest: Option<String>,
+        /// All valid keys.
+        valid: Vec<String>,
+    },
+    /// A key that means something elsewhere.
+    #[error("this key belongs {belongs}")]
+    Misplaced {
+        /// Where it belongs, in words.
+        belongs: &'static str,
+    },
+    /// A name with a dot and without quotes, which TOML reads as a table in a table.
+    #[error("a name with a dot needs quotes: \"{name}\"")]
+    Unquoted {
+        /// The name meant.
+        name: String,
+    },
+    /// A key without which the rest means nothing.
+    #[error("{what} is missing; add {add}")]
+    Missing {
+        /// What is missing, in words.
+        what: &'static str,
+        /// What to write.
+        add: String,
+    },
+    /// Another type of value.
+    #[error("expected {expected}, found {found}")]
+    WrongType {
+        /// What may stand here.
+        expected: String,
+        /// What stands here.
+        found: String,
+    },
+    /// A number out of range.
+    #[error("{value} is out of range; give {}", range(*.min, *.max, .unit))]
+    OutOfRange {
+        /// The number.
+        value: f64,
+        /// Smallest value allowed.
+        min: f64,
+        /// Largest value allowed; infinite if there is none.
+        max: f64,
+        /// Unit of all three; may be empty.
+        unit: &'static str,
+    },
+    /// A word that is none of the choices.
+    #[error("\"{found}\" is not one of the choices{}", remedy(.nearest, .valid))]
+    UnknownWord {
+        /// The word.
+        found: String,
+        /// The choice most like it.
+        nearest: Option<String>,
+        /// All choices.
+        valid: Vec<String>,
+    },
+    /// A name that cannot be one.
+    #[error("the name is empty; {remedy}")]
+    EmptyName {
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// A map file elsewhere.
+    #[error("\"{found}\" is not beside the recipe; give a path relative to it, without \"..\"")]
+    NotBeside {
+        /// The path.
+        found: String,
+    },
+}
+
+fn remedy(nearest: &Option<String>, valid: &[String]) -> String {
+    match nearest {
+        Some(_) => did_you_mean(nearest),
+        None => format!("; give {}", one_of(valid.iter().map(String::as_str))),
+    }
+}
+
+/// `a, b or c`.
+pub(super) fn one_of<'a>(words: impl Iterator<Item = &'a str>) -> String {
+    let words: Vec<&str> = words.collect();
+    match words.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => words.concat(),
+    }
+}
+
+/// `min to max unit`.
+pub(super) fn range(min: f64, max: f64, unit: &str) -> String {
+    let space = if unit.is_empty() { "" } else { " " };
+    if max.is_finite() { format!("{min} to {max}{space}{unit}") } else { format!("at least {min}{space}{unit}") }
+}

@@ -1,0 +1,542 @@
+//! Text → meaning. Every key, word and range is checked; of several faults the first in the file is told.
+//!
+//! Valid keys of an effect are those of its [`crate::param::ParamSpec`] list and the few every effect has.
+//!
+//! Versions: [`VERSION`] is what this program writes. When a version 2 comes, the older document is rewritten at the
+//! head of [`parse`], step by step, before anything else looks at it; each version keeps a test file.
+
+use super::error::{Fault, RecipeError, one_of, range};
+use super::{BaseSpec, BoneGain, EffectSpec, Recipe, Riders};
+use crate::motion::{Ends, Looping, MotionSettings, Smoothing, Travel};
+use crate::param::{ParamKind, Values};
+use crate::registry;
+use crate::text::nearest;
+use toml_edit::{Document, Item, Key, TableLike, Value};
+
+/// The version of the recipe format that this program reads and writes.
+pub const VERSION: i64 = 1;
+
+/// What the text of a recipe means.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Meaning {
+    pub(super) recipe: Recipe,
+    pub(super) maps: Vec<String>,
+    pub(super) motion: MotionKeys,
+    /// By pattern, in file order.
+    pub(super) clips: Vec<(String, MotionKeys)>,
+}
+
+/// What a `[motion]` or `[clip]` section says; silent keys are `None`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MotionKeys {
+    looping: Option<Looping>,
+    ends: Option<Ends>,
+    travel: Option<Travel>,
+    smoothing: Option<Smoothing>,
+    teleports: Option<Vec<f64>>,
+}
+
+impl MotionKeys {
+    /// Overrides what is told here.
+    pub(super) fn apply(&self, settings: &mut MotionSettings) {
+        settings.looping = self.looping.unwrap_or(settings.looping);
+        settings.ends = self.ends.unwrap_or(settings.ends);
+        settings.travel = self.travel.unwrap_or(settings.travel);
+        settings.smoothing = self.smoothing.unwrap_or(settings.smoothing);
+        if let Some(teleports) = &self.teleports {
+            settings.teleports.clone_from(teleports);
+        }
+    }
+}
+
+const TOP_KEYS: &[&str] = &["version", "base", "riders", "maps", "motion", "clip", "effect"];
+const MOTION_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing"];
+const CLIP_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing", "teleports"];
+/// Keys of every effect.
+pub(super) const EFFECT_KEYS: &[&str] = &["type", "gain", "raw", "map", "bones"];
+const BONE_KEYS: &[&str] = &["translation", "rotation"];
+
+/// Where keys belong: writing a top key below the first section is the commonest slip in TOML.
+const SECTIONS: &[(&[&str], &str)] = &[
+    (TOP_KEYS, "at the top of the file, before the first [section]"),
+    (MOTION_KEYS, "under [motion], or under [clip.\"NAME\"] for one clip"),
+    (CLIP_KEYS, "under [clip.\"NAME\"]"),
+    (EFFECT_KEYS, "under [[effect]]"),
+];
+
+pub(super) const LOOP_WORDS: &[(&str, Looping)] =
+    &[("auto", Looping::Auto), ("yes", Looping::Yes), ("no", Looping::No)];
+pub(super) const ENDS_WORDS: &[(&str, Ends)] = &[("rest", Ends::Rest), ("continue", Ends::Continue)];
+pub(super) const TRAVEL_WORDS: &[(&str, Travel)] = &[("subtract", Travel::Subtract), ("keep", Travel::Keep)];
+pub(super) const RIDERS_WORDS: &[(&str, Riders)] = &[("move", Riders::Move), ("still", Riders::Still)];
+
+/// A closed range with its unit.
+#[derive(Clone, Copy)]
+pub(super) struct Range {
+    pub(super) min: f64,
+    pub(super) max: f64,
+    pub(super) unit: &'static str,
+}
+
+pub(super) const GAIN: Range = Range { min: -100.0, max: 100.0, unit: "" };
+pub(super) const FACTOR: Range = Range { min: 0.0, max: 1.0, unit: "" };
+pub(super) const SMOOTHING: Range = Range { min: 0.0, max: 1.0, unit: "s" };
+const TELEPORT: Range = Range { min: 0.0, max: f64::INFINITY, unit: "s" };
+
+pub(super) fn parse(text: &str) -> Result<Meaning, RecipeError> {
+    let document = Document::parse(text).map_err(|error| {
+        let offset = error.span().map_or(0, |span| span.start);
+        Found { offset, path: String::new(), fault: Fault::Syntax(error.message().to_owned()) }.locate(text)
+    })?;
+    let mut reader = Reader { first: None };
+    let meaning = reader.file(document.as_table());
+    match reader.first {
+        None => Ok(meaning),
+        Some(found) => Err(found.locate(text)),
+    }
+}
+
+/// A fault by its place in the text.
+struct Found {
+    offset: usize,
+    path: String,
+    fault: Fault,
+}
+
+impl Found {
+    fn locate(self, text: &str) -> RecipeError {
+        let before: &str = text.get(..text.floor_char_boundary(self.offset)).unwrap_or_default();
+        let (line, column) =
+            before.rsplit_once('\n').map_or((1, before), |(above, line)| (above.split('\n').count() + 1, line));
+        let column = column.trim_start_matches('\u{feff}').chars().count() + 1;
+        RecipeError { line, column, path: self.path, fault: self.fault }
+    }
+}
+
+/// An item with the words to speak of it.
+struct At<'a> {
+    item: &'a Item,
+    path: String,
+    offset: usize,
+}
+
+impl<'a> At<'a> {
+    fn of(table: &'a dyn TableLike, key: &str, parent: &str) -> Option<Self> {
+        let (found, item) = table.get_key_value(key)?;
+        let offset = found.span().or(item.span()).map_or(0, |span| span.start);
+        Some(Self { item, path: join(parent, key), offset })
+    }
+
+    /// Where the value starts, or its key if it has no text of its own.
+    fn value_offset(&self) -> usize {
+        match self.item {
+            Item::Value(value) => value.span().map_or(self.offset, |span| span.start),
+            _ => self.offset,
+        }
+    }
+}
+
+fn join(parent: &str, key: &str) -> String {
+    let key = Key::new(key);
+    let key = key.display_repr();
+    if parent.is_empty() { key.into_owned() } else { format!("{parent}.{key}") }
+}
+
+/// Reads item after item and remembers the first fault.
+struct Reader {
+    first: Option<Found>,
+}
+
+impl Reader {
+    fn fault(&mut self, offset: usize, path: &str, fault: Fault) {
+        if self.first.as_ref().is_none_or(|first| offset < first.offset) {
+            self.first = Some(Found { offset, path: path.to_owned(), fault });
+        }
+    }
+
+    fn wrong_type(&mut self, at: &At<'_>, expected: impl Into<String>) {
+        let fault = Fault::WrongType { expected: expected.into(), found: describe(at.item) };
+        self.fault(at.value_offset(), &at.path, fault);
+    }
+
+    fn file(&mut self, root: &dyn TableLike) -> Meaning {
+        let mut meaning = Meaning::default();
+        // Keys of another version would only lead astray.
+        if !self.version(root) {
+            return meaning;
+        }
+        self.refuse_misplaced(root, "", TOP_KEYS.iter().copied());
+        if let Some(at) = At::of(root, "base", "") {
+            meaning.recipe.base = self.base(&at);
+        }
+        if let Some(at) = At::of(root, "riders", "") {
+            meaning.recipe.riders = self.word(&at, RIDERS_WORDS).unwrap_or_default();
+        }
+        if let Some(at) = At::of(root, "maps", "") {
+            meaning.maps = self.maps(&at);
+        }
+        if let Some(at) = At::of(root, "motion", "")
+            && let Some(table) = self.table(&at, "a section [motion]")
+        {
+            meaning.motion = self.motion(table, &at.path, MOTION_KEYS);
+        }
+        if let Some(at) = At::of(root, "clip", "")
+            && let Some(table) = self.table(&at, "sections [clip.\"NAME\"]")
+        {
+            meaning.clips = self.clips(table, &at.path);
+        }
+        if let Some(at) = At::of(root, "effect", "") {
+            meaning.recipe.effects = self.effects(&at);
+        }
+        meaning
+    }
+
+    fn version(&mut self, root: &dyn TableLike) -> bool {
+        let Some(at) = At::of(root, "version", "") else {
+            self.fault(0, "version", Fault::NoVersion { known: VERSION });
+            return false;
+        };
+        match at.item.as_integer() {
+            Some(VERSION) => return true,
+            Some(found) if found > VERSION => {
+                self.fault(at.value_offset(), &at.path, Fault::NewerVersion { needed: found, known: VERSION });
+            }
+            Some(found) => self.fault(at.value_offset(), &at.path, Fault::NoSuchVersion { found, known: VERSION }),
+            None => self.wrong_type(&at, format!("the whole number {VERSION}")),
+        }
+        false
+    }
+
+    fn refuse_unknown<'a>(&mut self, table: &dyn TableLike, path: &str, valid: impl Iterator<Item = &'a str> + Clone) {
+        self.refuse_others(table, path, valid, &[]);
+    }
+
+    /// As [`Reader::refuse_unknown`], and tells of keys that belong to another section.
+    fn refuse_misplaced<'a>(
+        &mut self,
+        table: &dyn TableLike,
+        path: &str,
+        valid: impl Iterator<Item = &'a str> + Clone,
+    ) {
+        self.refuse_others(table, path, valid, SECTIONS);
+    }
+
+    fn refuse_others<'a>(
+        &mut self,
+        table: &dyn TableLike,
+        path: &str,
+        valid: impl Iterator<Item = &'a str> + Clone,
+        sections: &[(&[&str], &'static str)],
+    ) {
+        for (key, _) in table.iter().filter(|&(key, _)| !valid.clone().any(|name| name == key)) {
+            let Some(at) = At::of(table, key, path) else { continue };
+            let fault = match sections.iter().find(|(keys, _)| keys.contains(&key)) {
+                Some(&(_, belongs)) => Fault::Misplaced { belongs },
+                None => Fault::UnknownKey {
+                    nearest: nearest(key, valid.clone()),
+                    valid: valid.clone().map(str::to_owned).collect(),
+                },
+            };
+            self.fault(at.offset, &at.path, fault);
+        }
+    }
+
+    /// `ear.L = 2.0` is a table in a table to TOML, but the dot was meant as part of the name: a key that is not
+    /// `valid` and holds a table, or that is not even like a valid one, says so.
+    fn refuse_unquoted(&mut self, name: &str, at: &At<'_>, table: &dyn TableLike, valid: &[&str]) -> bool {
+        let part_of_name = |&(key, item): &(&str, &Item)| {
+            let unlike = table.is_dotted() && nearest(key, valid.iter().copied()).is_none();
+            !valid.contains(&key) && (item.is_table_like() || unlike)
+        };
+        let Some((key, mut item)) = table.iter().find(part_of_name) else { return false };
+        let mut name = format!("{name}.{key}");
+        while let Some((key, inner)) = item.as_table_like().and_then(|table| table.iter().next())
+            && !valid.contains(&key)
+        {
+            name = format!("{name}.{key}");
+            item = inner;
+        }
+        self.fault(at.offset, &at.path, Fault::Unquoted { name });
+        true
+    }
+
+    fn table<'a>(&mut self, at: &At<'a>, expected: &str) -> Option<&'a dyn TableLike> {
+        let table = at.item.as_table_like();
+        if table.is_none() {
+            self.wrong_type(at, expected);
+        }
+        table
+    }
+
+    fn number(&mut self, at: &At<'_>, Range { min, max, unit }: Range) -> Option<f64> {
+        let value = match at.item {
+            Item::Value(Value::Integer(value)) => *value.value() as f64,
+            Item::Value(Value::Float(value)) => *value.value(),
+            _ => {
+                self.wrong_type(at, format!("a number, {}", range(min, max, unit)));
+                return None;
+            }
+        };
+        if value.is_finite() && (min..=max).contains(&value) {
+            return Some(value);
+        }
+        self.fault(at.value_offset(), &at.path, Fault::OutOfRange { value, min, max, unit });
+        None
+    }
+
+    fn switch(&mut self, at: &At<'_>) -> Option<bool> {
+        let value = at.item.as_bool();
+        if value.is_none() {
+            self.wrong_type(at, "true or false");
+        }
+        value
+    }
+
+    fn name(&mut self, at: &At<'_>, expected: &str, remedy: &'static str) -> Option<String> {
+        match at.item.as_str() {
+            None => self.wrong_type(at, expected),
+            Some("") => self.fault(at.value_offset(), &at.path, Fault::EmptyName { remedy }),
+            Some(name) => return Some(name.to_owned()),
+        }
+        None
+    }
+
+    fn map(&mut self, table: &dyn TableLike, path: &str) -> Option<String> {
+        let at = At::of(table, "map", path)?;
+        self.name(&at, "the name of a painted map in quotes", "name a painted map or leave the key out")
+    }
+
+    fn word<T: Copy>(&mut self, at: &At<'_>, words: &[(&str, T)]) -> Option<T> {
+        let names = words.iter().map(|&(word, _)| word);
+        let Some(found) = at.item.as_str() else {
+            let quoted: Vec<String> = names.map(|word| format!("\"{word}\"")).collect();
+            self.wrong_type(at, one_of(quoted.iter().map(String::as_str)));
+            return None;
+        };
+        let value = words.iter().find(|&&(word, _)| word == found).map(|&(_, value)| value);
+        if value.is_none() {
+            let fault = Fault::UnknownWord {
+                found: found.to_owned(),
+                nearest: nearest(found, names.clone()),
+                valid: names.map(|word| format!("\"{word}\"")).collect(),
+            };
+            self.fault(at.value_offset(), &at.path, fault);
+        }
+        value
+    }
+
+    fn base(&mut self, at: &At<'_>) -> BaseSpec {
+        let blend = BaseSpec::Blend { factor: 0.5, map: None, pivot: false };
+        let kinds = ["lbs", "dqs", "blend", "rigid"].map(|name| (name, name));
+        let Some(table) = at.item.as_table_like() else {
+            return match self.word(at, &kinds) {
+                Some("dqs") => BaseSpec::Dqs { pivot: false },
+                Some("blend") => blend,
+                Some("rigid") => BaseSpec::Rigid,
+                _ => BaseSpec::Lbs,
+            };
+        };
+        let Some(kind) = At::of(table, "type", &at.path) else {
+            let add = "type = \"lbs\", \"dqs\", \"blend\" or \"rigid\"".to_owned();
+            self.fault(at.value_offset(), &at.path, Fault::Missing { what: "the type of base", add });
+            return BaseSpec::Lbs;
+        };
+        let Some(kind) = self.word(&kind, &kinds) else { return BaseSpec::Lbs };
+        let keys: &[&str] = match kind {
+            "dqs" => &["type", "pivot"],
+            "blend" => &["type", "factor", "map", "pivot"],
+            _ => &["type"],
+        };
+        self.refuse_unknown(table, &at.path, keys.iter().copied());
+        let pivot = At::of(table, "pivot", &at.path).and_then(|at| self.switch(&at)).unwrap_or(false);
+        match kind {
+            "dqs" => BaseSpec::Dqs { pivot },
+            "blend" => {
+                let factor = At::of(table, "factor", &at.path).and_then(|at| self.number(&at, FACTOR)).unwrap_or(0.5);
+                BaseSpec::Blend { factor, map: self.map(table, &at.path), pivot }
+            }
+            "rigid" => BaseSpec::Rigid,
+            _ => BaseSpec::Lbs,
+        }
+    }
+
+    /// The elements of a list.
+    fn list(&mut self, at: &At<'_>, expected: &str) -> Vec<(usize, String, Item)> {
+        let Some(array) = at.item.as_array() else {
+            self.wrong_type(at, expected);
+            return Vec::new();
+        };
+        let element = |(index, value): (usize, &Value)| {
+            let offset = value.span().map_or(at.offset, |span| span.start);
+            (offset, format!("{}[{index}]", at.path), Item::Value(value.clone()))
+        };
+        array.iter().enumerate().map(element).collect()
+    }
+
+    fn maps(&mut self, at: &At<'_>) -> Vec<String> {
+        let mut maps = Vec::new();
+        for (offset, path, item) in self.list(at, "a list of map files, such as [\"belly.map.json\"]") {
+            let at = At { item: &item, path, offset };
+            let Some(map) = self.name(&at, "the path of a map file in quotes", "name a map file or remove it") else {
+                continue;
+            };
+            let leaves = map.starts_with(['/', '\\']) || map.contains(':') || map.split(['/', '\\']).any(|p| p == "..");
+            if leaves {
+                self.fault(offset, &at.path, Fault::NotBeside { found: map });
+            } else {
+                maps.push(map);
+            }
+        }
+        maps
+    }
+
+    fn motion(&mut self, table: &dyn TableLike, path: &str, valid: &[&str]) -> MotionKeys {
+        self.refuse_misplaced(table, path, valid.iter().copied());
+        let mut keys = MotionKeys::default();
+        if let Some(at) = At::of(table, "loop", path) {
+            keys.looping = self.word(&at, LOOP_WORDS);
+        }
+        if let Some(at) = At::of(table, "ends", path) {
+            keys.ends = self.word(&at, ENDS_WORDS);
+        }
+        if let Some(at) = At::of(table, "travel", path) {
+            keys.travel = self.word(&at, TRAVEL_WORDS);
+        }
+        if let Some(at) = At::of(table, "smoothing", path) {
+            keys.smoothing = self.smoothing(&at);
+        }
+        if valid.contains(&"teleports")
+            && let Some(at) = At::of(table, "teleports", path)
+        {
+            let mut times = Vec::new();
+            for (offset, path, item) in self.list(&at, "a list of seconds, such as [0.5]") {
+                times.extend(self.number(&At { item: &item, path, offset }, TELEPORT));
+            }
+            keys.teleports = Some(times);
+        }
+        keys
+    }
+
+    fn smoothing(&mut self, at: &At<'_>) -> Option<Smoothing> {
+        match at.item {
+            Item::Value(Value::Integer(_) | Value::Float(_)) => self.number(at, SMOOTHING).map(Smoothing::Box),
+            Item::Value(Value::String(word)) if word.value() == "auto" => Some(Smoothing::Auto),
+            _ => {
+                self.wrong_type(at, format!("\"auto\" or {}", range(SMOOTHING.min, SMOOTHING.max, SMOOTHING.unit)));
+                None
+            }
+        }
+    }
+
+    fn clips(&mut self, table: &dyn TableLike, path: &str) -> Vec<(String, MotionKeys)> {
+        let mut clips = Vec::new();
+        for (name, _) in table.iter() {
+            let Some(at) = At::of(table, name, path) else { continue };
+            let Some(inner) = self.table(&at, "a section [clip.\"NAME\"]") else { continue };
+            if !self.refuse_unquoted(name, &at, inner, CLIP_KEYS) {
+                clips.push((name.to_owned(), self.motion(inner, &at.path, CLIP_KEYS)));
+            }
+        }
+        clips
+    }
+
+    fn effects(&mut self, at: &At<'_>) -> Vec<EffectSpec> {
+        match at.item {
+            Item::ArrayOfTables(tables) => {
+                let mut effects = Vec::new();
+                for (index, table) in tables.iter().enumerate() {
+                    let offset = table.span().map_or(at.offset, |span| span.start);
+                    effects.extend(self.effect(table, offset, &format!("{}[{index}]", at.path)));
+                }
+                effects
+            }
+            Item::Value(Value::Array(_)) => {
+                let mut effects = Vec::new();
+                for (offset, path, item) in self.list(at, "sections [[effect]]") {
+                    let at = At { item: &item, path, offset };
+                    if let Some(table) = self.table(&at, "a table such as { type = \"floppy\" }") {
+                        effects.extend(self.effect(table, offset, &at.path));
+                    }
+                }
+                effects
+            }
+            _ => {
+                self.wrong_type(at, "sections [[effect]], with two brackets");
+                Vec::new()
+            }
+        }
+    }
+
+    fn effect(&mut self, table: &dyn TableLike, offset: usize, path: &str) -> Option<EffectSpec> {
+        let names: Vec<_> = registry::EFFECTS.iter().map(|effect| (effect.name(), *effect)).collect();
+        let effect = match At::of(table, "type", path) {
+            Some(at) => self.word(&at, &names),
+            None => {
+                let quoted: Vec<String> = names.iter().map(|(name, _)| format!("\"{name}\"")).collect();
+                let add = format!("type = {}", one_of(quoted.iter().map(String::as_str)));
+                self.fault(offset, path, Fault::Missing { what: "the type of effect", add });
+                None
+            }
+        }?;
+        let params = effect.params();
+        self.refuse_misplaced(table, path, EFFECT_KEYS.iter().copied().chain(params.iter().map(|spec| spec.name)));
+        let mut values = Values::defaults(params);
+        for spec in params {
+            let Some(at) = At::of(table, spec.name, path) else { continue };
+            let value = match spec.kind {
+                ParamKind::Number { unit, min, max, .. } => self.number(&at, Range { min, max, unit }),
+                ParamKind::Switch { .. } => self.switch(&at).map(|on| f64::from(u8::from(on))),
+            };
+            if let Some(value) = value {
+                let taken = values.set(spec.name, value);
+                debug_assert!(taken.is_ok(), "the range was checked above");
+            }
+        }
+        let gain = At::of(table, "gain", path).and_then(|at| self.number(&at, GAIN)).unwrap_or(1.0);
+        let raw = At::of(table, "raw", path).and_then(|at| self.switch(&at)).unwrap_or(false);
+        let map = self.map(table, path);
+        let bones = At::of(table, "bones", path).map_or_else(Vec::new, |at| self.bones(&at));
+        Some(EffectSpec { effect, values, gain, raw, map, bones })
+    }
+
+    fn bones(&mut self, at: &At<'_>) -> Vec<(String, BoneGain)> {
+        let Some(table) = self.table(at, "a table of gains by bone name, such as { \"tail*\" = 2.0 }") else {
+            return Vec::new();
+        };
+        let mut bones = Vec::new();
+        for (pattern, _) in table.iter() {
+            let Some(at) = At::of(table, pattern, &at.path) else { continue };
+            let gain = match at.item.as_table_like() {
+                None => self.number(&at, GAIN).map(|gain| BoneGain { translation: gain, rotation: gain }),
+                Some(inner) if self.refuse_unquoted(pattern, &at, inner, BONE_KEYS) => None,
+                Some(inner) => {
+                    self.refuse_unknown(inner, &at.path, BONE_KEYS.iter().copied());
+                    let mut part = |key| At::of(inner, key, &at.path).map_or(Some(1.0), |at| self.number(&at, GAIN));
+                    part("translation")
+                        .zip(part("rotation"))
+                        .map(|(translation, rotation)| BoneGain { translation, rotation })
+                }
+            };
+            bones.extend(gain.map(|gain| (pattern.to_owned(), gain)));
+        }
+        bones
+    }
+}
+
+/// A value in the words of an error.
+fn describe(item: &Item) -> String {
+    /// Longest text quoted whole.
+    const LONGEST: usize = 40;
+    match item {
+        Item::Value(Value::String(text)) if text.value().chars().count() > LONGEST => "a long text".to_owned(),
+        Item::Value(Value::String(text)) => format!("the text \"{}\"", text.value()),
+        Item::Value(Value::Integer(number)) => format!("the number {}", number.value()),
+        Item::Value(Value::Float(number)) => format!("the number {}", number.value()),
+        Item::Value(Value::Boolean(switch)) => switch.value().to_string(),
+        Item::Value(Value::Datetime(_)) => "a date".to_owned(),
+        Item::Value(Value::Array(_)) => "a list".to_owned(),
+        Item::Value(Value::InlineTable(_)) | Item::Table(_) => "a table".to_owned(),
+        Item::ArrayOfTables(_) => "a list of tables".to_owned(),
+        Item::None => "nothing".to_owned(),
+    }
+}
