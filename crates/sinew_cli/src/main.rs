@@ -9,6 +9,7 @@ mod frame;
 mod inspect;
 mod load;
 mod output;
+mod recipe;
 mod talk;
 mod text;
 

@@ -9,6 +9,7 @@ use crate::args::{BaseName, Format, FrameArgs, LoopName};
 use crate::fault::Fault;
 use crate::load::{Scene, load};
 use crate::output::Destination;
+use crate::recipe::LoadedRecipe;
 use crate::talk::Talk;
 use crate::text::quoted;
 use motion_file::MotionFile;
@@ -16,8 +17,7 @@ use sinew::recipe::BaseSpec;
 use sinew::rig::{Part, Primitive};
 use sinew::text::nearest;
 use sinew::{
-    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Looping, Motion, MotionSettings, Recipe, Scratch,
-    WorldPose, evaluate,
+    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Looping, Motion, Recipe, Scratch, WorldPose, evaluate,
 };
 
 /// Clips an error lists by name.
@@ -28,9 +28,14 @@ pub fn run(options: &FrameArgs, talk: &Talk) -> Result<(), Fault> {
     let format = format(options, &destination)?;
     destination.check()?;
     let hand_set = options.motion.as_deref().map(MotionFile::read).transpose()?;
-    let scene = load(&options.input, &[])?;
+    let recipe = options.recipe.as_deref().map(LoadedRecipe::read).transpose()?.unwrap_or_default();
+    let scene = load(&options.input, &recipe.maps)?;
     talk.warnings(&scene.warnings);
-    let snapshot = Snapshot::take(&scene, options, hand_set.as_ref(), talk)?;
+    recipe.idle_sections(&scene.clips).iter().for_each(|words| talk.note(words));
+    if options.clip.is_none() && (options.time.is_some() || options.looping.is_some()) {
+        talk.note("--time and --loop mean nothing without --clip: the nodes' default transforms are used");
+    }
+    let snapshot = Snapshot::take(&scene, &recipe, hand_set.as_ref(), options)?;
     destination.write(|out| match format {
         Format::Json => json::write(&snapshot, out),
         Format::Obj => obj::write(&snapshot, out),
@@ -83,15 +88,21 @@ struct PlayedClip<'a> {
 }
 
 impl<'a> Snapshot<'a> {
-    fn take(scene: &'a Scene, options: &FrameArgs, hand_set: Option<&MotionFile>, talk: &Talk) -> Result<Self, Fault> {
+    fn take(
+        scene: &'a Scene,
+        asked: &LoadedRecipe,
+        hand_set: Option<&MotionFile>,
+        options: &FrameArgs,
+    ) -> Result<Self, Fault> {
         let rig = &scene.rig;
         let skeleton = rig.skeleton();
-        let mut recipe = Recipe::default();
+        let mut recipe = asked.recipe().clone();
         if let Some(base) = options.base {
             recipe.base = base_spec(base, &recipe.base);
         }
         let build = |recipe: &Recipe| {
-            FrameIndependentGraph::build(rig, recipe).map_err(|error| Fault::in_file(&scene.name, error))
+            let graph = FrameIndependentGraph::build(rig, recipe);
+            graph.map_err(|error| Fault::in_file(&asked.file, format!("on {}: {error}", scene.name)))
         };
         let graph = build(&recipe)?;
         let filtered = graph.filtered_signals();
@@ -99,37 +110,26 @@ impl<'a> Snapshot<'a> {
         let mut pose = rig.rest_pose();
         let mut world = WorldPose::default();
         let mut kinematics = Kinematics::at_rest(skeleton.len(), filtered.len());
-        let mut clip = None;
-        match &options.clip {
-            None => {
-                if options.time.is_some() || options.looping.is_some() {
-                    talk.note("--time and --loop mean nothing without --clip: the nodes' default transforms are used");
-                }
-                world.compose(skeleton, &pose);
+        let mut played = None;
+        if let Some(wanted) = &options.clip {
+            let index = find_clip(scene, wanted)?;
+            let clip = &scene.clips[index];
+            let mut settings = asked.motion(clip);
+            if let Some(looping) = options.looping {
+                settings.looping = looping_of(looping);
             }
-            Some(wanted) => {
-                let index = find_clip(scene, wanted)?;
-                let mut settings = MotionSettings::default();
-                if let Some(looping) = options.looping {
-                    settings.looping = match looping {
-                        LoopName::Yes => Looping::Yes,
-                        LoopName::No => Looping::No,
-                        LoopName::Auto => Looping::Auto,
-                    };
-                }
-                let source = &scene.clips[index];
-                let motion = Motion::new(skeleton, rig.bone_sizes(), &rig.morph_layout(), source, &settings, filtered)
-                    .map_err(|error| Fault::in_file(&scene.name, error))?;
-                let time = options.time.unwrap_or(0.0);
-                motion.pose(time, &mut pose);
-                world.compose(skeleton, &pose);
-                if hand_set.is_none() {
-                    motion.kinematics(time, &world, skeleton, &mut kinematics);
-                }
-                clip = Some(PlayedClip { index, name: &source.name, time: motion.sample_time(time) });
-            }
+            let motion = Motion::new(skeleton, rig.bone_sizes(), &rig.morph_layout(), clip, &settings, filtered)
+                .map_err(|error| Fault::in_file(&scene.name, error))?;
+            let time = motion.sample_time(options.time.unwrap_or(0.0));
+            motion.pose(time, &mut pose);
+            world.compose(skeleton, &pose);
+            motion.kinematics(time, &world, skeleton, &mut kinematics);
+            played = Some(PlayedClip { index, name: &clip.name, time });
+        } else {
+            world.compose(skeleton, &pose);
         }
         if let Some(hand_set) = hand_set {
+            kinematics = Kinematics::at_rest(skeleton.len(), filtered.len());
             for (bone, motion) in hand_set.bones(skeleton)? {
                 kinematics.set_steady(bone, motion, filtered);
             }
@@ -146,7 +146,7 @@ impl<'a> Snapshot<'a> {
             evaluate(&base_only, &frame, &Cpu::serial(), &mut scratch, &mut skinned);
             skinned
         };
-        Ok(Self { scene, clip, base: base_name(&recipe.base), world, kinematics, deformed, skinned })
+        Ok(Self { scene, clip: played, base: base_name(&recipe.base), world, kinematics, deformed, skinned })
     }
 
     /// Parts in node order.
@@ -200,6 +200,14 @@ fn find_clip(scene: &Scene, wanted: &str) -> Result<usize, Fault> {
         }
         Fault::Usage(message)
     })
+}
+
+fn looping_of(name: LoopName) -> Looping {
+    match name {
+        LoopName::Yes => Looping::Yes,
+        LoopName::No => Looping::No,
+        LoopName::Auto => Looping::Auto,
+    }
 }
 
 /// The base asked for, with the recipe's own settings where it is of the same kind.

@@ -17,7 +17,7 @@ use glam::DVec3;
 use sinew::text::{nearest, wildcard};
 use sinew::{BoneId, BoneMotion, Skeleton};
 use std::path::Path;
-use toml_edit::{Document, Item, TableLike};
+use toml_edit::{Document, Item};
 
 /// Keys of a bone's table, in the order of [`slot`].
 const KEYS: [&str; 4] = ["linear_velocity", "angular_velocity", "linear_acceleration", "angular_acceleration"];
@@ -41,7 +41,8 @@ impl MotionFile {
 
     fn parse(file: String, text: &str) -> Result<Self, Fault> {
         let document = Document::parse(text).map_err(|error| {
-            let line = error.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+            let start = error.span().map_or(0, |span| span.start);
+            let line = 1 + text.bytes().take(start).filter(|byte| *byte == b'\n').count();
             Fault::in_file(&file, format!("line {line}: {}; correct the TOML there", error.message().trim()))
         })?;
         let mut bones = Vec::new();
@@ -50,7 +51,7 @@ impl MotionFile {
                 let fault = format!("the key \"{key}\" is unknown; motion is set by tables such as [bone.\"neck\"]");
                 return Err(Fault::in_file(&file, fault));
             }
-            let tables = table(item).ok_or_else(|| {
+            let tables = item.as_table_like().ok_or_else(|| {
                 Fault::in_file(&file, "\"bone\" must hold tables, one per bone, such as [bone.\"neck\"]")
             })?;
             for (pattern, item) in tables.iter() {
@@ -87,10 +88,6 @@ impl MotionFile {
     }
 }
 
-fn table(item: &Item) -> Option<&dyn TableLike> {
-    item.as_table_like()
-}
-
 fn slot(motion: &mut BoneMotion, key: usize) -> &mut DVec3 {
     match key {
         0 => &mut motion.linear_velocity,
@@ -106,6 +103,9 @@ fn values(pattern: &str, item: &Item) -> Result<[Option<DVec3>; 4], String> {
     let mut values = [None; 4];
     for (key, item) in table.iter() {
         let Some(place) = KEYS.iter().position(|known| *known == key) else {
+            if item.is_table_like() {
+                return Err(format!("a name with a dot needs quotes: [bone.\"{pattern}.{key}\"]"));
+            }
             let hint = nearest(key, KEYS.into_iter()).map_or(String::new(), |k| format!("; did you mean \"{k}\"?"));
             return Err(format!("{bone}: the key {} is unknown{hint} There are: {}", quoted(key), KEYS.join(", ")));
         };
@@ -168,6 +168,7 @@ mod tests {
             ("[bones.neck]\nangular_velocity = [0, 0, 1]", "\"bones\" is unknown"),
             ("bone = 3", "must hold tables"),
             ("[bone]\nneck = 3", "give a table with"),
+            ("[bone.ear.L]\nangular_velocity = [0, 0, 1]", "needs quotes: [bone.\"ear.L\"]"),
             ("ok = 1\n[bone", "line 2"),
         ] {
             let message = fault(text);
