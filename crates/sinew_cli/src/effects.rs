@@ -45,18 +45,26 @@ fn print(effect: &dyn Effect, out: &mut dyn Write) -> io::Result<()> {
     for line in wrap(effect.about(), 2) {
         writeln!(out, "{line}")?;
     }
+    let params = effect.params();
     let row = |param: &ParamSpec| {
         let (default, range) = match param.kind {
             ParamKind::Number { unit, min, max, default } => (format!("{default} {unit}"), format!("{min} to {max}")),
             ParamKind::Switch { default } => (default.to_string(), "true, false".to_owned()),
         };
-        vec![param.name.to_owned(), default.trim_end().to_owned(), range, param.about.to_owned()]
+        vec![param.name.to_owned(), default, range]
     };
-    let rows: Vec<_> = effect.params().iter().map(row).collect();
-    let columns = [("parameter", Align::Left), ("default", Align::Left), ("range", Align::Left), ("", Align::Left)];
+    let rows: Vec<_> = params.iter().map(row).collect();
+    let columns = [("parameter", Align::Left), ("default", Align::Left), ("range", Align::Left)];
+    let lines = table(&columns, &rows);
+    let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0) + 2;
+    let abouts = std::iter::once("").chain(params.iter().map(|param| param.about));
     writeln!(out)?;
-    for line in table(&columns, &rows) {
-        writeln!(out, "{line}")?;
+    for (line, about) in lines.iter().zip(abouts) {
+        // The last column runs on below itself.
+        let mut about = wrap(about, width).into_iter();
+        let first = about.next().unwrap_or_default();
+        writeln!(out, "{}", format!("{line:<width$}{}", first.trim_start()).trim_end())?;
+        about.try_for_each(|line| writeln!(out, "{line}"))?;
     }
     Ok(())
 }
