@@ -1,11 +1,11 @@
 //! Compiles the benchmark peer `ozz-animation-rs` with a stable toolchain.
 //!
-//! The crate and its glam use `std::simd`, so they ask for a nightly compiler; and no published version
-//! compiles since Rust 1.95, where `Mask::to_int` became `Mask::to_simd`. For the peer alone this program
+//! The crate and its glam use `std::simd`, so they ask for a nightly compiler; and versions up to 0.11 do not
+//! compile since Rust 1.95, where `Mask::to_int` became `Mask::to_simd`. For the peer alone this program
 //! therefore stands in for rustc: it allows the unstable feature in those three crates and compiles ozz
 //! from a copy in the target directory with the call renamed. `SkinningJob` itself is compiled as published.
 //!
-//! Tried instead: an older nightly (a different optimiser for the baseline than for us), a patched copy in
+//! Considered instead: an older nightly (a different optimiser for the baseline than for us), a patched copy in
 //! the repository (a second home for foreign code), a `[patch]` on the command line (rewrites Cargo.lock).
 
 use std::ffi::OsString;

@@ -3,6 +3,9 @@
 //! One generic body per kernel; the instruction set is a value passed down ([`Level`]). Lanes never talk to each
 //! other, and every product that is summed is an explicit multiply-add, so all levels with fused multiply-add
 //! (AVX2, AVX-512, NEON) give the same bits; SSE2 and wasm round twice and agree within a stated tolerance.
+//!
+//! Kernels are `#[inline(always)]` functions all the way down and hold no closures: a closure cannot be forced inline,
+//! and one left out of line loses the instruction set (it cost LBS a factor of six).
 
 pub use fearless_simd::{Level, Simd, dispatch, f32x16, prelude};
 use glam::Vec3;
@@ -62,6 +65,12 @@ impl<S: Simd> V3<S> {
     #[inline(always)]
     pub fn mul_add(self, k: f32x16<S>, o: Self) -> Self {
         Self { x: self.x.mul_add(k, o.x), y: self.y.mul_add(k, o.y), z: self.z.mul_add(k, o.z) }
+    }
+
+    /// From `self` (0) to `o` (1).
+    #[inline(always)]
+    pub fn mix(self, o: Self, factor: f32x16<S>) -> Self {
+        o.sub(self).mul_add(factor, self)
     }
 
     /// Scalar product.
@@ -160,6 +169,12 @@ pub fn hard_limit<S: Simd>(simd: S, x: f32x16<S>, limit: f32) -> f32x16<S> {
     let limit = splat(simd, limit);
     let beyond = x.simd_gt(limit);
     beyond.select(limit, splat(simd, 1.0)) / beyond.select(x, splat(simd, 1.0))
+}
+
+/// [`soft_limit`] or [`hard_limit`].
+#[inline(always)]
+pub fn limit<S: Simd>(simd: S, x: f32x16<S>, limit: f32, soft: bool) -> f32x16<S> {
+    if soft { soft_limit(simd, x, limit) } else { hard_limit(simd, x, limit) }
 }
 
 /// Points as a structure of arrays, in rows.

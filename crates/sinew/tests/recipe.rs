@@ -1,6 +1,8 @@
 //! Recipe files: meaning, faults, edits, the template.
 
-use sinew::recipe::{BaseSpec, BoneGain, RecipeFile, Riders};
+use sinew::param::ParamKind;
+use sinew::recipe::{BaseSpec, BoneGain, EditError, EffectSpec, Place, RecipeFile, Riders};
+use sinew::registry::EFFECTS;
 use sinew::{Ends, Looping, MotionSettings, Smoothing, Travel};
 
 const V1: &str = include_str!("recipes/v1.sinew.toml");
@@ -52,4 +54,636 @@ fn version_1_means_what_it_says() {
     assert_eq!(file.motion("Run.Fast"), fast);
     assert_eq!(file.clip_patterns().collect::<Vec<_>>(), ["Run*", "Run.Fast"]);
     assert_eq!(file.to_string(), V1);
+}
+
+#[test]
+fn untouched_text_is_kept_to_the_byte() {
+    let texts = [
+        "version=1",
+        "\u{feff}version = 1\r\n# ends with CR LF\r\n\r\n[motion]\r\n\tloop   =\t'no' # tab\r\n",
+        "  version  =  1\nmotion.loop = \"no\"\nriders = \"still\"\nmotion.ends = \"rest\" # scattered\n\n\n   # end",
+        "version = 1\neffect = [ {type='floppy',}, # one\n {  type = \"floppy\" , gain = 0x10 }\n]\n[ clip . 'a b' ]\nteleports = [\n1,\n 2.5e-1,\n]",
+        "version = 1\n[effect.bones]\n",
+    ];
+    for text in &texts[..4] {
+        assert_eq!(RecipeFile::parse(text).unwrap_or_else(|error| panic!("{text}: {error}")).to_string(), *text);
+    }
+    assert!(RecipeFile::parse(texts[4]).is_err());
+    let hex = RecipeFile::parse(texts[3]).unwrap();
+    assert_eq!(hex.recipe().effects[1].gain, 16.0);
+    assert_eq!(hex.motion("a b").teleports, [1.0, 0.25]);
+}
+
+#[test]
+fn an_empty_recipe_means_the_defaults() {
+    let empty = RecipeFile::default();
+    let parsed = RecipeFile::parse(&empty.to_string()).unwrap();
+    assert_eq!(format!("{empty:?}"), format!("{parsed:?}"));
+    assert_eq!(parsed.recipe().base, BaseSpec::Lbs);
+    assert_eq!(parsed.motion("any"), MotionSettings::default());
+}
+
+#[test]
+fn bases() {
+    let base = |text: &str| RecipeFile::parse(&format!("version = 1\n{text}")).unwrap().recipe().base.clone();
+    let blend = |factor, map: Option<&str>, pivot| BaseSpec::Blend { factor, map: map.map(str::to_owned), pivot };
+    assert_eq!(base("base = \"lbs\""), BaseSpec::Lbs);
+    assert_eq!(base("base = \"rigid\""), BaseSpec::Rigid);
+    assert_eq!(base("base = \"dqs\""), BaseSpec::Dqs { pivot: false });
+    assert_eq!(base("base = \"blend\""), blend(0.5, None, false));
+    assert_eq!(base("base = { type = \"dqs\", pivot = true }"), BaseSpec::Dqs { pivot: true });
+    assert_eq!(base("[base]\ntype = \"blend\"\nfactor = 1\nmap = \"m\""), blend(1.0, Some("m"), false));
+    assert_eq!(base("base.type = \"rigid\""), BaseSpec::Rigid);
+}
+
+/// Text after `version = 1`, and the whole message.
+const FAULTS: &[(&str, &str)] = &[
+    ("base = \"lbs", "line 2, column 12: not valid TOML: "),
+    ("riders = \"move\"\nriders = \"move\"", "line 3, column 1: not valid TOML: duplicate key"),
+    ("version = 1", "line 2, column 1: not valid TOML: duplicate key"),
+    ("bse = \"lbs\"", "line 2, column 1: bse: no such key; did you mean \"base\"?"),
+    ("qqq = 1", "line 2, column 1: qqq: no such key; give version, base, riders, maps, motion, clip or effect"),
+    ("[[efect]]\ntype = \"floppy\"", "line 2, column 3: efect: no such key; did you mean \"effect\"?"),
+    (
+        "[effect]\ntype = \"floppy\"",
+        "line 2, column 2: effect: expected sections [[effect]], with two brackets, found a table",
+    ),
+    ("effect = 3", "line 2, column 10: effect: expected sections [[effect]], with two brackets, found the number 3"),
+    (
+        "effect = [3]",
+        "line 2, column 11: effect[0]: expected a table such as { type = \"floppy\" }, found the number 3",
+    ),
+    ("[[effect]]\ngain = 1", "line 2, column 1: effect[0]: the type of effect is missing; add type = \"floppy\""),
+    (
+        "[[effect]]\ntype = \"flopy\"",
+        "line 3, column 8: effect[0].type: \"flopy\" is not one of the choices; did you mean \"floppy\"?",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\n[[effect]]\ntype = \"floppy\"\n  rotaton = 1",
+        "line 6, column 3: effect[1].rotaton: no such key; did you mean \"rotation\"?",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\ntranslation = 12",
+        "line 4, column 15: effect[0].translation: 12 is out of range; give -10 to 10 s",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\nmax_length = -0.5",
+        "line 4, column 14: effect[0].max_length: -0.5 is out of range; give 0 to 10 × size",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\nrotation_filter = 0",
+        "line 4, column 19: effect[0].rotation_filter: 0 is out of range; give 0.001 to 1 γ",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\nrotation = nan",
+        "line 4, column 12: effect[0].rotation: NaN is out of range; give -10 to 10 s",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\nrotation = \"0.1\"",
+        "line 4, column 12: effect[0].rotation: expected a number, -10 to 10 s, found the text \"0.1\"",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\nsoft = 1",
+        "line 4, column 8: effect[0].soft: expected true or false, found the number 1",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\nraw = \"yes\"",
+        "line 4, column 7: effect[0].raw: expected true or false, found the text \"yes\"",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\ngain = -inf",
+        "line 4, column 8: effect[0].gain: -inf is out of range; give -100 to 100",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\nmap = 3",
+        "line 4, column 7: effect[0].map: expected the name of a painted map in quotes, found the number 3",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\nmap = \"\"",
+        "line 4, column 7: effect[0].map: the name is empty; name a painted map or leave the key out",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\nsmoothing = 0",
+        "line 4, column 1: effect[0].smoothing: this key belongs under [motion], or under [clip.\"NAME\"] for one clip",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\nbones = 2",
+        "line 4, column 9: effect[0].bones: expected a table of gains by bone name, such as { \"tail*\" = 2.0 }, \
+         found the number 2",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\n[effect.bones]\n\"tail*\" = 101",
+        "line 5, column 11: effect[0].bones.\"tail*\": 101 is out of range; give -100 to 100",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\n[effect.bones]\ntail = { rotaton = 1 }",
+        "line 5, column 10: effect[0].bones.tail.rotaton: no such key; did you mean \"rotation\"?",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\n[effect.bones]\ntail = { gain = 1 }",
+        "line 5, column 10: effect[0].bones.tail.gain: no such key; give translation or rotation",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\n[effect.bones]\near.L = 2.0",
+        "line 5, column 1: effect[0].bones.ear: a name with a dot needs quotes: \"ear.L\"",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\n[effect.bones]\nupper.arm.L = { rotation = 1 }",
+        "line 5, column 1: effect[0].bones.upper: a name with a dot needs quotes: \"upper.arm.L\"",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\n[effect.bones]\ntail = [1, 2]",
+        "line 5, column 8: effect[0].bones.tail: expected a number, -100 to 100, found a list",
+    ),
+    ("base = \"dq\"", "line 2, column 8: base: \"dq\" is not one of the choices; did you mean \"dqs\"?"),
+    (
+        "base = \"zzzz\"",
+        "line 2, column 8: base: \"zzzz\" is not one of the choices; give \"lbs\", \"dqs\", \"blend\" or \"rigid\"",
+    ),
+    ("base = 1", "line 2, column 8: base: expected \"lbs\", \"dqs\", \"blend\" or \"rigid\", found the number 1"),
+    (
+        "base = { pivot = true }",
+        "line 2, column 8: base: the type of base is missing; add type = \"lbs\", \"dqs\", \"blend\" or \"rigid\"",
+    ),
+    ("base = { type = \"lbs\", pivot = true }", "line 2, column 24: base.pivot: no such key; give type"),
+    ("base = { type = \"blend\", factor = 1.5 }", "line 2, column 35: base.factor: 1.5 is out of range; give 0 to 1"),
+    ("base = { type = \"blend\", factr = 1 }", "line 2, column 26: base.factr: no such key; did you mean \"factor\"?"),
+    ("riders = \"stil\"", "line 2, column 10: riders: \"stil\" is not one of the choices; did you mean \"still\"?"),
+    ("riders = false", "line 2, column 10: riders: expected \"move\" or \"still\", found false"),
+    (
+        "maps = \"a.json\"",
+        "line 2, column 8: maps: expected a list of map files, such as [\"belly.map.json\"], found the text \"a.json\"",
+    ),
+    (
+        "maps = [\"a.json\",\n 2]",
+        "line 3, column 2: maps[1]: expected the path of a map file in quotes, found the number 2",
+    ),
+    (
+        "maps = [\"../a.json\"]",
+        "line 2, column 9: maps[0]: \"../a.json\" is not beside the recipe; give a path relative to it, without \"..\"",
+    ),
+    ("maps = ['C:\\a']", "line 2, column 9: maps[0]: \"C:\\a\" is not beside the recipe"),
+    ("maps = ['/a']", "line 2, column 9: maps[0]: \"/a\" is not beside the recipe"),
+    ("motion = 1", "line 2, column 10: motion: expected a section [motion], found the number 1"),
+    ("[motion]\nlop = \"no\"", "line 3, column 1: motion.lop: no such key; did you mean \"loop\"?"),
+    ("[motion]\nloop = true", "line 3, column 8: motion.loop: expected \"auto\", \"yes\" or \"no\", found true"),
+    (
+        "[motion]\nends = \"rst\"",
+        "line 3, column 8: motion.ends: \"rst\" is not one of the choices; did you mean \"rest\"?",
+    ),
+    (
+        "[motion]\ntravel = 1979-05-27",
+        "line 3, column 10: motion.travel: expected \"subtract\" or \"keep\", found a date",
+    ),
+    ("[motion]\nsmoothing = 2", "line 3, column 13: motion.smoothing: 2 is out of range; give 0 to 1 s"),
+    (
+        "[motion]\nsmoothing = \"off\"",
+        "line 3, column 13: motion.smoothing: expected \"auto\" or 0 to 1 s, found the text \"off\"",
+    ),
+    ("[motion]\nteleports = [1]", "line 3, column 1: motion.teleports: this key belongs under [clip.\"NAME\"]"),
+    (
+        "[motion]\nbase = \"dqs\"",
+        "line 3, column 1: motion.base: this key belongs at the top of the file, before the first [section]",
+    ),
+    ("clip = 1", "line 2, column 8: clip: expected sections [clip.\"NAME\"], found the number 1"),
+    ("[clip]\nRun = 1", "line 3, column 7: clip.Run: expected a section [clip.\"NAME\"], found the number 1"),
+    ("[clip.\"a b\"]\nlooop = \"no\"", "line 3, column 1: clip.\"a b\".looop: no such key; did you mean \"loop\"?"),
+    ("[clip.Run.Fast]\nloop = \"no\"", "line 2, column 7: clip.Run: a name with a dot needs quotes: \"Run.Fast\""),
+    (
+        "[clip.Run]\nteleports = 1",
+        "line 3, column 13: clip.Run.teleports: expected a list of seconds, such as [0.5], found the number 1",
+    ),
+    (
+        "[clip.Run]\nteleports = [0, -1]",
+        "line 3, column 17: clip.Run.teleports[1]: -1 is out of range; give at least 0 s",
+    ),
+    (
+        "[clip.Run]\nteleports = [inf]",
+        "line 3, column 14: clip.Run.teleports[0]: inf is out of range; give at least 0 s",
+    ),
+];
+
+#[test]
+fn every_fault_is_told_with_place_and_remedy() {
+    for (text, expected) in FAULTS {
+        let message = RecipeFile::parse(&format!("version = 1\n{text}")).expect_err(text).to_string();
+        let whole = !(expected.ends_with("TOML: ") || expected.ends_with("beside the recipe"));
+        assert!(
+            if whole { message == *expected } else { message.starts_with(expected) },
+            "{text}\n{message}\n{expected}"
+        );
+    }
+}
+
+#[test]
+fn versions() {
+    for (text, expected) in [
+        ("", "line 1, column 1: version: the recipe does not tell its version; add \"version = 1\" as its first line"),
+        (
+            "nonsense = 1\n[motion]\nversion = 1",
+            "line 1, column 1: version: the recipe does not tell its version; add \"version = 1\" as its first line",
+        ),
+        (
+            "future = 1\nversion = 7",
+            "line 2, column 11: version: this recipe needs version 7 of the recipe format, this program knows up to \
+             version 1; update Sinew",
+        ),
+        (
+            "version = 0",
+            "line 1, column 11: version: there is no version 0 of the recipe format; write \"version = 1\"",
+        ),
+        ("version = \"1\"", "line 1, column 11: version: expected the whole number 1, found the text \"1\""),
+        ("\u{feff}version = 1.0", "line 1, column 11: version: expected the whole number 1, found the number 1"),
+    ] {
+        assert_eq!(RecipeFile::parse(text).unwrap_err().to_string(), expected, "{text}");
+    }
+}
+
+#[test]
+fn of_several_faults_the_first_in_the_file_is_told() {
+    let text = "version = 1\n[[effect]]\ntype = \"floppy\"\nö = 1\nrotation = 99\n[motion]\nloop = 1\n";
+    assert!(RecipeFile::parse(text).unwrap_err().to_string().contains("not valid TOML"), "bare keys are ASCII");
+    let text = text.replace("ö = 1", "map = \"ö\"\nö=1").replace("ö=1", "max_angle = \"ö\" # ö");
+    let error = RecipeFile::parse(&text).unwrap_err();
+    assert_eq!((error.line, error.column, error.path.as_str()), (5, 13, "effect[0].max_angle"));
+    let error = RecipeFile::parse(&text.replace("max_angle = \"ö\" # ö", "")).unwrap_err();
+    assert_eq!((error.line, error.column, error.path.as_str()), (6, 12, "effect[0].rotation"));
+    let error = RecipeFile::parse("version = 1\nbase = { type = \"blend\", map = \"öö\", factor = 2 }").unwrap_err();
+    assert_eq!((error.line, error.column), (2, 47), "columns count characters");
+}
+
+type Edit<'a> = &'a dyn Fn(&mut RecipeFile) -> Result<(), EditError>;
+
+/// `before` and `after` start with `version = 1`.
+fn check_edit(before: &str, edit: Edit<'_>, after: &str) {
+    let mut file = RecipeFile::parse(&format!("version = 1\n{before}")).unwrap_or_else(|e| panic!("{before}: {e}"));
+    edit(&mut file).unwrap_or_else(|error| panic!("{before}: {error}"));
+    assert_eq!(file.to_string(), format!("version = 1\n{after}"), "after editing {before:?}");
+    let again = RecipeFile::parse(&file.to_string()).unwrap();
+    assert_eq!(format!("{again:?}"), format!("{file:?}"), "the meaning follows the text");
+}
+
+#[test]
+fn setting_a_value_changes_that_value_alone() {
+    let comments = "# one\n  base   =  \"lbs\"# two\n\n[[ effect ]] # three\ntype = 'floppy'\n gain=1 # four\n# five";
+    check_edit(comments, &|f| f.set(Place::Effect(0, "gain"), 0.5), &comments.replace("gain=1", "gain=0.5"));
+    check_edit(comments, &|f| f.set(Place::Base, "dqs"), &comments.replace("\"lbs\"", "\"dqs\""));
+    let blend = BaseSpec::Blend { factor: 0.25, map: Some("a\"b".into()), pivot: true };
+    check_edit(
+        comments,
+        &|f| f.set(Place::Base, &blend),
+        &comments.replace("\"lbs\"", "{ type = \"blend\", factor = 0.25, map = 'a\"b', pivot = true }"),
+    );
+    check_edit(
+        "effect = [{ type = \"floppy\" }, { type = \"floppy\", soft = true, bones = { \"a*\" = 1 } }]",
+        &|f| f.set(Place::Bone(1, "a*"), BoneGain { translation: 2.0, rotation: 3.0 }),
+        "effect = [{ type = \"floppy\" }, { type = \"floppy\", soft = true, bones = { \"a*\" = { translation = 2.0, \
+         rotation = 3.0 } } }]",
+    );
+    check_edit(
+        "maps = [\n  \"a\", # old\n]\nriders = \"move\"\n",
+        &|f| f.set(Place::Maps, ["b", "c"].as_slice()),
+        "maps = [\"b\", \"c\"]\nriders = \"move\"\n",
+    );
+    check_edit("riders = \"move\"", &|f| f.set(Place::Riders, Riders::Still), "riders = \"still\"");
+}
+
+#[test]
+fn a_new_key_is_written_like_its_neighbours() {
+    // On a line, after the section's last key and in its indent.
+    check_edit(
+        "[[effect]]\n  type = \"floppy\" # why\n\n# next\n[motion]\n",
+        &|f| f.set(Place::Effect(0, "soft"), false),
+        "[[effect]]\n  type = \"floppy\" # why\n  soft = false\n\n# next\n[motion]\n",
+    );
+    check_edit("[motion] # m", &|f| f.set(Place::Motion("loop"), "no"), "[motion] # m\nloop = \"no\"");
+    check_edit("[motion]\r\n", &|f| f.set(Place::Motion("loop"), "no"), "[motion]\r\nloop = \"no\"\r\n");
+    check_edit(
+        "# c\n[motion]\n",
+        &|f| f.set(Place::Riders, "still"),
+        "# c\n[motion]\n".replace("# c", "riders = \"still\"\n# c").as_str(),
+    );
+    // In a section of its own at the end.
+    check_edit("# c\n", &|f| f.set(Place::Motion("smoothing"), 0.0), "# c\n\n[motion]\nsmoothing = 0.0\n");
+    check_edit(
+        "[clip.Run]\nloop = \"no\"",
+        &|f| f.set(Place::Clip("a.b*", "teleports"), [0.5].as_slice()),
+        "[clip.Run]\nloop = \"no\"\n\n[clip.\"a.b*\"]\nteleports = [0.5]\n",
+    );
+    // Dotted among dotted.
+    check_edit(
+        "motion.loop = \"no\" # c\nriders = \"move\"\n",
+        &|f| f.set(Place::Motion("ends"), "rest"),
+        "motion.loop = \"no\" # c\nmotion.ends = \"rest\"\nriders = \"move\"\n",
+    );
+    check_edit(
+        "[clip]\nRun.loop = \"no\"\n[[effect]]\ntype = \"floppy\"\n[effect.bones.a]\nrotation = 2\n",
+        &|f| f.set(Place::Clip("Walk", "loop"), "no").and_then(|()| f.set(Place::Bone(0, "b"), 3.0)),
+        "[clip]\nRun.loop = \"no\"\nWalk.loop = \"no\"\n[[effect]]\ntype = \"floppy\"\nbones.b = 3.0\n[effect.bones.a]\nrotation = 2\n",
+    );
+    // Between braces.
+    check_edit(
+        "effect = [{ type = \"floppy\", }]\nclip = { }",
+        &|f| f.set(Place::Bone(0, "ear.L"), 2.0).and_then(|()| f.set(Place::Clip("Run", "loop"), "no")),
+        "effect = [{ type = \"floppy\", bones.\"ear.L\" = 2.0, }]\nclip = { Run.loop = \"no\" }",
+    );
+    // Bones without and with their section, and not those of the next effect.
+    let effects = "[[effect]]\ntype = \"floppy\"\n[effect.bones]\na = 1\n[[effect]]\ntype = \"floppy\"\n";
+    check_edit(effects, &|f| f.set(Place::Bone(0, "b"), 2.0), &effects.replace("a = 1\n", "a = 1\nb = 2.0\n"));
+    check_edit(effects, &|f| f.set(Place::Bone(1, "*"), 2.0), &format!("{effects}bones.\"*\" = 2.0\n"));
+}
+
+#[test]
+fn a_table_over_several_lines_becomes_one_value() {
+    for before in [
+        "[motion]\n[base]\ntype = \"blend\"\nfactor = 1\n[[effect]]\ntype = \"floppy\"\n",
+        "base.type = \"blend\"\nbase.factor = 1\n[motion]\n[[effect]]\ntype = \"floppy\"\n",
+    ] {
+        let after = "base = \"dqs\"\n[motion]\n[[effect]]\ntype = \"floppy\"\n";
+        check_edit(before, &|f| f.set(Place::Base, "dqs"), after);
+    }
+    check_edit(
+        "effect = [{ bones.a.rotation = 1, type = \"floppy\", bones.a.translation = 2 }]",
+        &|f| f.set(Place::Bone(0, "a"), 3.0),
+        "effect = [{ type = \"floppy\", bones.a = 3.0 }]",
+    );
+}
+
+#[test]
+fn removing_keys_and_effects() {
+    check_edit("# a\nbase = \"dqs\" # b\n# c\n", &|f| f.unset(Place::Base), "# a\n# c\n");
+    check_edit("base = { type = \"dqs\" }", &|f| f.unset(Place::Base), "");
+    check_edit("# a", &|f| f.unset(Place::Clip("x", "loop")), "# a");
+    check_edit(
+        "clip.x.loop = \"no\"\nclip.y.loop = \"no\"",
+        &|f| f.unset(Place::Clip("x", "loop")),
+        "clip.y.loop = \"no\"",
+    );
+    check_edit(
+        "effect = [{ gain = 1 # , \n , type = \"floppy\", raw = true, }]",
+        &|f| f.unset(Place::Effect(0, "gain")).and_then(|()| f.unset(Place::Effect(0, "raw"))),
+        "effect = [{ type = \"floppy\", }]",
+    );
+    check_edit("motion = { loop = \"no\", }", &|f| f.unset(Place::Motion("loop")), "motion = {}");
+
+    let [one, two, three] = [
+        "\n# the tail\n[[effect]]\ntype = \"floppy\" # 1\n\n[effect.bones]\na = 1\n",
+        "\n# stays\n\n# 2\n[[effect]]\n# inside\ntype = \"floppy\"\n# end of 2\n",
+        "\n[motion]\n[[effect]]\ntype = \"floppy\"\n[clip.x]\n[effect.bones]\nb = 1",
+    ];
+    check_edit(&[one, two, three].concat(), &|f| f.remove_effect(0), &[two, three].concat());
+    check_edit(&[one, two, three].concat(), &|f| f.remove_effect(1), &[one, "\n# stays\n# end of 2\n", three].concat());
+    check_edit(&[one, two, three].concat(), &|f| f.remove_effect(2), &[one, two, "\n[motion]\n[clip.x]\n"].concat());
+    let list = "effect = [\n { type = \"floppy\" }, # 1\n { type = \"floppy\", gain = 2 },\n]";
+    check_edit(list, &|f| f.remove_effect(0), "effect = [ # 1\n { type = \"floppy\", gain = 2 },\n]");
+    check_edit(list, &|f| f.remove_effect(1), "effect = [\n { type = \"floppy\" },\n]");
+}
+
+#[test]
+fn adding_an_effect_and_removing_it_leaves_no_trace() {
+    let mut spec = EffectSpec::new("floppy").unwrap();
+    check_edit("# a\n", &|f| f.add_effect(&spec), "# a\n\n[[effect]]\ntype = \"floppy\"\n");
+    spec.values.set("soft", 0.0).unwrap();
+    spec.values.set("rotation", 2.0).unwrap();
+    spec.bones = vec![("ear.?".to_owned(), BoneGain { translation: 0.0, rotation: 2.0 })];
+    (spec.gain, spec.raw, spec.map) = (-1.5, true, Some("belly".to_owned()));
+    for before in ["version = 1\n", "version = 1\r\n# c\r\n", V1, "version = 1\neffect = [{ type = \"floppy\" }]"] {
+        let mut file = RecipeFile::parse(before).unwrap();
+        file.add_effect(&spec).unwrap();
+        let added = file.recipe().effects.last().unwrap();
+        assert_eq!(format!("{added:?}"), format!("{spec:?}"), "{file}");
+        assert!(!before.contains('\r') || !file.to_string().replace("\r\n", "").contains('\n'));
+        file.remove_effect(file.recipe().effects.len() - 1).unwrap();
+        assert_eq!(file.to_string(), before);
+    }
+    let mut file = RecipeFile::parse("version = 1\neffect = []").unwrap();
+    file.add_effect(&EffectSpec::new("floppy").unwrap()).unwrap();
+    assert_eq!(file.to_string(), "version = 1\neffect = [{ type = \"floppy\" }]");
+}
+
+#[test]
+fn what_would_not_be_a_recipe_is_refused_and_changes_nothing() {
+    let mut file = RecipeFile::parse(V1).unwrap();
+    let meaning = format!("{file:?}");
+    let message = |result: Result<(), EditError>| result.unwrap_err().to_string();
+    assert_eq!(
+        message(file.set(Place::Effect(1, "rotation"), 99.0)),
+        "effect[1].rotation: 99 is out of range; give -10 to 10 s"
+    );
+    assert_eq!(
+        message(file.set(Place::Effect(0, "rotation"), f64::NAN)),
+        "effect[0].rotation: NaN is out of range; give -10 to 10 s"
+    );
+    assert_eq!(
+        message(file.set(Place::Effect(0, "rotaton"), 1.0)),
+        "effect[0].rotaton: no such key; did you mean \"rotation\"?"
+    );
+    assert_eq!(
+        message(file.set(Place::Motion("loop"), "perhaps")),
+        "motion.loop: \"perhaps\" is not one of the choices; give \"auto\", \"yes\" or \"no\""
+    );
+    assert_eq!(
+        message(file.unset(Place::Effect(0, "type"))),
+        "effect[0]: the type of effect is missing; add type = \"floppy\""
+    );
+    assert_eq!(message(file.set(Place::Bone(2, "a"), 1.0)), "there is no effect 2; the recipe has 2, counted from 0");
+    assert_eq!(message(file.remove_effect(9)), "there is no effect 9; the recipe has 2, counted from 0");
+    assert_eq!(format!("{file:?}"), meaning);
+}
+
+#[test]
+fn the_template_lists_everything_and_does_nothing() {
+    let text = RecipeFile::template();
+    let file = RecipeFile::parse(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
+    assert_eq!(file.recipe().base, BaseSpec::Lbs);
+    assert_eq!(file.motion("any"), MotionSettings::default());
+    assert_eq!(file.recipe().effects.len(), EFFECTS.len());
+    for (spec, effect) in file.recipe().effects.iter().zip(EFFECTS) {
+        assert_eq!((spec.effect.name(), spec.gain), (effect.name(), 0.0));
+        assert_eq!(spec.values, EffectSpec::new(effect.name()).unwrap().values);
+        assert!(text.contains(effect.about()));
+        for param in effect.params() {
+            let line =
+                text.lines().find(|line| line.starts_with(&format!("{} = ", param.name)) && line.contains(param.about));
+            let line = line.unwrap_or_else(|| panic!("{} is not listed", param.name));
+            if let ParamKind::Number { unit, min, max, .. } = param.kind {
+                assert!(line.contains(&format!("{min} to {max} {unit}")), "{line}");
+            }
+        }
+    }
+    // What stands in comments is valid as well.
+    let example = |line: &str| {
+        line.strip_prefix("# ").filter(|line| line.starts_with(['[', '"']) || line.contains(" = ")).map(str::to_owned)
+    };
+    let live: Vec<String> = text
+        .lines()
+        .filter(|line| !line.starts_with("base = \"lbs\"") && !line.starts_with("# base = { type = \"dqs\""))
+        .map(|line| example(line).unwrap_or_else(|| line.to_owned()))
+        .collect();
+    let live = RecipeFile::parse(&live.join("\n")).unwrap_or_else(|error| panic!("{}\n{error}", live.join("\n")));
+    assert_eq!(live.recipe().effects[0].bones.len(), 2);
+    assert_eq!(live.motion("NAME").teleports, [0.5]);
+    assert!(matches!(live.recipe().base, BaseSpec::Blend { .. }));
+}
+
+#[test]
+fn parameters_do_not_hide_the_keys_of_every_effect() {
+    for effect in EFFECTS {
+        for param in effect.params() {
+            assert!(
+                !["type", "gain", "raw", "map", "bones"].contains(&param.name),
+                "{} of {}",
+                param.name,
+                effect.name()
+            );
+        }
+    }
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % end as u64) as usize
+    }
+}
+
+const COMPACT: &str = "version = 1\nbase.type = \"blend\"\nmotion.loop = \"no\"\nbase.factor = 0.5\nclip = { Run.loop = \"yes\" }\n\
+    effect = [{ type = \"floppy\", bones.\"a.b\".rotation = 1 }, # c\n { type = 'floppy', bones = { b = 2, }, }]\n";
+
+fn mutated(random: &mut Random, text: &str) -> String {
+    const SCRAPS: [&str; 26] = [
+        "\n",
+        "\r\n",
+        "\r",
+        "[",
+        "]",
+        "[[",
+        "]]",
+        "{",
+        "}",
+        "=",
+        ".",
+        ",",
+        "#",
+        "\"",
+        "'",
+        "\"\"\"",
+        "'''",
+        "\\u12",
+        "\0",
+        "\u{feff}",
+        "é",
+        "[effect.bones]\n",
+        "[[effect]]\n",
+        "-1e999",
+        "0x7fffffffffffffff",
+        "[]\n",
+    ];
+    let mut text: Vec<char> = text.chars().collect();
+    for _ in 0..1 + random.below(4) {
+        let at = random.below(text.len() + 1);
+        let until = (at + random.below(12)).min(text.len());
+        match random.below(4) {
+            0 => drop(text.drain(at..until)),
+            1 => drop(text.splice(at..at, SCRAPS[random.below(SCRAPS.len())].chars())),
+            2 => {
+                let piece: Vec<char> = text[at..until].to_vec();
+                let to = random.below(text.len() + 1);
+                drop(text.splice(to..to, piece));
+            }
+            _ => {
+                let lines: Vec<String> =
+                    text.iter().collect::<String>().split_inclusive('\n').map(str::to_owned).collect();
+                let mut lines = if lines.is_empty() { vec![String::new()] } else { lines };
+                let (a, b) = (random.below(lines.len()), random.below(lines.len()));
+                lines.swap(a, b);
+                text = lines.concat().chars().collect();
+            }
+        }
+    }
+    text.into_iter().collect()
+}
+
+#[test]
+fn no_text_and_no_edit_panics() {
+    let rounds = if std::env::var_os("SINEW_FULL").is_some_and(|full| full == "1") { 400_000 } else { 20_000 };
+    let seeds = [V1.to_owned(), V1.replace('\n', "\r\n"), COMPACT.to_owned(), RecipeFile::template()];
+    let mut random = Random(7);
+    let (mut valid, mut edited) = (0, 0);
+    for round in 0..rounds {
+        let text = mutated(&mut random, &seeds[round % seeds.len()]);
+        let Ok(mut file) = RecipeFile::parse(&text) else { continue };
+        valid += 1;
+        assert_eq!(file.to_string(), text);
+        let index = random.below(3);
+        let before = format!("{file:?}");
+        // A mutant may define a table in a way that leaves no room for a key; then the edit is refused, never half done.
+        let gain = random.below(9) as f64;
+        let result = match random.below(9) {
+            0 => file.set(Place::Base, "rigid").map(|()| assert_eq!(file.recipe().base, BaseSpec::Rigid)),
+            1 => file.unset(Place::Base).map(|()| assert_eq!(file.recipe().base, BaseSpec::Lbs)),
+            2 => file
+                .set(Place::Motion("smoothing"), gain / 9.0)
+                .map(|()| assert_eq!(file.motion("").smoothing, Smoothing::Box(gain / 9.0))),
+            3 => file
+                .set(Place::Clip("Run", "loop"), "no")
+                .map(|()| assert!(file.clip_patterns().any(|name| name == "Run"))),
+            4 => file
+                .set(Place::Effect(index, "gain"), gain)
+                .map(|()| assert_eq!(file.recipe().effects[index].gain, gain)),
+            5 => {
+                let gain = BoneGain { translation: gain, rotation: 1.0 };
+                let name = ["tail*", "a.b", "new"][random.below(3)];
+                file.set(Place::Bone(index, name), gain).map(|()| {
+                    assert!(file.recipe().effects[index].bones.contains(&(name.to_owned(), gain)), "{text}\n{file}")
+                })
+            }
+            6 => file
+                .unset(Place::Effect(index, "bones"))
+                .map(|()| assert!(file.recipe().effects[index].bones.is_empty())),
+            7 => {
+                let count = file.recipe().effects.len();
+                file.remove_effect(index).map(|()| assert_eq!(file.recipe().effects.len(), count - 1))
+            }
+            _ => file.add_effect(&EffectSpec::new("floppy").unwrap()),
+        };
+        match result {
+            Ok(()) => edited += 1,
+            Err(EditError::NoSuchEffect { .. }) => {}
+            Err(EditError::Refused(error)) => {
+                assert_eq!(format!("{file:?}"), before);
+                eprintln!("refused: {error}\n{text}");
+            }
+        }
+    }
+    assert!(
+        valid > rounds / 10 && edited > valid / 2,
+        "{valid} of {rounds} valid, {edited} edited: the seeds are worn"
+    );
+}
+
+#[test]
+fn nesting_without_end_is_refused() {
+    for depth in [100, 1_000, 200_000] {
+        let repeat = |piece: &str| piece.repeat(depth);
+        for bomb in [
+            format!("maps = {}", repeat("[")),
+            format!("maps = {}{}", repeat("["), repeat("]")),
+            format!("base = {}1{}", repeat("{a="), repeat("}")),
+            format!("base = {}", repeat("{a=[")),
+            format!("{}a = 1", repeat("a.")),
+            format!("[{}a]", repeat("a.")),
+            format!("[[{}a]]", repeat("a.")),
+            format!("{}", repeat("[[effect]]\n[effect.bones.a]\n")),
+        ] {
+            let error = RecipeFile::parse(&format!("version = 1\n{bomb}")).unwrap_err();
+            assert!(error.to_string().len() < 2_000);
+        }
+    }
 }

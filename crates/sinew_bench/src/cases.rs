@@ -1,58 +1,87 @@
-//! What is measured. A new kernel is one more entry of [`CASES`].
+//! What is measured. A new effect of the registry is measured by itself; anything else is one more entry of [`cases`].
 
 use std::hint::black_box;
 
-use crate::data::{Resolution, Skinned, Workload};
+use sinew::recipe::{BaseSpec, EffectSpec};
+use sinew::registry::EFFECTS;
+use sinew::{Cpu, DeformedMesh, Frame, FrameIndependentGraph, Recipe, Scratch, evaluate};
+
+use crate::data::{PosedFrame, Skinned, Workload};
 use crate::plain;
 use crate::stopwatch::Stopwatch;
 
 /// One kernel.
 pub struct Case {
     /// What a filter is matched against.
-    pub name: &'static str,
+    pub name: String,
     /// Prepares the kernel's own layout, hands one frame of it to the stopwatch, and returns that frame.
-    pub run: fn(&Workload, &mut Stopwatch) -> Skinned,
+    run: Box<dyn Fn(&Workload, &mut Stopwatch) -> Skinned>,
 }
 
-/// Every kernel; the baselines first.
-pub const CASES: &[Case] = &[
-    Case {
-        name: "plain",
-        run: |work, stopwatch| {
-            let mut out = Skinned::for_workload(work);
-            stopwatch.time(|| plain::skin(black_box(work), black_box(&mut out)));
-            out
-        },
-    },
+impl Case {
+    fn new(name: impl Into<String>, run: impl Fn(&Workload, &mut Stopwatch) -> Skinned + 'static) -> Self {
+        Self { name: name.into(), run: Box::new(run) }
+    }
+
+    /// A recipe evaluated by the library, from world transforms to vertices in the file's order.
+    fn recipe(name: impl Into<String>, recipe: Recipe) -> Self {
+        Self::new(name, move |work, stopwatch| {
+            let graph = FrameIndependentGraph::build(&work.rig, &recipe).expect("the recipe fits any rig");
+            let PosedFrame { pose, world, kinematics } = &work.frame(&graph);
+            let frame = Frame { rig: &work.rig, pose, world, kinematics };
+            let (mut scratch, mut out) = (Scratch::default(), DeformedMesh::default());
+            stopwatch.time(|| evaluate(&graph, black_box(&frame), &Cpu::serial(), &mut scratch, black_box(&mut out)));
+            Skinned { positions: out.positions, normals: out.normals }
+        })
+    }
+
+    /// Times the kernel and returns its frame.
+    pub fn run(&self, work: &Workload, stopwatch: &mut Stopwatch) -> Skinned {
+        (self.run)(work, stopwatch)
+    }
+}
+
+/// Every kernel: the baselines, the bases, then each effect of the registry on LBS.
+pub fn cases() -> Vec<Case> {
+    let mut cases = vec![Case::new(PLAIN, |work, stopwatch| {
+        let mut out = Skinned::for_workload(work);
+        stopwatch.time(|| plain::skin(black_box(work), black_box(&mut out)));
+        out
+    })];
     #[cfg(feature = "ozz")]
-    Case {
-        name: "ozz",
-        run: |work, stopwatch| {
-            let work = crate::ozz::OzzWorkload::from(work);
-            let mut out = crate::ozz::OzzSkinned::for_workload(&work);
-            stopwatch.time(|| {
-                crate::ozz::skin(black_box(&work), black_box(&mut out)).expect("the job fits its workload");
-            });
-            out.into()
-        },
-    },
-];
+    cases.push(Case::new(OZZ, |work, stopwatch| {
+        let work = crate::ozz::OzzWorkload::from(work);
+        let mut out = crate::ozz::OzzSkinned::for_workload(&work);
+        stopwatch.time(|| {
+            crate::ozz::skin(black_box(&work), black_box(&mut out)).expect("the job fits its workload");
+        });
+        out.into()
+    }));
+    let base = |name: &str, base| Case::recipe(name, Recipe { base, ..Recipe::default() });
+    cases.extend([
+        base("lbs", BaseSpec::Lbs),
+        base("dqs", BaseSpec::Dqs { pivot: false }),
+        base("dqs-pivot", BaseSpec::Dqs { pivot: true }),
+        base("blend", BaseSpec::Blend { factor: 0.5, map: None, pivot: false }),
+        base("rigid", BaseSpec::Rigid),
+    ]);
+    for effect in EFFECTS {
+        let effects = EffectSpec::new(effect.name()).into_iter().collect();
+        cases.push(Case::recipe(format!("displace/{}", effect.name()), Recipe { effects, ..Recipe::default() }));
+    }
+    cases
+}
 
 /// Baselines: what the ratios of every other case are to.
 pub const PLAIN: &str = "plain";
 /// See [`PLAIN`]; absent without the feature `ozz`.
 pub const OZZ: &str = "ozz";
 
-/// 1.6k, 10k, 100k and 1M vertices.
-pub const RESOLUTIONS: &[Resolution] = &[
-    Resolution { around: 40, rings: 40 },
-    Resolution { around: 100, rings: 100 },
-    Resolution { around: 250, rings: 400 },
-    Resolution { around: 1000, rings: 1000 },
-];
+/// Vertices of the tube, about.
+pub const VERTICES: &[usize] = &[1_600, 10_000, 100_000, 1_000_000];
 
-/// Bones of the chain.
-pub const BONE_COUNTS: &[u16] = &[4, 12, 64];
+/// Bones of its chain.
+pub const BONE_COUNTS: &[usize] = &[4, 12, 64];
 
 #[cfg(test)]
 mod tests {
@@ -61,18 +90,18 @@ mod tests {
     use glam::DVec3;
 
     use super::*;
-    use crate::data::tube;
 
     fn frame_of(name: &str, work: &Workload) -> Skinned {
-        let case = CASES.iter().find(|case| case.name == name).expect("a case of that name");
-        (case.run)(work, &mut Stopwatch::new(Duration::ZERO))
+        let cases = cases();
+        let case = cases.iter().find(|case| case.name == name).expect("a case of that name");
+        case.run(work, &mut Stopwatch::new(Duration::ZERO))
     }
 
     /// The blend in f64 and the other way round: transform by each bone, then mix the points.
     #[test]
     fn plain_agrees_with_mixing_transformed_points_in_f64() {
         for &bone_count in BONE_COUNTS {
-            let work = tube(RESOLUTIONS[0], bone_count);
+            let work = Workload::tube(VERTICES[0], bone_count);
             let out = frame_of(PLAIN, &work);
             for vertex in 0..work.positions.len() {
                 let mix = |transformed: &dyn Fn(glam::DMat4) -> DVec3| -> DVec3 {
@@ -89,11 +118,24 @@ mod tests {
         }
     }
 
+    /// What is compared computes the same: ours against the plain loop, whose normals are left unnormalised.
+    #[test]
+    fn lbs_agrees_with_plain() {
+        for &bone_count in BONE_COUNTS {
+            let work = Workload::tube(VERTICES[0], bone_count);
+            let (plain, lbs) = (frame_of(PLAIN, &work), frame_of("lbs", &work));
+            for vertex in 0..work.positions.len() {
+                assert!(plain.positions[vertex].distance(lbs.positions[vertex]) < 1e-5);
+                assert!(plain.normals[vertex].normalize().distance(lbs.normals[vertex]) < 1e-5);
+            }
+        }
+    }
+
     #[cfg(feature = "ozz")]
     #[test]
     fn ozz_agrees_with_plain() {
         for &bone_count in BONE_COUNTS {
-            let work = tube(RESOLUTIONS[0], bone_count);
+            let work = Workload::tube(VERTICES[0], bone_count);
             let (plain, ozz) = (frame_of(PLAIN, &work), frame_of(OZZ, &work));
             for vertex in 0..work.positions.len() {
                 assert!(plain.positions[vertex].distance(ozz.positions[vertex]) < 1e-5);

@@ -17,8 +17,8 @@ mod stopwatch;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use cases::{BONE_COUNTS, CASES, OZZ, PLAIN, RESOLUTIONS};
-use data::tube;
+use cases::{BONE_COUNTS, Case, OZZ, PLAIN, VERTICES, cases};
+use data::Workload;
 use stopwatch::Stopwatch;
 
 /// Outlasts a burst of somebody else's work on the core.
@@ -26,9 +26,9 @@ const PATIENCE: Duration = Duration::from_millis(300);
 
 /// One line of the table.
 struct Row {
-    case: &'static str,
+    case: String,
     vertices: usize,
-    bones: u16,
+    bones: usize,
     ns_per_vertex: f64,
     ratio_to_plain: Option<f64>,
     ratio_to_ozz: Option<f64>,
@@ -42,8 +42,9 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let filter = names.first().map_or("", String::as_str);
-    if !CASES.iter().any(|case| case.name.contains(filter)) {
-        let known: Vec<_> = CASES.iter().map(|case| case.name).collect();
+    let cases = cases();
+    if !cases.iter().any(|case| case.name.contains(filter)) {
+        let known: Vec<_> = cases.iter().map(|case| case.name.as_str()).collect();
         eprintln!("no case has \"{filter}\" in its name; there are: {}", known.join(", "));
         return ExitCode::from(2);
     }
@@ -63,10 +64,10 @@ fn main() -> ExitCode {
         println!("{:<20} {:>9} {:>6} {:>10} {:>9} {:>9}", "case", "vertices", "bones", "ns/vertex", "/ plain", "/ ozz");
     }
     let mut rows = Vec::new();
-    for &resolution in RESOLUTIONS {
+    for &vertices in VERTICES {
         for &bone_count in BONE_COUNTS {
-            let work = tube(resolution, bone_count);
-            let measured = measure(&work, bone_count, filter);
+            let work = Workload::tube(vertices, bone_count);
+            let measured = measure(&cases, &work, bone_count, filter);
             if !json {
                 measured.iter().for_each(print_row);
             }
@@ -88,25 +89,25 @@ fn pin() -> Option<usize> {
 }
 
 /// The cases that match, and the baselines they are compared with.
-fn measure(work: &data::Workload, bones: u16, filter: &str) -> Vec<Row> {
+fn measure(cases: &[Case], work: &Workload, bones: usize, filter: &str) -> Vec<Row> {
     let vertices = work.positions.len();
-    let measured: Vec<_> = CASES
+    let measured: Vec<_> = cases
         .iter()
-        .filter(|case| case.name.contains(filter) || [PLAIN, OZZ].contains(&case.name))
+        .filter(|case| case.name.contains(filter) || [PLAIN, OZZ].contains(&case.name.as_str()))
         .map(|case| {
             let mut stopwatch = Stopwatch::new(PATIENCE);
-            (case.run)(work, &mut stopwatch);
-            (case.name, stopwatch.fastest().as_secs_f64() * 1e9 / vertices as f64)
+            case.run(work, &mut stopwatch);
+            (case.name.clone(), stopwatch.fastest().as_secs_f64() * 1e9 / vertices as f64)
         })
         .collect();
-    let ns_of = |name| measured.iter().find(|(case, _)| *case == name).map(|(_, ns)| ns);
+    let ns_of = |name: &str| measured.iter().find(|(case, _)| case == name).map(|(_, ns)| ns);
     measured
         .iter()
-        .map(|&(case, ns_per_vertex)| Row {
-            case,
+        .map(|(case, ns_per_vertex)| Row {
+            case: case.clone(),
             vertices,
             bones,
-            ns_per_vertex,
+            ns_per_vertex: *ns_per_vertex,
             ratio_to_plain: ns_of(PLAIN).map(|ns| ns_per_vertex / ns),
             ratio_to_ozz: ns_of(OZZ).map(|ns| ns_per_vertex / ns),
         })

@@ -8,7 +8,7 @@
 //!
 //! Oracle: equal to LBS where one bone has weight 1; a twist keeps the radius; flipping input signs changes nothing.
 
-use super::{BaseFrame, Palette, Skinned, blend, largest_influences, zero};
+use super::{BaseFrame, Palette, Skinned, blend, largest_influences};
 use crate::polar::polar_rotation;
 use crate::rig::Rig;
 use crate::simd::{LANES, Simd, V3, f32x16, prelude::*, splat};
@@ -99,10 +99,14 @@ pub(crate) fn dqs_row<S: Simd>(
     let sum = match antipodality {
         Antipodality::Parent => blend(simd, entries, weights, &palette.duals),
         Antipodality::Pivot(pivots) => {
-            let pivot = |k: usize| -> f32x16<S> {
-                f32x16::from_fn(simd, |lane| palette.duals[entries[pivots[row][lane] as usize] as usize][k])
-            };
-            let pivot = [pivot(0), pivot(1), pivot(2), pivot(3)];
+            let mut pivot = [splat(simd, 0.0); 4];
+            for (k, pivot) in pivot.iter_mut().enumerate() {
+                let mut lanes = [0.0; LANES];
+                for (lane, value) in lanes.iter_mut().enumerate() {
+                    *value = palette.duals[entries[pivots[row][lane] as usize] as usize][k];
+                }
+                *pivot = f32x16::load_array(simd, lanes);
+            }
             let mut sum = [splat(simd, 0.0); 8];
             for (&entry, weight) in entries.iter().zip(weights) {
                 let q = &palette.duals[entry as usize];
@@ -130,17 +134,25 @@ pub(crate) fn dqs_row<S: Simd>(
     let dw = dw * inverse;
     let two = splat(simd, 2.0);
     let t = v.cross(d).add(d.scale(w)).sub(v.scale(dw)).scale(two);
-    let rotate = |p: V3<S>| {
-        let turn = v.cross(p).scale(two);
-        v.cross(turn).add(turn.mul_add(w, p))
-    };
-    let columns = if palette.stretched {
+    let (one, two_w) = (splat(simd, 1.0), w + w);
+    // Rows of the rotation: 1 − 2(y²+z²), 2(xy − wz), 2(xz + wy); …
+    let (x2, y2, z2) = (v.x + v.x, v.y + v.y, v.z + v.z);
+    let turn = [
+        V3 { x: one - y2.mul_add(v.y, z2 * v.z), y: x2.mul_sub(v.y, two_w * v.z), z: x2.mul_add(v.z, two_w * v.y) },
+        V3 { x: x2.mul_add(v.y, two_w * v.z), y: one - x2.mul_add(v.x, z2 * v.z), z: y2.mul_sub(v.z, two_w * v.x) },
+        V3 { x: x2.mul_sub(v.z, two_w * v.y), y: y2.mul_add(v.z, two_w * v.x), z: one - x2.mul_add(v.x, y2 * v.y) },
+    ];
+    if palette.stretched {
         let [xx, xy, xz, yx, yy, yz, zx, zy, zz] = blend(simd, entries, weights, &palette.stretches);
-        [V3 { x: xx, y: xy, z: xz }, V3 { x: yx, y: yy, z: yz }, V3 { x: zx, y: zy, z: zz }]
+        let columns = [V3 { x: xx, y: xy, z: xz }, V3 { x: yx, y: yy, z: yz }, V3 { x: zx, y: zy, z: zz }];
+        let mut linear = turn;
+        for row in &mut linear {
+            *row = V3 { x: row.dot(columns[0]), y: row.dot(columns[1]), z: row.dot(columns[2]) };
+        }
+        let skinned = Skinned { p: t, linear };
+        Skinned { p: skinned.carry(rest).add(t), linear }
     } else {
-        let (zero, one) = (zero(simd), splat(simd, 1.0));
-        [V3 { x: one, ..zero }, V3 { y: one, ..zero }, V3 { z: one, ..zero }]
-    };
-    let stretched = if palette.stretched { Skinned { p: rest, linear: columns }.carry(rest) } else { rest };
-    Skinned { p: rotate(stretched).add(t), linear: columns.map(rotate) }
+        let around = v.cross(rest).scale(two);
+        Skinned { p: v.cross(around).add(around.mul_add(w, rest)).add(t), linear: turn }
+    }
 }

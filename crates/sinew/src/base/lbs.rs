@@ -3,9 +3,10 @@
 //! Oracle: an independent f64 evaluation of the glTF specification agrees to 3e-6 of the character's size.
 
 use super::{BaseFrame, Skinned, blend};
-use crate::simd::{Lanes, Simd, V3};
+use crate::simd::{Lanes, Simd, V3, f32x16, prelude::*};
 
-/// Skins one row by the blended matrix.
+/// Skins one row by the blended matrix, a coordinate at a time: four sums of sixteen lanes fit the registers of every
+/// instruction set, twelve do not.
 #[inline(always)]
 pub(crate) fn lbs_row<S: Simd>(
     simd: S,
@@ -17,10 +18,23 @@ pub(crate) fn lbs_row<S: Simd>(
     let skin = &frame.rig.rows()[row].skin;
     let range = skin.start as usize..skin.end as usize;
     let entries = &frame.rig.skin_entries()[range.clone()];
-    let [xx, xy, xz, yx, yy, yz, zx, zy, zz, tx, ty, tz] =
-        blend(simd, entries, &weights[range], &frame.palette.matrices);
-    let linear = [V3 { x: xx, y: xy, z: xz }, V3 { x: yx, y: yy, z: yz }, V3 { x: zx, y: zy, z: zz }];
-    let t = V3 { x: tx, y: ty, z: tz };
-    let p = linear[2].mul_add(rest.z, linear[1].mul_add(rest.y, linear[0].mul_add(rest.x, t)));
-    Skinned { p, linear }
+    let weights = &weights[range];
+    let [rows_x, rows_y, rows_z] = &frame.palette.rows;
+    let (px, x) = coordinate(simd, entries, weights, rows_x, rest);
+    let (py, y) = coordinate(simd, entries, weights, rows_y, rest);
+    let (pz, z) = coordinate(simd, entries, weights, rows_z, rest);
+    Skinned { p: V3 { x: px, y: py, z: pz }, linear: [x, y, z] }
+}
+
+/// One coordinate of the skinned points, and its row of the blended matrix.
+#[inline(always)]
+fn coordinate<S: Simd>(
+    simd: S,
+    entries: &[u32],
+    weights: &[Lanes],
+    rows: &[[f32; 4]],
+    rest: V3<S>,
+) -> (f32x16<S>, V3<S>) {
+    let [x, y, z, t] = blend(simd, entries, weights, rows);
+    (z.mul_add(rest.z, y.mul_add(rest.y, x.mul_add(rest.x, t))), V3 { x, y, z })
 }

@@ -19,7 +19,7 @@ use glam::DAffine3;
 #[derive(Clone, Copy)]
 pub(crate) struct Skinned<S: Simd> {
     pub p: V3<S>,
-    /// Columns of the linear map at each point.
+    /// Rows of the linear map at each point.
     pub linear: [V3<S>; 3],
 }
 
@@ -28,22 +28,22 @@ impl<S: Simd> Skinned<S> {
     #[inline(always)]
     pub fn carry(&self, v: V3<S>) -> V3<S> {
         let [x, y, z] = self.linear;
-        z.mul_add(v.z, y.mul_add(v.y, x.scale(v.x)))
+        V3 { x: x.dot(v), y: y.dot(v), z: z.dot(v) }
     }
 
     #[inline(always)]
     fn mix(self, other: Self, factor: f32x16<S>) -> Self {
-        let mix = |a: V3<S>, b: V3<S>| b.sub(a).mul_add(factor, a);
         let [ax, ay, az] = self.linear;
         let [bx, by, bz] = other.linear;
-        Self { p: mix(self.p, other.p), linear: [mix(ax, bx), mix(ay, by), mix(az, bz)] }
+        Self { p: self.p.mix(other.p, factor), linear: [ax.mix(bx, factor), ay.mix(by, factor), az.mix(bz, factor)] }
     }
 }
 
-/// The transforms of one frame, rounded once: columns x, y, z and translation relative to the character's origin.
+/// The transforms of one frame, rounded once, translations relative to the character's origin: per coordinate, the
+/// matrix row of every entry.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Palette {
-    pub matrices: Vec<[f32; 12]>,
+    pub rows: [Vec<[f32; 4]>; 3],
     world: Vec<DAffine3>,
 }
 
@@ -51,12 +51,15 @@ impl Palette {
     /// Skinning transforms `T_i = L_i B_i⁻¹` of all palette entries.
     pub fn compose(&mut self, rig: &Rig, world: &WorldPose, origins: &[glam::DVec3]) {
         self.world.clear();
-        self.matrices.clear();
+        self.rows.iter_mut().for_each(Vec::clear);
         for entry in rig.palette() {
             let mut matrix = world.world_from_bone(entry.bone) * entry.bone_from_rest;
             matrix.translation -= origins[entry.character as usize];
             self.world.push(matrix);
-            self.matrices.push(matrix.to_cols_array().map(|v| v as f32));
+            let [x, y, z, t] = matrix.to_cols_array_2d();
+            for (coordinate, rows) in self.rows.iter_mut().enumerate() {
+                rows.push([x[coordinate], y[coordinate], z[coordinate], t[coordinate]].map(|v| v as f32));
+            }
         }
     }
 
@@ -133,21 +136,44 @@ pub(crate) struct BaseFrame<'a> {
     pub dual: &'a DqsPalette,
 }
 
-#[inline(always)]
-fn zero<S: Simd>(simd: S) -> V3<S> {
-    V3 { x: splat(simd, 0.0), y: splat(simd, 0.0), z: splat(simd, 0.0) }
-}
-
-/// Accumulates `Σ w·m` over the row's entries for N numbers per entry.
+/// `Σ w·m` over the row's entries, for N numbers per entry.
+///
+/// Four entries at a time: their weights stay in registers while the numbers stream by. (Sums that stay in registers
+/// while the entries stream by were spilled to the stack by the compiler, at twice the cost.)
 #[inline(always)]
 fn blend<S: Simd, const N: usize>(simd: S, entries: &[u32], weights: &[Lanes], numbers: &[[f32; N]]) -> [f32x16<S>; N] {
     let mut sum = [splat(simd, 0.0); N];
-    for (&entry, weight) in entries.iter().zip(weights) {
-        let weight = load(simd, weight);
-        let numbers = &numbers[entry as usize];
-        for k in 0..N {
-            sum[k] = weight.mul_add(splat(simd, numbers[k]), sum[k]);
-        }
+    let (entries, last_entries) = entries.as_chunks::<4>();
+    let (weights, last_weights) = weights.as_chunks::<4>();
+    for (entries, weights) in entries.iter().zip(weights) {
+        blend_some(simd, entries, weights, numbers, &mut sum);
+    }
+    match (last_entries, last_weights) {
+        (&[a], &[wa]) => blend_some(simd, &[a], &[wa], numbers, &mut sum),
+        (&[a, b], &[wa, wb]) => blend_some(simd, &[a, b], &[wa, wb], numbers, &mut sum),
+        (&[a, b, c], &[wa, wb, wc]) => blend_some(simd, &[a, b, c], &[wa, wb, wc], numbers, &mut sum),
+        _ => {}
     }
     sum
+}
+
+#[inline(always)]
+fn blend_some<S: Simd, const N: usize, const K: usize>(
+    simd: S,
+    entries: &[u32; K],
+    weights: &[Lanes; K],
+    numbers: &[[f32; N]],
+    sum: &mut [f32x16<S>; N],
+) {
+    let mut w = [splat(simd, 0.0); K];
+    let mut m = [&[0.0; N]; K];
+    for k in 0..K {
+        w[k] = load(simd, &weights[k]);
+        m[k] = &numbers[entries[k] as usize];
+    }
+    for n in 0..N {
+        for k in 0..K {
+            sum[n] = w[k].mul_add(splat(simd, m[k][n]), sum[n]);
+        }
+    }
 }

@@ -10,7 +10,7 @@
 use super::{At, BoneInput, Displacement};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
-use crate::simd::{Simd, V3, f32x16, half_sin_cos, hard_limit, prelude::*, soft_limit, splat};
+use crate::simd::{Simd, V3, half_sin_cos, limit, prelude::*, splat};
 
 /// Drag: the skin lags behind the bone's translation and rotation.
 #[derive(Clone, Copy, Debug)]
@@ -49,12 +49,8 @@ impl Displacement for Floppy {
 
     #[inline(always)]
     fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> V3<S> {
-        let limit = |x: f32x16<S>, limit: f32| {
-            if self.soft { soft_limit(simd, x, limit) } else { hard_limit(simd, x, limit) }
-        };
-
         let v = V3::splat(simd, bone.linear_velocity * (-self.translation * bone.translation_gain)).scale(at.gain);
-        let lag = v.scale(limit(v.length(), self.max_length * bone.size));
+        let lag = v.scale(limit(simd, v.length(), self.max_length * bone.size, self.soft));
 
         let omega = bone.angular_velocity;
         let rate = omega.length();
@@ -63,7 +59,7 @@ impl Displacement for Floppy {
         let across = axis.cross(r);
         let k = at.gain * splat(simd, -self.rotation * bone.rotation_gain * rate / bone.size);
         let angle = k * across.length();
-        let angle = angle * limit(angle.abs(), self.max_angle);
+        let angle = angle * limit(simd, angle.abs(), self.max_angle, self.soft);
         let (s, c) = half_sin_cos(simd, angle);
         let two_s = s + s;
         let turn = axis.cross(across).mul_add(two_s * s, across.scale(two_s * c));

@@ -125,8 +125,11 @@ pub fn evaluate(
         tangents: slice_mut(&mut scratch.tangents),
     };
     match cpu.pool {
-        None => job.run_serial(slices, rows),
+        None => job.run_serial(slices, rows, out),
         Some(pool) => pool.install(|| job.run_parallel(0..rows, slices)),
+    }
+    if cpu.pool.is_none() && graph.effects.is_empty() {
+        return;
     }
     if let Some(fans) = &graph.fans {
         let tangents = has_tangents.then_some(&mut scratch.tangents);
@@ -223,12 +226,17 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    fn run_serial(&self, mut slices: Slices<'_>, rows: usize) {
+    /// Block by block; without effects, each block's vertices are written out while they are in the cache.
+    fn run_serial(&self, mut slices: Slices<'_>, rows: usize, out: &mut DeformedMesh) {
         let mut start = 0;
         while start < rows {
             let end = (start + BLOCK).min(rows);
-            let (block, rest) = slices.split_at(end - start, self.layers(start..end));
-            self.block(start..end, block);
+            let (mut block, rest) = slices.split_at(end - start, self.layers(start..end));
+            self.block(start..end, &mut block);
+            if self.graph.effects.is_empty() {
+                let (normals, tangents) = (block.normals.as_ref(), block.tangents.as_ref());
+                scatter(self.base.rig, start..end, block.skinned.as_ref(), normals, tangents, out);
+            }
             slices = rest;
             start = end;
         }
@@ -238,7 +246,7 @@ impl Job<'_> {
     fn run_parallel(&self, rows: Range<usize>, slices: Slices<'_>) {
         let blocks = rows.len().div_ceil(BLOCK);
         if blocks <= 1 {
-            self.block(rows, slices);
+            self.block(rows, &mut { slices });
             return;
         }
         let middle = rows.start + blocks / 2 * BLOCK;
@@ -255,8 +263,8 @@ impl Job<'_> {
         }
     }
 
-    fn block(&self, rows: Range<usize>, mut slices: Slices<'_>) {
-        dispatch!(self.level, simd => self.skin_rows(simd, rows.clone(), &mut slices));
+    fn block(&self, rows: Range<usize>, slices: &mut Slices<'_>) {
+        dispatch!(self.level, simd => self.skin_rows(simd, rows.clone(), slices));
         if self.graph.effects.is_empty() {
             return;
         }
@@ -304,44 +312,65 @@ fn store<S: Simd>(v: V3<S>, out: &mut PointsSliceMut<'_>, row: usize) {
     v.z.store_array(&mut out.z[row]);
 }
 
-/// From rows to the source's vertex order.
-fn gather(rig: &Rig, points: &Points, normals: &Points, tangents: &Points, cpu: &Cpu<'_>, out: &mut DeformedMesh) {
-    use rayon::prelude::*;
-    const CHUNK: usize = BLOCK * LANES;
-    let slots = rig.layer_slot_of_vertex();
-    let one = |vertex: usize, position: &mut Vec3, normal: &mut Vec3| {
-        *position = points.get(rig.point_of_vertex()[vertex] as usize);
-        *normal = normals.get(slots[vertex] as usize);
-    };
-    let DeformedMesh { positions, normals: out_normals, .. } = out;
-    match cpu.pool {
-        // Row by row the vertices are read where they lie; the writes land close to each other.
-        None => {
-            for (row, data) in rig.rows().iter().enumerate() {
-                for layer in data.layers.start as usize..data.layers.end as usize {
-                    for (lane, &vertex) in rig.vertex_of_layer()[layer].iter().enumerate() {
-                        if vertex != NO_VERTEX {
-                            positions[vertex as usize] = points.get(row * LANES + lane);
-                            out_normals[vertex as usize] = normals.get(layer * LANES + lane);
-                        }
-                    }
+/// From rows to the source's vertex order, row by row: the reads are where the kernel just wrote, and the writes of
+/// neighbouring rows land close to each other.
+fn scatter(
+    rig: &Rig,
+    rows: Range<usize>,
+    points: PointsSlice<'_>,
+    normals: PointsSlice<'_>,
+    tangents: PointsSlice<'_>,
+    out: &mut DeformedMesh,
+) {
+    let first_layer = rig.rows().get(rows.start).map_or(0, |row| row.layers.start as usize);
+    for (local, row) in rig.rows()[rows].iter().enumerate() {
+        let (px, py, pz) = (&points.x[local], &points.y[local], &points.z[local]);
+        for layer in row.layers.start as usize..row.layers.end as usize {
+            let vertices = &rig.vertex_of_layer()[layer];
+            let layer = layer - first_layer;
+            let (nx, ny, nz) = (&normals.x[layer], &normals.y[layer], &normals.z[layer]);
+            for lane in 0..LANES {
+                let vertex = vertices[lane] as usize;
+                if let (Some(position), Some(normal)) = (out.positions.get_mut(vertex), out.normals.get_mut(vertex)) {
+                    *position = Vec3::new(px[lane], py[lane], pz[lane]);
+                    *normal = Vec3::new(nx[lane], ny[lane], nz[lane]);
+                }
+            }
+            if let Some((_, handedness)) = rig.layer_tangents() {
+                for lane in (0..LANES).filter(|&lane| vertices[lane] != NO_VERTEX) {
+                    let xyz = Vec3::new(tangents.x[layer][lane], tangents.y[layer][lane], tangents.z[layer][lane]);
+                    out.tangents[vertices[lane] as usize] = xyz.extend(handedness[layer + first_layer][lane]);
                 }
             }
         }
-        Some(pool) => pool.install(|| {
-            positions.par_chunks_mut(CHUNK).zip(out_normals.par_chunks_mut(CHUNK)).enumerate().for_each(
-                |(chunk, (positions, normals))| {
-                    for (i, (position, normal)) in positions.iter_mut().zip(normals).enumerate() {
-                        one(chunk * CHUNK + i, position, normal);
-                    }
-                },
-            );
-        }),
     }
-    if let Some((_, handedness)) = rig.layer_tangents() {
-        for (vertex, tangent) in out.tangents.iter_mut().enumerate() {
-            let slot = slots[vertex] as usize;
-            *tangent = tangents.get(slot).extend(handedness[slot / LANES][slot % LANES]);
+}
+
+/// As [`scatter`], by as many threads as the caller gives: each writes its own vertices.
+fn gather(rig: &Rig, points: &Points, normals: &Points, tangents: &Points, cpu: &Cpu<'_>, out: &mut DeformedMesh) {
+    use rayon::prelude::*;
+    const CHUNK: usize = BLOCK * LANES;
+    let Some(pool) = cpu.pool else {
+        return scatter(rig, 0..rig.rows().len(), slice(points), slice(normals), slice(tangents), out);
+    };
+    let (points_of, slots_of) = (rig.point_of_vertex(), rig.layer_slot_of_vertex());
+    pool.install(|| {
+        let chunks = out.positions.par_chunks_mut(CHUNK).zip(out.normals.par_chunks_mut(CHUNK));
+        chunks.enumerate().for_each(|(chunk, (out_positions, out_normals))| {
+            for (i, (position, normal)) in out_positions.iter_mut().zip(out_normals).enumerate() {
+                *position = points.get(points_of[chunk * CHUNK + i] as usize);
+                *normal = normals.get(slots_of[chunk * CHUNK + i] as usize);
+            }
+        });
+        if let Some((_, handedness)) = rig.layer_tangents() {
+            out.tangents.par_iter_mut().zip(slots_of).for_each(|(tangent, &slot)| {
+                let slot = slot as usize;
+                *tangent = tangents.get(slot).extend(handedness[slot / LANES][slot % LANES]);
+            });
         }
-    }
+    });
+}
+
+fn slice(points: &Points) -> PointsSlice<'_> {
+    PointsSlice { x: &points.x, y: &points.y, z: &points.z }
 }

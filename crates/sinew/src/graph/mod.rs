@@ -332,9 +332,8 @@ fn accumulate_rows<S: Simd, D: Displacement>(simd: S, displacement: &D, block: &
         // A gain of 0 is the base to the bit, even where a speed beyond all range overflows.
         let active = !at.gain.simd_eq(splat(simd, 0.0));
         let zero = splat(simd, 0.0);
-        let add = |out: &mut Lanes, d| (load(simd, out) + active.select(d, zero)).store_array(out);
-        add(&mut sum.x[local], d.x);
-        add(&mut sum.y[local], d.y);
-        add(&mut sum.z[local], d.z);
+        for (out, d) in [(&mut sum.x[local], d.x), (&mut sum.y[local], d.y), (&mut sum.z[local], d.z)] {
+            (load(simd, out) + active.select(d, zero)).store_array(out);
+        }
     }
 }

@@ -105,6 +105,10 @@ impl Value for DVec3 {
 impl Value for DQuat {
     const ZERO: Self = DQuat::from_xyzw(0.0, 0.0, 0.0, 0.0);
     fn way_to(self, next: Self) -> DVec3 {
+        // Equal keys must give no motion at all, not rounding: bones that rest are left out of everything.
+        if self == next || self == -next {
+            return DVec3::ZERO;
+        }
         rotation_log(next.normalize() * self.normalize().conjugate())
     }
     fn rates(self, first: Self, second: Self) -> Rates {

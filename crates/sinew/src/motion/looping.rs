@@ -22,6 +22,8 @@ use std::fmt;
 const CLOSED_ANGLE: f64 = 0.01;
 /// Largest distance between first and last key of a closed loop, as a share of the character's size.
 const CLOSED_SHARE_OF_SIZE: f64 = 1e-3;
+/// Residuals of closed loops are named from this share of the tolerance on.
+const WORTH_A_WORD: f64 = 1e-3;
 /// Largest gap that one missing key explains, in largest steps.
 const MISSING_KEY_STEPS: f64 = 1.5;
 
@@ -57,7 +59,7 @@ pub struct Gap {
 impl fmt::Display for Gap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, angle, distance, .. } = self;
-        write!(f, "bone \"{name}\" ends {distance:.4} units and {:.2}° from where it began", angle.to_degrees())
+        write!(f, "bone \"{name}\" ends {distance:.2e} units and {:.2}° from where it began", angle.to_degrees())
     }
 }
 
@@ -66,9 +68,9 @@ impl fmt::Display for Gap {
 pub enum LoopVerdict {
     /// A clip without length: a pose.
     Pose,
-    /// First and last key agree, but for the residual named, which is taken out of the motion evenly.
+    /// First and last key agree, but for a residual that is taken out of the motion evenly.
     Closed {
-        /// The bone with the largest residual; `None` when nothing moves.
+        /// The bone with the largest residual; `None` where it is a thousand times smaller than what counts as closed.
         residual: Option<Gap>,
     },
     /// The last key is one step short of the first.
@@ -106,10 +108,7 @@ impl fmt::Display for LoopVerdict {
         };
         match self {
             Self::Pose => write!(f, "a pose: the clip has no length"),
-            Self::Closed { residual: None } => write!(f, "loops: nothing moves"),
-            Self::Closed { residual: Some(gap) } if gap.angle == 0.0 && gap.distance == 0.0 => {
-                write!(f, "loops: first and last key agree")
-            }
+            Self::Closed { residual: None } => write!(f, "loops: first and last key agree"),
             Self::Closed { residual: Some(gap) } => write!(f, "loops: {gap}, which is taken out evenly"),
             Self::MissingClosingKey { spacing } => {
                 write!(f, "loops, but ")?;
@@ -286,7 +285,7 @@ pub(super) fn judge(bones: &[BoneKeys], spacing: f64, looping: Looping) -> Judge
         return Judgement { verdict: LoopVerdict::NotALoop { open: None }, spacing: 0.0, goes_on: nothing_goes_on };
     }
     let Some(worst_open) = worst(&|_, ending| !ending.closed()) else {
-        let verdict = LoopVerdict::Closed { residual: worst(&|_, _| true) };
+        let verdict = LoopVerdict::Closed { residual: worst(&|_, ending| ending.times_tolerance > WORTH_A_WORD) };
         return Judgement { verdict, spacing: 0.0, goes_on: nothing_goes_on };
     };
     let limbs = || bones.iter().zip(&endings).filter(|(keys, _)| !keys.is_root).map(|(_, ending)| ending);

@@ -188,12 +188,11 @@ impl MotionReport {
         if let Some(period) = self.period {
             lines.push(format!("period {period:.4} s"));
         }
-        if self.moving_bones > 0 {
-            lines.push(match self.smoothing_window() {
-                0.0 => "velocities are exact derivatives".to_owned(),
-                window => format!("velocities are smoothed over {window:.4} s"),
-            });
-        }
+        lines.push(match (self.moving_bones, self.smoothing_window()) {
+            (0, _) => "no bone moves".to_owned(),
+            (_, 0.0) => "velocities are exact derivatives".to_owned(),
+            (_, window) => format!("velocities are smoothed over {window:.4} s"),
+        });
         lines
     }
 }

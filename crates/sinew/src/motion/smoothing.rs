@@ -92,16 +92,17 @@ impl RateCurve {
         }
         let at = |s: f64| spline(t - s, box_secs);
         let start = self.breaks.partition_point(|&b| b <= from).saturating_sub(1);
+        let mut at_a = at(from);
         for (piece, ends) in self.pieces[start..].iter().zip(self.breaks[start..].windows(2)) {
             if ends[0] >= until {
                 break;
             }
             let (a, b) = (ends[0].max(from), ends[1].min(until));
+            let at_b = at(b);
             match piece {
                 Piece::Constant(rate) => {
-                    let ((c0, b0, _), (c1, b1, _)) = (at(a), at(b));
                     let rate = *rate - self.drift;
-                    sum += Rates { rate: rate * (c0 - c1), derivative: rate * (b0 - b1) };
+                    sum += Rates { rate: rate * (at_a.0 - at_b.0), derivative: rate * (at_a.1 - at_b.1) };
                 }
                 piece => {
                     let knots = [t - 0.5 * box_secs, t + 0.5 * box_secs, b];
@@ -120,6 +121,7 @@ impl RateCurve {
                     }
                 }
             }
+            at_a = at_b;
         }
         if !self.jumps.is_empty() {
             let start = self.breaks.partition_point(|&b| b < from);

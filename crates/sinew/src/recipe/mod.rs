@@ -12,10 +12,13 @@
 //! | `error` | faults with line, column, key and remedy |
 
 mod document;
+mod edit;
 mod error;
 mod parse;
+mod template;
 
 pub use document::RecipeFile;
+pub use edit::{EditError, Literal, Place};
 pub use error::{Fault, RecipeError};
 pub use parse::VERSION;
 

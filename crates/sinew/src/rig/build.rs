@@ -744,10 +744,14 @@ fn skin_at_rest(
                     position += deltas[vertex - piece.vertices.start].as_dvec3() * f64::from(weight);
                 }
             }
-            let influences = vertices.weights.of(vertex).iter();
-            out.push(
-                influences.map(|i| matrices[i.palette as usize].transform_point3(position) * f64::from(i.weight)).sum(),
-            );
+            // Weights rounded to f32 miss 1 by a little, which far from the origin is a lot.
+            let (mut sum, mut total) = (DVec3::ZERO, 0.0);
+            for influence in vertices.weights.of(vertex) {
+                let weight = f64::from(influence.weight);
+                sum += matrices[influence.palette as usize].transform_point3(position) * weight;
+                total += weight;
+            }
+            out.push(sum / total);
         }
     }
     out

@@ -77,7 +77,7 @@ fn filtered_signals_are_the_kernels_integral() {
                 let parent = scene.world(t).world_from_parent(&skeleton, skeleton.bones().nth(bone).unwrap());
                 let expected = parent.matrix3 * integrate(x, t, tau);
                 let what = format!("{signal:?} of bone {bone} at {t}, closed {closed}, {ends:?}, largest {largest}");
-                assert_near(scene.filtered(t, bone, signal), expected, 2e-3 * largest, what);
+                assert_near(scene.filtered(t, bone, signal), expected, 5e-4 * largest, what);
             }
         }
     }
@@ -88,7 +88,7 @@ fn order_and_frame_rate_change_no_bit() {
     let skeleton = chain(2);
     let scene = || Scene::new(&skeleton, &clip(busy(true, 30)), &MotionSettings::default());
     let (played, scrubbed) = (scene(), scene());
-    let mut at: Vec<(u32, u32)> =
+    let at: Vec<(u32, u32)> =
         [24, 30, 60, 120].into_iter().flat_map(|fps| (0..=fps * 3).map(move |f| (f, fps))).collect();
     let frame = |scene: &Scene, (frame, fps): (u32, u32)| bits(&scene.kinematics(f64::from(frame) / f64::from(fps)));
     let in_order: Vec<_> = at.iter().map(|&f| frame(&played, f)).collect();
@@ -107,7 +107,17 @@ fn order_and_frame_rate_change_no_bit() {
             assert_eq!(in_order[find(fps)], in_order[find(24)]);
         }
     }
-    at.clear();
+    // Two threads that both come first to the filters.
+    let shared = scene();
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                for (k, &f) in at.iter().enumerate() {
+                    assert_eq!(frame(&shared, f), in_order[k], "{f:?}");
+                }
+            });
+        }
+    });
 }
 
 #[test]
@@ -164,11 +174,10 @@ fn a_teleport_is_two_clips() {
                         1e-10,
                         format!("{signal:?} at {t}"),
                     );
-                    let scale = 0.02 * (1.0 + whole.signal(t, 0, signal).length());
                     assert_near(
                         whole.filtered(t, 0, signal),
                         scene.filtered(t, 0, signal),
-                        scale,
+                        1e-10,
                         format!("{signal:?} at {t}"),
                     );
                 }

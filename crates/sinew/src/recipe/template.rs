@@ -1,0 +1,85 @@
+//! A recipe that lists everything there is, written from the registry.
+
+use super::RecipeFile;
+use super::error::{one_of, range};
+use super::parse::{self, ENDS_WORDS, FACTOR, GAIN, LOOP_WORDS, RIDERS_WORDS, SMOOTHING, TRAVEL_WORDS, VERSION};
+use crate::param::{ParamKind, ParamSpec};
+use crate::registry::{EFFECTS, Effect};
+
+impl RecipeFile {
+    /// The text of a recipe with every effect and every key at its default, each with its unit, range and meaning.
+    /// It parses, and leaves the character as it is: the effects' gains are 0.
+    pub fn template() -> String {
+        let mut lines = Lines(String::new());
+        lines.comment("Every key of a Sinew recipe at its default. Keep what you need and delete the rest.");
+        lines.key("version", VERSION, "of the recipe format; always needed");
+        lines.key("base", "\"lbs\"", "base skinning: lbs, dqs, blend or rigid; or with settings:");
+        lines.comment("base = { type = \"dqs\", pivot = false }");
+        lines.comment("base = { type = \"blend\", factor = 0.5, map = \"NAME\", pivot = false }");
+        lines.comment(&format!("  factor  {}: 0 is lbs, 1 is dqs; a painted map multiplies it", words_of(FACTOR)));
+        lines.comment("  pivot   signs by each vertex's largest influence instead of by the parent bone");
+        lines.key("riders", "\"move\"", &format!("rigid parts carried by bones: {}", choices(RIDERS_WORDS)));
+        lines.key("maps", "[]", "painted map files beside this one, such as [\"belly.map.json\"]");
+
+        lines.section("[motion]", "how clips are read");
+        lines.key("loop", "\"auto\"", &choices(LOOP_WORDS));
+        lines.key("ends", "\"rest\"", &format!("before and after a clip that does not loop: {}", choices(ENDS_WORDS)));
+        lines.key("travel", "\"subtract\"", &format!("steady travel of a loop: {}", choices(TRAVEL_WORDS)));
+        let boxes = format!("auto, or {} for each of the three boxes; 0 is none", words_of(SMOOTHING));
+        lines.key("smoothing", "\"auto\"", &boxes);
+
+        lines.section("# [clip.\"NAME\"]", "the same keys for clips of that name (* and ? match any), and");
+        lines.comment("teleports = [0.5]  # seconds at which the character is put elsewhere or the shot is cut");
+        for effect in EFFECTS {
+            lines.effect(*effect);
+        }
+        lines.0
+    }
+}
+
+fn words_of(range_of: parse::Range) -> String {
+    range(range_of.min, range_of.max, range_of.unit)
+}
+
+fn choices<T>(words: &[(&str, T)]) -> String {
+    one_of(words.iter().map(|&(word, _)| word))
+}
+
+struct Lines(String);
+
+impl Lines {
+    fn comment(&mut self, text: &str) {
+        self.0 += &format!("# {text}\n");
+    }
+
+    fn key(&mut self, key: &str, value: impl ToString, about: &str) {
+        self.0 += &format!("{:<30}# {about}\n", format!("{key} = {}", value.to_string()));
+    }
+
+    fn section(&mut self, header: &str, about: &str) {
+        self.0 += &format!("\n{header:<30}# {about}\n");
+    }
+
+    fn effect(&mut self, effect: &dyn Effect) {
+        self.0 += "\n[[effect]]\n";
+        self.key("type", format!("\"{}\"", effect.name()), effect.about());
+        self.key("gain", "0.0", &format!("{}: over everything; 0 is off, 1 is as set below", words_of(GAIN)));
+        self.key("raw", false, "true: the papers' gains, which depend on the character's size");
+        self.comment("map = \"NAME\"  # painted map that multiplies the gain");
+        for spec in effect.params() {
+            self.param(spec);
+        }
+        self.comment("[effect.bones]  # gains by bone name; * and ? match any, later lines win");
+        self.comment("\"tail*\" = 2.0");
+        self.comment("\"ear.?\" = { rotation = 1.5, translation = 0.0 }");
+    }
+
+    fn param(&mut self, spec: &ParamSpec) {
+        match spec.kind {
+            ParamKind::Number { unit, min, max, default } => {
+                self.key(spec.name, format!("{default:?}"), &format!("{}: {}", range(min, max, unit), spec.about));
+            }
+            ParamKind::Switch { default } => self.key(spec.name, default, &format!("true or false: {}", spec.about)),
+        }
+    }
+}
