@@ -77,7 +77,10 @@ fn read_primitive(
         warnings.push(Warning {
             code: "primitive-without-faces",
             subject: view.words(),
-            message: format!("is made of {}, which are not deformed", if mode == 0 { "points" } else { "lines" }),
+            message: format!(
+                "is made of {}, not faces; only its vertices were read",
+                if mode == 0 { "points" } else { "lines" }
+            ),
             remedy: "remove it from the mesh if it is not wanted",
         });
     }

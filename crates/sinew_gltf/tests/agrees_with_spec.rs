@@ -297,6 +297,37 @@ fn no_binds_matrix_nodes_and_instances() {
     assert_eq!(asset.raw.animated, [1, 2]);
 }
 
+/// Riders are unskinned meshes at or below a joint, or at or below an animated ancestor of one; all else is scenery.
+#[test]
+fn riders_and_scenery() {
+    let mesh = |name: &str| json!({"name": name, "mesh": 1, "translation": [1, 0, 0]});
+    let mut file = Builder::rigged();
+    file.push("/meshes", json!({"name": "Box", "primitives": [{"attributes": {"POSITION": 0}}]}));
+    file.push("/nodes", json!({"name": "stage", "children": [4, 5]})); // 3
+    file.push("/nodes", json!({"name": "cart", "children": [1, 6]})); // 4
+    file.push("/nodes", mesh("floor")); // 5
+    file.push("/nodes", mesh("lantern on the cart")); // 6
+    file.push("/nodes", mesh("sword")); // 7
+    file.push("/nodes", json!({"name": "hand", "children": [7]})); // 8
+    file.set("/nodes/2/children", json!([8]));
+    file.set("/nodes/2/mesh", json!(1));
+    file.set("/scenes/0/nodes", json!([0, 3]));
+    let riders = |file: &Builder, what: &str| -> Vec<String> {
+        let asset = check(file, EXACT, what);
+        let riders = asset.raw.meshes.iter().filter(|m| m.binding == RawBinding::Node);
+        riders.map(|m| m.name.clone()).collect()
+    };
+    assert_eq!(riders(&file, "a cart at rest"), ["upper", "sword"]);
+    file.set("/animations/0/channels/1/target/node", json!(4));
+    assert_eq!(riders(&file, "a rolling cart"), ["upper", "lantern on the cart", "sword"]);
+    // An animated node that no joint hangs from carries scenery.
+    file.set("/animations/0/channels/1/target/node", json!(5));
+    assert_eq!(riders(&file, "a moving floor"), ["upper", "sword"]);
+    // A mesh without a node name goes by its own.
+    let file = file.without("/nodes/7/name");
+    assert_eq!(riders(&file, "a nameless sword"), ["upper", "Box"]);
+}
+
 /// The triangles a primitive of the given mode means, by the specification's own words: for a strip
 /// `p_i = {v_i, v_(i+1+i%2), v_(i+2-i%2)}`, for a fan `p_i = {v_(i+1), v_(i+2), v_0}`.
 #[test]
