@@ -52,7 +52,9 @@ fn characters(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         let (min, max) = (character.bounds.min, character.bounds.max);
         let sides: Vec<_> = min.iter().zip(max).map(|(min, max)| short(max - min)).collect();
         writeln!(out, "  size     {} across ({})", short(character.size), sides.join(" × "))?;
-        let corner = |point: [f64; 3]| point.map(short).join(", ");
+        // What the size swallows is rounding.
+        let coordinate = |x: f64| short(if x.abs() < 1e-9 * character.size { 0.0 } else { x });
+        let corner = |point: [f64; 3]| point.map(coordinate).join(", ");
         writeln!(out, "  bounds   ({}) to ({})", corner(min), corner(max))?;
         write!(out, "  points   {}", count(character.control_points, "control point", "control points"))?;
         if character.coincident_points > 0 {
