@@ -46,6 +46,20 @@ fn broken_files_are_refused_in_one_line() {
 }
 
 #[test]
+fn a_frame_beyond_all_numbers_is_refused() {
+    let folder = Folder::new();
+    for scale in [1e30, 1e38] {
+        let scale = json!([scale, scale, scale]);
+        let builder = Builder::rigged().with("/nodes/1/scale", scale.clone()).with("/nodes/2/scale", scale);
+        let file = folder.write("huge.glb", builder.glb());
+        let run = sinew(["frame", &file, "-o", "-"]);
+        assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{}", run.stderr);
+        assert!(run.stderr.contains("mesh node 0 \"Tube\", vertex"), "{}", run.stderr);
+        assert_eq!(sinew(["inspect", &file]).code, 0);
+    }
+}
+
+#[test]
 fn every_truncation_ends_well() {
     let folder = Folder::new();
     let whole = Builder::rigged().glb();

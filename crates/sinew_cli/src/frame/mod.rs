@@ -146,7 +146,33 @@ impl<'a> Snapshot<'a> {
             evaluate(&base_only, &frame, &Cpu::serial(), &mut scratch, &mut skinned);
             skinned
         };
-        Ok(Self { scene, clip: played, base: base_name(&recipe.base), world, kinematics, deformed, skinned })
+        let base = base_name(&recipe.base);
+        let snapshot = Self { scene, clip: played, base, world, kinematics, deformed, skinned };
+        snapshot.check_finite()?;
+        Ok(snapshot)
+    }
+
+    /// Files may scale a character beyond what numbers hold; such a frame is refused, not written with gaps.
+    fn check_finite(&self) -> Result<(), Fault> {
+        let refuse = |what: String| {
+            let remedy = "look for extreme scales or translations on the nodes above it";
+            Err(Fault::in_file(&self.scene.name, format!("{what}: its position is too large to be told; {remedy}")))
+        };
+        let skeleton = self.scene.rig.skeleton();
+        if let Some(bone) = skeleton.bones().find(|&bone| !self.world.world_from_bone(bone).is_finite()) {
+            return refuse(format!("node {} {}", skeleton.node(bone), quoted(skeleton.name(bone))));
+        }
+        for (part, primitive) in self.parts().iter().flat_map(|part| part.primitives.iter().map(move |p| (part, p))) {
+            let finite = |mesh: &DeformedMesh, vertex: usize| {
+                mesh.positions[vertex].is_finite() && mesh.normals[vertex].is_finite()
+            };
+            let mut vertices = primitive.vertices.clone();
+            if let Some(vertex) = vertices.find(|&v| !(finite(&self.deformed, v) && finite(&self.skinned, v))) {
+                let vertex = vertex - primitive.vertices.start;
+                return refuse(format!("mesh node {} {}, vertex {vertex}", part.node, quoted(&part.name)));
+            }
+        }
+        Ok(())
     }
 
     /// Parts in node order.
