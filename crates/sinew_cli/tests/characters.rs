@@ -2,9 +2,10 @@
 
 mod common;
 
-use common::{all, farthest, frame, inspect, sinew, stem, text, triples};
+use common::{Folder, all, farthest, frame, inspect, sinew, stem, text, triples};
 use serde_json::Value;
 use sinew_testkit::assets::{asset, assets};
+use sinew_testkit::glb::Builder;
 use sinew_testkit::random::Random;
 use sinew_testkit::spec::SpecFile;
 use std::path::Path;
@@ -58,6 +59,19 @@ fn the_report_counts_what_is_there() {
     assert_eq!(mesh["kind"], "skinned");
     assert_eq!(report["characters"][0]["surface"]["edges"], (2 * 6 * 5 + 2 * 5) * 3 / 2);
     assert_eq!(report["bones"].as_array().unwrap().iter().filter(|bone| bone["joint"] == true).count(), 3);
+}
+
+#[test]
+fn painted_maps_are_reported_with_their_range() {
+    let mut builder = Builder::rigged();
+    let values: Vec<f32> = (0..Builder::RIGGED_VERTICES).map(|vertex| vertex as f32 / 8.0 - 1.0).collect();
+    let accessor = builder.accessor("SCALAR", &values);
+    builder.set("/meshes/0/primitives/0/attributes/_SINEW_BELLY", serde_json::json!(accessor));
+    let folder = Folder::new();
+    let file = folder.write("painted.glb", builder.glb());
+    let expected = serde_json::json!([{"name": "belly", "min": -1.0, "max": 1.375, "meshes": [0]}]);
+    assert_eq!(inspect(&file)["maps"], expected);
+    assert!(sinew(["inspect", &file]).stdout.contains("belly  -1.000 to 1.375"));
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn recipes_and_motion_files_are_refused_in_one_line() {
         let file = folder.write(name, text);
         let run = sinew(["frame", "zoo:tube", flag, &file, "-o", "-"]);
         assert_eq!((run.code, run.stdout.as_str()), (1, ""), "{text}");
-        assert!(run.stderr.starts_with(&format!("error: {file}: ")), "{text}: {}", run.stderr);
+        assert!(run.stderr.starts_with(&format!("error: {file}")), "{text}: {}", run.stderr);
         assert_eq!(run.stderr.lines().count(), 1, "{text}: {}", run.stderr);
     }
     let file = folder.write("m.toml", b"[bone.\xff]");

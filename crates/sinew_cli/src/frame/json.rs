@@ -1,6 +1,6 @@
 //! A frame as JSON: everything there is to know about it, written as it goes.
 
-use super::Snapshot;
+use super::snapshot::Snapshot;
 use crate::inspect::Finding;
 use serde::{Serialize, Serializer};
 use sinew::BoneMotion;

@@ -1,6 +1,6 @@
 //! A frame as Wavefront OBJ: one object per mesh node, one group per primitive, positions and normals.
 
-use super::Snapshot;
+use super::snapshot::Snapshot;
 use std::io::{self, Write};
 
 pub(super) fn write(snapshot: &Snapshot<'_>, out: &mut dyn Write) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! A frame as Stanford PLY, binary little-endian: all meshes in one list of vertices, positions in f64 so that a
 //! character far from the origin keeps its precision, normals in f32.
 
-use super::Snapshot;
+use super::snapshot::Snapshot;
 use std::io::{self, Write};
 
 pub(super) fn write(snapshot: &Snapshot<'_>, out: &mut dyn Write) -> io::Result<()> {
