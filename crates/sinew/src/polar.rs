@@ -11,13 +11,23 @@ pub(crate) fn polar_rotation(m: DMat3) -> DMat3 {
     }
     let m = DMat3::from_cols(m.x_axis / largest, m.y_axis / largest, m.z_axis / largest);
     let mirrored = m.determinant() < 0.0;
-    let square = m.x_axis.length_squared();
-    let uniform = [m.y_axis.length_squared() - square, m.z_axis.length_squared() - square];
-    let skew = [m.x_axis.dot(m.y_axis), m.y_axis.dot(m.z_axis), m.z_axis.dot(m.x_axis)];
-    // Nearly every node: a rotation times one scale. What the test lets through is wrong by less than rounding grows
-    // along a chain.
-    if uniform.into_iter().chain(skew).all(|x| x.abs() <= 1e-14 * square) {
-        return m * (if mirrored { -1.0 } else { 1.0 } / square.sqrt());
+    // Nearly every node is nearly a rotation times one scale: then Newton–Schulz, q ← q(3 − qᵀq)/2, squares the error
+    // in each round and ends at the polar factor.
+    let mean_square = (m.x_axis.length_squared() + m.y_axis.length_squared() + m.z_axis.length_squared()) / 3.0;
+    let mut q = m * (if mirrored { -1.0 } else { 1.0 } / mean_square.sqrt());
+    for round in 0..6 {
+        let excess = q.transpose() * q - DMat3::IDENTITY;
+        let error = excess.to_cols_array().into_iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+        if error <= 1e-15 {
+            return q;
+        }
+        if round == 0 && error > 0.1 {
+            break;
+        }
+        q -= q * excess * 0.5;
+        if round > 0 && error < 1e-8 {
+            return q;
+        }
     }
     let (axes, stretches) = principal_axes(m.transpose() * m);
     let mut order = [0, 1, 2];
@@ -46,7 +56,7 @@ fn principal_axes(mut s: DMat3) -> (DMat3, [f64; 3]) {
     for _ in 0..6 {
         for (p, q) in [(0, 1), (0, 2), (1, 2)] {
             let off = s.col(q)[p];
-            if off == 0.0 {
+            if off.abs() <= 1e-17 * (s.col(p)[p].abs() + s.col(q)[q].abs()) {
                 continue;
             }
             let theta = (s.col(q)[q] - s.col(p)[p]) / (2.0 * off);
@@ -84,6 +94,11 @@ mod tests {
             close(polar_rotation(r * stretch), r, 1e-8);
             // A mirror is −1 times a half turn: det(Q)·Q of −M is that of M.
             close(polar_rotation(-(r * stretch)), r, 1e-8);
+        }
+        for off in [1e-12, 1e-7, 1e-4, 0.01, 0.04] {
+            let stretch = a * DMat3::from_diagonal(DVec3::new(7.0, 7.0 + 7.0 * off, 7.0 - 3.0 * off)) * a.transpose();
+            close(polar_rotation(r * stretch), r, 1e-14);
+            close(polar_rotation(-(r * stretch)), r, 1e-14);
         }
         let well_conditioned = a * DMat3::from_diagonal(DVec3::new(1.0, 2.0, 5.0)) * a.transpose();
         close(polar_rotation(r * well_conditioned), r, 1e-14);

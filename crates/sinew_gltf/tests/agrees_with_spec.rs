@@ -209,10 +209,11 @@ fn integer_attributes() {
     let u16s: Vec<u16> = (0..4 * n).map(|i| (i * 7919 % 65521) as u16).collect();
     check(&with_attribute("WEIGHTS_0", |f| f.normalized("VEC4", &u16s)), ROUNDED, "u16 weights");
     // KHR_mesh_quantization: positions as any integers, normalised or not.
-    let i8s: Vec<i8> = (0..3 * n).map(|i| (i * 41 % 256) as u8 as i8).collect();
+    let i8s: Vec<i8> = (0..3 * n).map(|i| (i * 41 + 128) as u8 as i8).collect();
+    assert!(i8s.contains(&i8::MIN), "the one value that normalising has to clamp");
     check(&with_attribute("POSITION", |f| f.normalized("VEC3", &i8s)), ROUNDED, "i8 positions");
     check(&with_attribute("POSITION", |f| f.accessor("VEC3", &i8s)), EXACT, "plain i8 positions");
-    let i16s: Vec<i16> = (0..3 * n).map(|i| (i * 7919) as u16 as i16).collect();
+    let i16s: Vec<i16> = (0..3 * n).map(|i| (i * 7919 + 32768) as u16 as i16).collect();
     check(&with_attribute("POSITION", |f| f.normalized("VEC3", &i16s)), ROUNDED, "i16 positions");
     let u8s: Vec<u8> = i8s.iter().map(|&i| i as u8).collect();
     check(&with_attribute("POSITION", |f| f.accessor("VEC3", &u8s)), EXACT, "plain u8 positions");

@@ -3,11 +3,43 @@
 //! [`Recipe`] is plain data that programs fill in; [`RecipeFile`] is the same as a `.sinew.toml` file, with every value
 //! checked, its comments kept and its text open to small edits.
 //!
+//! ```
+//! # use sinew::recipe::{Place, RecipeFile};
+//! let text = r#"
+//! version = 1                    # required
+//! base = "dqs"                   # lbs, dqs, rigid, blend; or { type = "blend", factor = 0.5, map = "twist" }
+//! riders = "move"                # or still: rigid parts just follow their bone
+//! maps = ["belly.map.json"]      # painted map files beside the recipe
+//!
+//! [motion]                       # for all clips
+//! smoothing = "auto"             # or seconds; 0 = exact derivatives
+//!
+//! [clip."Run*"]                  # over [motion], for clips whose name matches
+//! loop = "yes"                   # auto, yes, no
+//! teleports = [0.5]              # seconds
+//!
+//! [[effect]]
+//! type = "floppy"
+//! gain = 1.0                     # over everything
+//! map = "belly"                  # painted map that multiplies the gain
+//! rotation = 0.2
+//! [effect.bones]                 # names and patterns; later lines win
+//! "tail*" = 2.0
+//! "ear.?" = { rotation = 1.5, translation = 0.0 }
+//! "#;
+//! let mut file = RecipeFile::parse(text)?;
+//! assert_eq!(file.motion("Run fast").teleports, [0.5]);
+//!
+//! file.set(Place::Effect(0, "rotation"), 0.3)?;
+//! assert_eq!(file.to_string(), text.replace("rotation = 0.2", "rotation = 0.3"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | file | what it holds |
 //! |---|---|
 //! | `document` | the file: its text and what the text means |
 //! | `parse` | text → meaning, or the first fault in file order |
-//! | `edit` | changes that leave every other byte alone |
+//! | `edit`, `splice` | changes that leave every other byte alone |
 //! | `template` | a recipe that lists every effect and parameter |
 //! | `error` | faults with line, column, key and remedy |
 
@@ -15,6 +47,7 @@ mod document;
 mod edit;
 mod error;
 mod parse;
+mod splice;
 mod template;
 
 pub use document::RecipeFile;
