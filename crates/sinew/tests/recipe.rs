@@ -337,7 +337,7 @@ fn setting_a_value_changes_that_value_alone() {
     );
     check_edit(
         "effect = [{ type = \"floppy\" }, { type = \"floppy\", soft = true, bones = { \"a*\" = 1 } }]",
-        &|f| f.set(Place::Bone(1, "a*"), BoneGain { translation: 2.0, rotation: 3.0 }),
+        &|f| f.set(Place::Bone(1, "a*"), BoneGain { translation: 2.0, rotation: 3.0, ..BoneGain::default() }),
         "effect = [{ type = \"floppy\" }, { type = \"floppy\", soft = true, bones = { \"a*\" = { translation = 2.0, \
          rotation = 3.0 } } }]",
     );
@@ -446,7 +446,7 @@ fn adding_an_effect_and_removing_it_leaves_no_trace() {
     check_edit("# a\n", &|f| f.add_effect(&spec), "# a\n\n[[effect]]\ntype = \"floppy\"\n");
     spec.values.set("soft", 0.0).unwrap();
     spec.values.set("rotation", 2.0).unwrap();
-    spec.bones = vec![("ear.?".to_owned(), BoneGain { translation: 0.0, rotation: 2.0 })];
+    spec.bones = vec![("ear.?".to_owned(), BoneGain { translation: 0.0, rotation: 2.0, ..BoneGain::default() })];
     (spec.gain, spec.raw, spec.map) = (-1.5, true, Some("belly".to_owned()));
     for before in ["version = 1\n", "version = 1\r\n# c\r\n", V1, "version = 1\neffect = [{ type = \"floppy\" }]"] {
         let mut file = RecipeFile::parse(before).unwrap();
@@ -627,7 +627,7 @@ fn no_text_and_no_edit_panics() {
                 .set(Place::Effect(index, "gain"), gain)
                 .map(|()| assert_eq!(file.recipe().effects[index].gain, gain)),
             5 => {
-                let gain = BoneGain { translation: gain, rotation: 1.0 };
+                let gain = BoneGain { translation: gain, rotation: 1.0, ..BoneGain::default() };
                 let name = ["tail*", "a.b", "new"][random.below(3)];
                 file.set(Place::Bone(index, name), gain).map(|()| {
                     assert!(file.recipe().effects[index].bones.contains(&(name.to_owned(), gain)), "{text}\n{file}")
