@@ -79,7 +79,7 @@ pub const FILTER: f64 = 0.3;
 
 /// All four signals, filtered alike.
 pub fn all_filtered(gamma: f64) -> Vec<FilteredSignal> {
-    let filter = TimeFilter::new(gamma).unwrap();
+    let filter = TimeFilter::new(gamma).unwrap().into();
     SIGNALS.map(|signal| FilteredSignal { signal, filter }).to_vec()
 }
 
