@@ -1,9 +1,10 @@
 //! The same rates for poses that arrive one by one.
 //!
-//! Rates are differences of successive poses; the filters are the clip's with variable h, their input held over each step
-//! instead of running straight: a difference is the mean rate over the step, so this is exact for poses that move
-//! evenly between arrivals, where the straight form would lag by half a step. The history is the caller's: it can be
-//! cloned, kept and reset. Oracle: with short steps it gives what the clip's filter gives, to second order.
+//! Rates are differences of successive poses; the filters are the clip's with variable h, their input held over each
+//! step instead of running straight: a difference is the mean rate over the step, so this is exact for poses that move
+//! evenly between arrivals, where the straight form would lag by half a step. A filtered derivative is a mean over the
+//! last step, as the rates are. The history is the caller's: it can be cloned, kept and reset.
+//! Oracle: with short steps it gives what the clip's filters give, to second order.
 
 use super::filter::{FilteredSignal, State};
 use super::kinematics::{BoneMotion, Kinematics, WorldAxes};
