@@ -1,9 +1,9 @@
 //! What an effect can make of a signal's past: follow it, tell how fast it changes, ring with it.
 //!
-//! Source: AS 6 for the time filter; the jerk term and the wobble are what its section on future work asks for. Every
-//! filter is a linear system with a state s of a value and its derivative by time, stepped exactly over an input that
-//! runs straight from x₀ to x₁: `s ← Φ s + f x₀ + g x₁`. It is run once over the clip's own grid of equal intervals,
-//! and from the last node to any time by the same step, so that it is a function of time alone.
+//! Source: AS 6 for the time filter; AS 8 names higher derivatives and oscillations as work to come. Every filter is a
+//! linear system whose state s is a value and its derivative by time, stepped exactly over an input that runs straight
+//! from x₀ to x₁: `s ← Φ s + f x₀ + g x₁`. It is run once over the clip's own grid of equal intervals, and from the last
+//! node to any time by the same step, so that it is a function of time alone.
 //! A loop whose signals turn by Q from one period to the next starts where it ends: `s₀ = (Q ⊗ I − I ⊗ Φ_T)⁻¹ Y`, Y one
 //! period's result from 0.
 //! Oracle: direct integration of the kernels; the equation that a periodic start solves.

@@ -157,8 +157,8 @@ fn faults_are_named() {
         assert!(matches!(error(tracks(), settings), MotionError::BadSmoothing { .. }));
     }
     let settings = MotionSettings { memory_limit: 1000, ..MotionSettings::default() };
-    // 481 nodes, one bone, vectors of 24 bytes: one for the low-pass of each of four signals and its derivative, two for
-    // the oscillator.
+    // 481 nodes, one bone, vectors of 24 bytes: for each of four signals one that low-pass and derivative share, and
+    // two for the oscillator.
     assert!(matches!(
         error(tracks(), settings),
         MotionError::FilterMemory { needed: 138_528, limit: 1000, bones: 1, .. }

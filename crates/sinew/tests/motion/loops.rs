@@ -173,7 +173,7 @@ fn kept_travel_turns_its_signals_from_period_to_period() {
     let place = |t: f64| (DVec3::new(2.0, 0.0, 0.0) - heading(t) * DVec3::new(2.0, 0.0, 0.0), heading(t));
     let settings = MotionSettings { travel: Travel::Keep, ..MotionSettings::default() };
     let scene = Scene::new(&skeleton, &clip(walk(31, place)), &settings);
-    // Walking on for ten periods more, without the wrap: when even the wobble has forgotten the start, it is the loop's.
+    // Walking on for ten periods more, without the wrap: once even the wobble has forgotten the start, it is the loop's.
     let long = Scene::new(&skeleton, &clip(walk(331, place)), &MotionSettings { looping: Looping::No, ..settings });
     for k in 0..=30 {
         let t = f64::from(k) / 30.0;
