@@ -40,8 +40,8 @@ pub mod warning;
 pub use clip::{Clip, Curve, Interpolation};
 pub use graph::{Cpu, DeformedMesh, Frame, FrameIndependentGraph, Scratch, evaluate};
 pub use motion::{
-    BoneMotion, Ends, FilteredSignal, Kinematics, LiveKinematics, LoopVerdict, Looping, Motion, MotionError,
-    MotionReport, MotionSettings, Signal, Smoothing, TimeFilter, Travel,
+    BoneMotion, DerivativeFilter, Ends, Filter, FilteredSignal, Kinematics, LiveKinematics, LoopVerdict, Looping,
+    Motion, MotionError, MotionReport, MotionSettings, Oscillator, Signal, Smoothing, TimeFilter, Travel,
 };
 pub use pose::{LocalTransform, Pose, Trs, WorldPose};
 pub use raw::RawRig;

@@ -229,7 +229,7 @@ impl GraphEffect {
             inputs[signal as usize] = if filter == TimeFilter::NONE {
                 Input::Smoothed
             } else {
-                let wanted = FilteredSignal { signal, filter };
+                let wanted = FilteredSignal { signal, filter: filter.into() };
                 let known = filtered.iter().position(|entry| *entry == wanted);
                 Input::Filtered(known.unwrap_or_else(|| {
                     filtered.push(wanted);
