@@ -239,7 +239,7 @@ impl Region {
         let middle: DVec3 = points.iter().zip(&weights).map(|(&p, &w)| p * w).sum();
         let extent = points.iter().map(|&p| (p - middle).abs().max_element()).fold(0.0, f64::max);
         // Rounding alone parts points in one place far from the origin.
-        if !(extent > 1e-12 * middle.abs().max_element()) || !extent.is_finite() {
+        if extent <= 1e-12 * middle.abs().max_element() || !extent.is_finite() {
             return Err(ConeError::Straight);
         }
         let square: f64 =
@@ -249,10 +249,11 @@ impl Region {
         let normals = mine.iter().map(|&i| normals[i].normalize_or_zero()).collect();
         let region = Self { points, normals, weights, middle, spread };
         let (variances, _) = eigen(region.covariance(&region.points, DVec3::ZERO));
-        if !(variances.y > LEAST_SPREAD * LEAST_SPREAD) {
+        let told_apart = |variance: f64| variance > LEAST_SPREAD * LEAST_SPREAD;
+        if !told_apart(variances.y) {
             return Err(ConeError::Straight);
         }
-        if !(variances.x > LEAST_SPREAD * LEAST_SPREAD) {
+        if !told_apart(variances.x) {
             return Err(ConeError::Flat);
         }
         Ok(region)
@@ -450,7 +451,7 @@ fn solve(mut m: [[f64; 6]; 6], mut b: [f64; 6]) -> Option<[f64; 6]> {
             let dot: f64 = (0..j).map(|k| m[i][k] * m[j][k]).sum();
             let rest = m[i][j] - dot;
             if i == j {
-                if !(rest > 0.0) {
+                if rest <= 0.0 || rest.is_nan() {
                     return None;
                 }
                 m[i][i] = rest.sqrt();

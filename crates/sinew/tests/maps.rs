@@ -9,7 +9,7 @@ use sinew::maps::{PointMap, RestSurface};
 use sinew::pose::{LocalTransform, Trs};
 use sinew::raw::{RawBinding, RawBone, RawInfluences, RawJoint, RawMesh, RawPrimitive, RawSkin};
 use sinew::{RawRig, Rig};
-use std::f64::consts::{FRAC_PI_3, PI, TAU};
+use std::f64::consts::{FRAC_PI_3, TAU};
 
 /// A mesh on one bone at the origin.
 fn rigid(positions: Vec<DVec3>, triangles: Vec<[u32; 3]>) -> RawRig {
@@ -208,26 +208,21 @@ fn turning_moving_scaling_and_mirroring_the_character_changes_nothing() {
 
 #[test]
 fn left_and_right_are_alike() {
-    for (name, tolerances) in [("calf", [0.1, 1e-3, 0.1]), ("bird", [0.1, 1e-3, 0.1]), ("dancer", [0.1, 1e-3, 0.1])] {
+    for name in ["calf", "bird", "dancer"] {
         let raw = sinew_zoo::build(name).unwrap().raw;
         let (rig, _) = Rig::build(&raw).unwrap();
         let surface = RestSurface::new(&rig);
-        for (kind, (map, tolerance)) in
-            ["diameter", "bone distance", "extremities"].iter().zip(all_maps(&surface).into_iter().zip(tolerances))
-        {
+        let kinds = ["diameter", "bone distance", "extremities"];
+        for (kind, map) in kinds.into_iter().zip(all_maps(&surface)) {
             let mut symmetric = map.clone();
             let report = symmetric.mirror(&surface, MirrorPlane::X, MirrorSide::Both);
-            assert!(report.unmatched < 0.01, "{name}: {report:?}");
-            let off: Vec<f32> =
-                surface.all_slots().map(|slot| 2.0 * (map.at(slot) - symmetric.at(slot)).abs()).collect();
-            let worst = off.iter().copied().fold(0.0, f32::max);
-            let mean = off.iter().sum::<f32>() / off.len() as f32;
-            assert!(mean < 0.1 * tolerance && worst < 2.0 * tolerance, "{name}, {kind}: mean {mean}, worst {worst}");
-            // Once symmetric, always symmetric.
-            let mut again = symmetric.clone();
-            again.mirror(&surface, MirrorPlane::X, MirrorSide::Both);
-            let moved = surface.all_slots().filter(|&slot| (again.at(slot) - symmetric.at(slot)).abs() > 1e-6).count();
-            assert_eq!(moved, 0, "{name}, {kind}");
+            assert!(report.unmatched < 1e-3, "{name}: {report:?}");
+            let off = |slot: usize| 2.0 * (map.at(slot) - symmetric.at(slot)).abs();
+            let mut off: Vec<f32> = surface.all_slots().map(off).collect();
+            off.sort_by(f32::total_cmp);
+            // The meshes themselves are symmetric only to within their cells.
+            let (mean, most) = (off.iter().sum::<f32>() / off.len() as f32, off[off.len() * 99 / 100]);
+            assert!(mean < 0.01 && most < 0.08, "{name}, {kind}: mean {mean}, 99 % below {most}");
         }
     }
 }
@@ -238,8 +233,51 @@ fn the_calfs_extremities() {
     let (rig, _) = Rig::build(&raw).unwrap();
     let surface = RestSurface::new(&rig);
     let found = extremities(&surface);
-    let places: Vec<DVec3> = found.tips.iter().map(|tip| surface.points()[tip.slot]).collect();
-    eprintln!("{places:#?}");
+    let bone = |name: &str| {
+        let bone = rig.skeleton().bones().find(|&bone| rig.skeleton().name(bone) == name).unwrap();
+        surface.world().joint_origin(bone)
+    };
+    let mut left: Vec<DVec3> = found.tips.iter().map(|tip| surface.points()[tip.slot]).collect();
+    let mut take = |what: &str, wanted: &dyn Fn(DVec3) -> bool| {
+        let at = left.iter().position(|&p| wanted(p));
+        assert!(at.is_some(), "no tip is the {what}: {left:?}");
+        left.remove(at.unwrap())
+    };
+    let head = bone("head");
+    for side in ["L", "R"] {
+        let sign = if side == "L" { 1.0 } else { -1.0 };
+        // Ears are what sticks out farthest to either side.
+        take("ear", &|p| p.x * sign > 0.95 * rig.characters()[0].bounds[1].x && p.y > head.y - 0.2);
+        for leg in ["front", "hind"] {
+            let foot = bone(&format!("foot.{leg}.{side}"));
+            take("hoof", &|p| p.y < 0.03 && (p - foot).length() < 0.15);
+        }
+    }
+    take("tail", &|p| p.z < bone("tail.3").z + 0.05 && p.y < bone("tail.3").y);
+    take("nose", &|p| p.z > rig.characters()[0].bounds[1].z - 0.05);
+    assert!(left.is_empty(), "{left:?}");
+    // The trunk is none of them.
+    for slot in surface.all_slots().filter(|&slot| surface.points()[slot].distance(bone("spine")) < 0.2) {
+        assert!(found.map.at(slot) < 0.05);
+    }
+}
+
+#[test]
+fn the_dancers_hem_is_soft_and_far_out_all_round() {
+    let raw = sinew_zoo::build("dancer").unwrap().raw;
+    let (rig, _) = Rig::build(&raw).unwrap();
+    let surface = RestSurface::new(&rig);
+    let (soft, far) = (shape_diameter(&surface), extremities(&surface).map);
+    let dress = &rig.parts()[0].primitives[1];
+    let mut hem = 0;
+    for &slot in &rig.point_of_vertex()[dress.vertices.clone()] {
+        let slot = slot as usize;
+        if surface.points()[slot].y < 0.60 {
+            hem += 1;
+            assert!(soft.at(slot) > 0.6 && far.at(slot) > 0.7, "{} {}", soft.at(slot), far.at(slot));
+        }
+    }
+    assert!(hem > 100);
 }
 
 #[test]
@@ -287,7 +325,8 @@ fn smoothing_keeps_the_range_and_constants() {
     let raw = sinew_zoo::build("bird").unwrap().raw;
     let (rig, _) = Rig::build(&raw).unwrap();
     let surface = RestSurface::new(&rig);
-    let mut step = PointMap::from_fn(&rig, |slot| if surface.points()[slot].y > 0.5 { 0.75 } else { -0.25 });
+    let middle = 0.5 * (rig.characters()[0].bounds[0].y + rig.characters()[0].bounds[1].y);
+    let mut step = PointMap::from_fn(&rig, |slot| if surface.points()[slot].y > middle { 0.75 } else { -0.25 });
     let roughness = |map: &PointMap| -> f32 {
         let edge = |slot: usize| rig.adjacency().of(slot).iter().map(move |&n| (slot, n as usize));
         surface.all_slots().flat_map(edge).map(|(a, b)| (map.at(a) - map.at(b)).powi(2)).sum()
@@ -318,12 +357,15 @@ fn mirroring_copies_one_side_to_the_other() {
             if p.x > middle { (p.y + 0.3 * p.z) as f32 } else { 0.0 }
         });
         let report = map.mirror(&surface, MirrorPlane::X, MirrorSide::FromPositive);
-        assert!(report.unmatched < 0.01, "{report:?}");
+        assert!(report.unmatched < 1e-3, "{report:?}");
         let size = rig.characters()[0].size;
-        for slot in surface.all_slots().filter(|&slot| (surface.points()[slot].x - middle).abs() > 0.01 * size) {
-            let p = surface.points()[slot];
-            assert!((f64::from(map.at(slot)) - (p.y + 0.3 * p.z)).abs() < 0.02 * size, "{p} {}", map.at(slot));
-        }
+        let wrong = |slot: &usize| {
+            let p = surface.points()[*slot];
+            (f64::from(map.at(*slot)) - (p.y + 0.3 * p.z)).abs() > 0.02 * size
+        };
+        let off_plane = surface.all_slots().filter(|&slot| (surface.points()[slot].x - middle).abs() > 0.03 * size);
+        let wrong = off_plane.filter(wrong).count();
+        assert!(wrong as f64 <= 1e-3 * rig.characters()[0].points as f64, "{wrong} points");
         let far = MirrorPlane::X.at(middle + 10.0 * size).unwrap();
         let untouched = map.clone();
         assert_eq!(map.mirror(&surface, far, MirrorSide::Both).unmatched, 1.0);
@@ -402,5 +444,4 @@ fn values_reach_every_vertex_of_a_primitive() {
         assert!(values.len() == heights.len());
         assert!(values.iter().zip(&heights).all(|(a, b)| (a - b).abs() < 1e-6));
     }
-    let _ = PI;
 }

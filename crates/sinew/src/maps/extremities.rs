@@ -5,13 +5,14 @@
 //!    farthest point, each counting for the area nearest to it, along the edges.
 //! 2. A *tip* is a peak of centricity that stands out: going down from it, one has to lose at least a twelfth of the
 //!    largest centricity before meeting a way up to a higher peak (topological prominence).
-//! 3. Going down from a tip to where its limb meets another tip's, centricity falls by the length of the limb; the map is
-//!    `max(0, 1 − distance/length)` over the tips.
+//! 3. Going down from a tip to where its limb meets another tip's, centricity falls by the length of the limb, step for
+//!    step with the distance from the tip. The map is how much of that fall is left. Read off centricity instead of
+//!    measured from the one highest point, it is the same all round the hem of a skirt.
 //!
 //! A ball has no tips and gives 0. Distances are along edges, bridged between parts modelled apart, so everything
 //! scales with the character. Cost `n log n` per sample.
 //!
-//! Oracle: the ends of a tube; hooves, ears, horns, nose and tail of the calf.
+//! Oracle: the ends of a tube; hooves, ears, nose and tail of the calf; the whole hem of the dancer's skirt.
 
 use super::geodesic::EdgeGraph;
 use super::smooth::average;
@@ -28,7 +29,7 @@ const SMOOTHING_ROUNDS: usize = 3;
 pub struct Tip {
     /// Its control point.
     pub slot: usize,
-    /// How far its limb reaches, in world units. Positive.
+    /// Fall of centricity along its limb, in world units. Positive.
     pub length: f64,
 }
 
@@ -41,7 +42,7 @@ pub struct Extremities {
     pub map: PointMap,
 }
 
-/// Finds the extremities of every character and the distance to them.
+/// Finds the extremities of every character, and how near to them each point is.
 pub fn extremities(surface: &RestSurface<'_>) -> Extremities {
     let rig = surface.rig();
     let graph = EdgeGraph::bridged(surface);
@@ -58,11 +59,18 @@ pub fn extremities(surface: &RestSurface<'_>) -> Extremities {
     }
     let mut values = vec![0.0f32; surface.points().len()];
     for tip in &tips {
-        graph.spread(&[tip.slot as u32], &mut scratch, |slot, distance, _| {
-            let value = &mut values[slot as usize];
-            *value = value.max((1.0 - distance / tip.length) as f32);
-            distance < tip.length
-        });
+        let foot = centricity[tip.slot] - tip.length;
+        let mut limb = vec![tip.slot as u32];
+        values[tip.slot] = 1.0;
+        while let Some(slot) = limb.pop() {
+            for &(to, _) in graph.of(slot) {
+                // Limbs do not overlap: what has a value is of this one and was seen.
+                if centricity[to as usize] > foot && values[to as usize] == 0.0 {
+                    values[to as usize] = ((centricity[to as usize] - foot) / tip.length).clamp(1e-9, 1.0) as f32;
+                    limb.push(to);
+                }
+            }
+        }
     }
     Extremities { tips, map: PointMap::from_fn(rig, |slot| values[slot]) }
 }
@@ -93,7 +101,6 @@ fn measure_centricity(
                     nearest[index] = (distance, number);
                 }
             }
-            true
         });
         fields.push(field);
         // The first of equals, so that the order of points decides and nothing else.

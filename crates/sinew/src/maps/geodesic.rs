@@ -113,9 +113,9 @@ impl EdgeGraph {
         &self.edges[start..self.ends[slot]]
     }
 
-    /// Calls `settle(slot, distance, source)` in order of the distance from the nearest of `sources`, until it says
-    /// false. `distances` is infinite everywhere before and again after.
-    pub fn spread(&self, sources: &[u32], distances: &mut [f64], mut settle: impl FnMut(u32, f64, u32) -> bool) {
+    /// Calls `settle(slot, distance, source)` in order of the distance from the nearest of `sources`. `distances` is
+    /// infinite everywhere before and again after.
+    pub fn spread(&self, sources: &[u32], distances: &mut [f64], mut settle: impl FnMut(u32, f64, u32)) {
         let mut touched: Vec<u32> = sources.to_vec();
         // Distances are not negative, so their bits are in order.
         let mut queue: BinaryHeap<Reverse<(u64, u32, u32)>> =
@@ -128,9 +128,7 @@ impl EdgeGraph {
             if distance > distances[slot as usize] {
                 continue;
             }
-            if !settle(slot, distance, source) {
-                break;
-            }
+            settle(slot, distance, source);
             for &(to, length) in self.of(slot) {
                 let through = distance + length;
                 let known = &mut distances[to as usize];
@@ -153,7 +151,6 @@ impl EdgeGraph {
         let mut nearest = vec![UNREACHED; self.ends.len()];
         self.spread(sources, &mut vec![f64::INFINITY; self.ends.len()], |slot, _, source| {
             nearest[slot as usize] = source;
-            true
         });
         nearest
     }

@@ -17,6 +17,7 @@ pub mod remap;
 pub mod shape_diameter;
 pub mod smooth;
 
+use crate::bvh::Bvh;
 use crate::pose::WorldPose;
 use crate::rig::{Primitive, Rig, VertexMap};
 use crate::simd::{LANES, Lanes};
@@ -89,6 +90,20 @@ impl<'r> RestSurface<'r> {
     /// Triangles on slots, counter-clockwise seen from outside even where a node mirrors.
     pub fn faces(&self) -> &[[u32; 3]] {
         &self.faces
+    }
+
+    /// Triangles of one character, in the same order.
+    pub fn faces_of(&self, character: usize) -> Vec<[u32; 3]> {
+        let mine = |face: &&[u32; 3]| self.rig.rows()[face[0] as usize / LANES].character as usize == character;
+        self.faces.iter().filter(mine).copied().collect()
+    }
+
+    fn tree(&self, faces: &[[u32; 3]]) -> Bvh {
+        let bounds = |face: &[u32; 3]| {
+            let [a, b, c] = face.map(|slot| self.points[slot as usize]);
+            (a.min(b).min(c), a.max(b).max(c))
+        };
+        Bvh::new(&faces.iter().map(bounds).collect::<Vec<_>>())
     }
 
     /// Slots that hold a control point of one character, ascending.
