@@ -20,6 +20,7 @@ pub mod clip;
 pub mod cone;
 mod control_points;
 pub mod displace;
+mod gradients;
 pub mod graph;
 pub mod influences;
 pub mod maps;
@@ -42,8 +43,8 @@ pub mod warning;
 pub use clip::{Clip, Curve, Interpolation};
 pub use graph::{Cpu, DeformedMesh, Frame, FrameIndependentGraph, Scratch, evaluate};
 pub use motion::{
-    BoneMotion, Ends, FilteredSignal, Kinematics, LiveKinematics, LoopVerdict, Looping, Motion, MotionError,
-    MotionReport, MotionSettings, Signal, Smoothing, TimeFilter, Travel,
+    BoneMotion, DerivativeFilter, Ends, Filter, FilteredSignal, Kinematics, LiveKinematics, LoopVerdict, Looping,
+    Motion, MotionError, MotionReport, MotionSettings, Oscillator, Signal, Smoothing, TimeFilter, Travel,
 };
 pub use pose::{LocalTransform, Pose, Trs, WorldPose};
 pub use raw::RawRig;

@@ -25,6 +25,7 @@ pub(crate) struct Ancestry<'a> {
     skeleton: &'a Skeleton,
     jump: Vec<BoneId>,
     preorder: Vec<u32>,
+    size: Vec<u32>,
 }
 
 impl<'a> Ancestry<'a> {
@@ -61,7 +62,13 @@ impl<'a> Ancestry<'a> {
             preorder[bone.index()] = number;
             next_in[bone.index()] = number + 1;
         }
-        Self { skeleton, jump, preorder }
+        Self { skeleton, jump, preorder, size }
+    }
+
+    /// Whether `bone` is `ancestor` or one of its descendants.
+    pub(crate) fn is_at_or_below(&self, bone: BoneId, ancestor: BoneId) -> bool {
+        let start = self.preorder[ancestor.index()];
+        (start..start + self.size[ancestor.index()]).contains(&self.preorder[bone.index()])
     }
 
     fn lowest_common_ancestor(&self, mut a: BoneId, mut b: BoneId) -> Option<BoneId> {
@@ -107,7 +114,7 @@ impl<'a> Ancestry<'a> {
         above.resize(nodes.len(), None);
         for &i in &order {
             while let Some(&top) = stack.last() {
-                if self.lowest_common_ancestor(nodes[top], nodes[i]) == Some(nodes[top]) {
+                if self.is_at_or_below(nodes[i], nodes[top]) {
                     break;
                 }
                 stack.pop();

@@ -1,6 +1,8 @@
 //! All deformers, one line each. Help, validation and conformance tests run over this list.
 
-use crate::displace::{Displacement, Floppy};
+use crate::displace::{
+    AccelerationDrag, CentrifugalLift, CentrifugalStretch, Displacement, Floppy, Followthrough, Squash,
+};
 use crate::graph::{DisplacementNode, Node};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
@@ -8,7 +10,14 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// Every effect, in the order of the manual.
-pub static EFFECTS: &[&dyn Effect] = &[&Displace::<Floppy>(PhantomData)];
+pub static EFFECTS: &[&dyn Effect] = &[
+    &Displace::<Squash>(PhantomData),
+    &Displace::<Floppy>(PhantomData),
+    &Displace::<Followthrough>(PhantomData),
+    &Displace::<AccelerationDrag>(PhantomData),
+    &Displace::<CentrifugalStretch>(PhantomData),
+    &Displace::<CentrifugalLift>(PhantomData),
+];
 
 /// The effect of that name.
 pub fn find(name: &str) -> Option<&'static dyn Effect> {
@@ -25,6 +34,8 @@ pub trait Effect: Send + Sync {
     fn params(&self) -> &'static [ParamSpec];
     /// What of the motion it reads, each with the parameter that holds its γ.
     fn inputs(&self) -> &'static [(Signal, &'static str)];
+    /// Whether it cannot do without a cone.
+    fn needs_cone(&self) -> bool;
     /// Makes the node that evaluates it.
     fn node(&self, values: &Values) -> Box<dyn DisplacementNode>;
 }
@@ -49,6 +60,9 @@ impl<D: Displacement> Effect for Displace<D> {
     }
     fn inputs(&self) -> &'static [(Signal, &'static str)] {
         D::INPUTS
+    }
+    fn needs_cone(&self) -> bool {
+        D::NEEDS_CONE
     }
     fn node(&self, values: &Values) -> Box<dyn DisplacementNode> {
         Box::new(Node(D::new(values)))

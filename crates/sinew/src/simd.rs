@@ -41,6 +41,12 @@ impl<S: Simd> V3<S> {
         Self { x: load(simd, &points.x[row]), y: load(simd, &points.y[row]), z: load(simd, &points.z[row]) }
     }
 
+    /// Three rows of values.
+    #[inline(always)]
+    pub fn load_lanes(simd: S, [x, y, z]: &[Lanes; 3]) -> Self {
+        Self { x: load(simd, x), y: load(simd, y), z: load(simd, z) }
+    }
+
     /// Component-wise sum.
     #[inline(always)]
     #[allow(clippy::should_implement_trait, reason = "reads in formulas beside mul_add, which has no operator")]
@@ -149,32 +155,35 @@ pub fn half_sin_cos<S: Simd>(simd: S, angle: f32x16<S>) -> (f32x16<S>, f32x16<S>
     (sin_negative.select(-s, s), cos_negative.select(-c, c))
 }
 
-/// `x/(1+|x/limit|⁴)^¼` divided by `x`: the factor that bends a quantity of size `x ≥ 0` smoothly below `limit`.
-/// Never overflows: past the limit the formula is turned over.
-#[inline(always)]
-pub fn soft_limit<S: Simd>(simd: S, x: f32x16<S>, limit: f32) -> f32x16<S> {
-    let one = splat(simd, 1.0);
-    // A limit of 0 must give 0 and not 0/0.
-    let limit = splat(simd, limit.max(f32::MIN_POSITIVE));
-    let beyond = x.simd_gt(limit);
-    let ratio = beyond.select(limit, x) / beyond.select(x, limit);
-    let square = ratio * ratio;
-    let root = square.mul_add(square, one).sqrt().sqrt();
-    beyond.select(ratio, one) / root
+/// A bound on a quantity `x ≥ 0`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limit {
+    /// Never exceeded.
+    pub max: f32,
+    /// `x/(1+(x/max)⁴)^¼` instead of `min(x, max)`.
+    pub soft: bool,
 }
 
-/// As [`soft_limit`] with a corner: the factor that cuts `x ≥ 0` at `limit`.
-#[inline(always)]
-pub fn hard_limit<S: Simd>(simd: S, x: f32x16<S>, limit: f32) -> f32x16<S> {
-    let limit = splat(simd, limit);
-    let beyond = x.simd_gt(limit);
-    beyond.select(limit, splat(simd, 1.0)) / beyond.select(x, splat(simd, 1.0))
-}
-
-/// [`soft_limit`] or [`hard_limit`].
-#[inline(always)]
-pub fn limit<S: Simd>(simd: S, x: f32x16<S>, limit: f32, soft: bool) -> f32x16<S> {
-    if soft { soft_limit(simd, x, limit) } else { hard_limit(simd, x, limit) }
+impl Limit {
+    /// The bounded quantity divided by x, and its slope by x. Never overflows: past the limit the formula is turned over.
+    #[inline(always)]
+    pub fn apply<S: Simd>(self, simd: S, x: f32x16<S>) -> (f32x16<S>, f32x16<S>) {
+        let one = splat(simd, 1.0);
+        // A limit of 0 must give 0 and not 0/0.
+        let max = splat(simd, self.max.max(f32::MIN_POSITIVE));
+        let beyond = x.simd_gt(max);
+        if !self.soft {
+            let share = beyond.select(max, one) / beyond.select(x, one);
+            return (share, beyond.select(splat(simd, 0.0), one));
+        }
+        let ratio = beyond.select(max, x) / beyond.select(x, max);
+        let square = ratio * ratio;
+        let root = square.mul_add(square, one).sqrt().sqrt();
+        let share = beyond.select(ratio, one) / root;
+        let share_square = share * share;
+        // d/dx x(1+(x/m)⁴)^(−¼) = (1+(x/m)⁴)^(−5/4), the fifth power of the share.
+        (share, share_square * share_square * share)
+    }
 }
 
 /// Points as a structure of arrays, in rows.
@@ -262,23 +271,27 @@ mod tests {
     }
 
     #[inline(always)]
-    fn limits_of<S: Simd>(simd: S, x: f32, limit: f32) -> (f32, f32) {
+    fn limited<S: Simd>(simd: S, x: f32, limit: Limit) -> (f32, f32) {
         let x = splat(simd, x);
-        ((soft_limit(simd, x, limit) * x).to_array()[0], (hard_limit(simd, x, limit) * x).to_array()[0])
+        let (share, slope) = limit.apply(simd, x);
+        ((share * x).to_array()[0], slope.to_array()[0])
     }
 
     #[test]
-    fn limiters_bound_and_leave_small_values_alone() {
-        let (soft, hard) = dispatch!(Level::new(), simd => limits_of(simd, 0.0, 0.0));
-        assert_eq!((soft, hard), (0.0, 0.0));
-        for x in [0.0f32, 1e-20, 1e-3, 0.5, 1.0, 3.0, 1e4, 1e20, 1e38] {
-            let (soft, hard) = dispatch!(Level::new(), simd => limits_of(simd, x, 0.7));
-            assert!(soft <= 0.7 * 1.000_001 && hard <= 0.7 * 1.000_001, "{x} {soft} {hard}");
-            if x < 1e-2 {
-                assert!((soft - x).abs() <= 1e-6 * x && hard == x);
+    fn limiters_bound_leave_small_values_alone_and_know_their_slope() {
+        for soft in [true, false] {
+            let at = |x: f32, max: f32| dispatch!(Level::new(), simd => limited(simd, x, Limit { max, soft }));
+            assert_eq!(at(0.0, 0.0).0, 0.0);
+            for x in [0.0f32, 1e-20, 1e-3, 0.5, 1.0, 3.0, 1e4, 1e20, 1e38] {
+                let (y, _) = at(x, 0.7);
+                assert!(y <= 0.7 * 1.000_001, "{x} {y}");
+                assert!(x >= 1e-2 || (y - x).abs() <= 1e-6 * x);
+                assert!(x <= 100.0 || y > 0.699_99);
             }
-            if x > 100.0 {
-                assert!(soft > 0.699_99);
+            for x in [0.1f32, 0.5, 0.69, 0.8, 1.5] {
+                let h = 1e-3;
+                let difference = (at(x + h, 0.7).0 - at(x - h, 0.7).0) / (2.0 * h);
+                assert!((at(x, 0.7).1 - difference).abs() < 1e-3, "{x}");
             }
         }
     }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Stage, bits, effect, largest_difference, recipe};
+use common::{Stage, bits, effect, effect_at_scale, largest_difference, recipe};
 use glam::{DAffine3, DVec3, Vec3Swizzles};
 use sinew::recipe::EffectSpec;
 use sinew::simd::Level;
@@ -14,7 +14,11 @@ fn every_effect() -> impl Iterator<Item = &'static str> {
 
 /// Filters on, so that the whole path is taken.
 fn filtered(name: &str) -> EffectSpec {
-    let mut spec = effect(name, &[]);
+    filtered_at_scale(name, 1.0)
+}
+
+fn filtered_at_scale(name: &str, scale: f64) -> EffectSpec {
+    let mut spec = effect_at_scale(name, &[], scale);
     for (_, gamma) in spec.effect.inputs() {
         spec.values.set(gamma, 0.6).unwrap();
     }
@@ -60,7 +64,7 @@ fn reused_scratch_gives_the_same_bits_as_fresh() {
         world.compose(stage.rig.skeleton(), &pose);
         let mut kinematics = Kinematics::at_rest(stage.rig.skeleton().len(), 2);
         motion.kinematics(0.3, &world, stage.rig.skeleton(), &mut kinematics);
-        let frame = Frame { rig: &stage.rig, pose: &pose, world: &world, kinematics: &kinematics };
+        let frame = Frame { rig: &stage.rig, pose: &pose, world: &world, kinematics: &kinematics, time: 0.3 };
         evaluate(&graph, &frame, &Cpu::serial(), &mut scratch, &mut out);
         assert_eq!(bits(&out), bits(&fresh));
     }
@@ -220,7 +224,10 @@ fn a_scene_a_hundred_times_as_large_moves_a_hundred_times_as_far() {
     let large = Stage::new(&raw, zoo.clips);
     for name in every_effect() {
         for clip in 0..2 {
-            let (a, b) = (stage.graph(&recipe(vec![filtered(name)])), large.graph(&recipe(vec![filtered(name)])));
+            let (a, b) = (
+                stage.graph(&recipe(vec![filtered(name)])),
+                large.graph(&recipe(vec![filtered_at_scale(name, 100.0)])),
+            );
             let settings = MotionSettings::default();
             let (small_motion, large_motion) = (stage.motion(clip, &settings, &a), large.motion(clip, &settings, &b));
             for time in [0.0, 0.21, 0.77] {

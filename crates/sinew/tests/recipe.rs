@@ -3,6 +3,7 @@
 use sinew::param::ParamKind;
 use sinew::recipe::{BaseSpec, BoneGain, EditError, EffectSpec, Place, RecipeFile, Riders};
 use sinew::registry::EFFECTS;
+use sinew::text::wildcard;
 use sinew::{Ends, Looping, MotionSettings, Smoothing, Travel};
 
 const V1: &str = include_str!("recipes/v1.sinew.toml");
@@ -31,7 +32,7 @@ fn version_1_means_what_it_says() {
     ] {
         assert_eq!(first.values.number(name), value, "{name}");
     }
-    let gain = |translation, rotation| BoneGain { translation, rotation };
+    let gain = |translation, rotation| BoneGain { translation, rotation, ..BoneGain::default() };
     let bones = [("tail*", gain(2.0, 2.0)), ("ear.?", gain(0.0, 1.5)), ("head", gain(1.0, 3.0))];
     assert_eq!(first.bones, bones.map(|(name, gain)| (name.to_owned(), gain)));
     assert_eq!((second.gain, second.raw, &second.map, second.bones.len()), (1.0, false, &None, 0));
@@ -222,7 +223,7 @@ const FAULTS: &[(&str, &str)] = &[
         "maps = [\"../a.json\"]",
         "line 2, column 9: maps[0]: \"../a.json\" is not beside the recipe; give a path relative to it, without \"..\"",
     ),
-    ("maps = ['C:\\a']", "line 2, column 9: maps[0]: \"C:\\a\" is not beside the recipe"),
+    ("maps = ['C:\\a']", "line 2, column 9: maps[0]: \"C:\\\\a\" is not beside the recipe"),
     ("maps = ['/a']", "line 2, column 9: maps[0]: \"/a\" is not beside the recipe"),
     ("motion = 1", "line 2, column 10: motion: expected a section [motion], found the number 1"),
     ("[motion]\nlop = \"no\"", "line 3, column 1: motion.lop: no such key; did you mean \"loop\"?"),
@@ -336,7 +337,7 @@ fn setting_a_value_changes_that_value_alone() {
     );
     check_edit(
         "effect = [{ type = \"floppy\" }, { type = \"floppy\", soft = true, bones = { \"a*\" = 1 } }]",
-        &|f| f.set(Place::Bone(1, "a*"), BoneGain { translation: 2.0, rotation: 3.0 }),
+        &|f| f.set(Place::Bone(1, "a*"), BoneGain { translation: 2.0, rotation: 3.0, ..BoneGain::default() }),
         "effect = [{ type = \"floppy\" }, { type = \"floppy\", soft = true, bones = { \"a*\" = { translation = 2.0, \
          rotation = 3.0 } } }]",
     );
@@ -445,7 +446,7 @@ fn adding_an_effect_and_removing_it_leaves_no_trace() {
     check_edit("# a\n", &|f| f.add_effect(&spec), "# a\n\n[[effect]]\ntype = \"floppy\"\n");
     spec.values.set("soft", 0.0).unwrap();
     spec.values.set("rotation", 2.0).unwrap();
-    spec.bones = vec![("ear.?".to_owned(), BoneGain { translation: 0.0, rotation: 2.0 })];
+    spec.bones = vec![("ear.?".to_owned(), BoneGain { translation: 0.0, rotation: 2.0, ..BoneGain::default() })];
     (spec.gain, spec.raw, spec.map) = (-1.5, true, Some("belly".to_owned()));
     for before in ["version = 1\n", "version = 1\r\n# c\r\n", V1, "version = 1\neffect = [{ type = \"floppy\" }]"] {
         let mut file = RecipeFile::parse(before).unwrap();
@@ -556,42 +557,28 @@ impl Random {
 const COMPACT: &str = "version = 1\nbase.type = \"blend\"\nmotion.loop = \"no\"\nbase.factor = 0.5\nclip = { Run.loop = \"yes\" }\n\
     effect = [{ type = \"floppy\", bones.\"a.b\".rotation = 1 }, # c\n { type = 'floppy', bones = { b = 2, }, }]\n";
 
+/// One per word: what the format is made of.
+const SCRAPS: &str = "[ ] [[ ]] { } = . , # \" ' \"\"\" ''' \\u12 é \0 -1e999 nan 1 true 1979-05-27T07:32:00Z 0x7fffffffffffffff \\n \\r\\n \\r \
+    \u{feff} version=1\\n effect type \"floppy\" bones motion clip [effect.bones]\\n [[effect]]\\n []\\n [.]\\n";
+
+fn scrap(random: &mut Random) -> String {
+    let scraps: Vec<&str> = SCRAPS.split(' ').collect();
+    scraps[random.below(scraps.len())].replace("\\n", "\n").replace("\\r", "\r")
+}
+
+fn soup(random: &mut Random) -> String {
+    let scraps: Vec<String> = (0..1 + random.below(30)).map(|_| scrap(random)).collect();
+    format!("version = 1\n{}", scraps.concat())
+}
+
 fn mutated(random: &mut Random, text: &str) -> String {
-    const SCRAPS: [&str; 26] = [
-        "\n",
-        "\r\n",
-        "\r",
-        "[",
-        "]",
-        "[[",
-        "]]",
-        "{",
-        "}",
-        "=",
-        ".",
-        ",",
-        "#",
-        "\"",
-        "'",
-        "\"\"\"",
-        "'''",
-        "\\u12",
-        "\0",
-        "\u{feff}",
-        "é",
-        "[effect.bones]\n",
-        "[[effect]]\n",
-        "-1e999",
-        "0x7fffffffffffffff",
-        "[]\n",
-    ];
     let mut text: Vec<char> = text.chars().collect();
     for _ in 0..1 + random.below(4) {
         let at = random.below(text.len() + 1);
         let until = (at + random.below(12)).min(text.len());
         match random.below(4) {
             0 => drop(text.drain(at..until)),
-            1 => drop(text.splice(at..at, SCRAPS[random.below(SCRAPS.len())].chars())),
+            1 => drop(text.splice(at..at, scrap(random).chars())),
             2 => {
                 let piece: Vec<char> = text[at..until].to_vec();
                 let to = random.below(text.len() + 1);
@@ -617,20 +604,22 @@ fn no_text_and_no_edit_panics() {
     let mut random = Random(7);
     let (mut valid, mut edited) = (0, 0);
     for round in 0..rounds {
-        let text = mutated(&mut random, &seeds[round % seeds.len()]);
+        let text = match round % 5 {
+            4 => soup(&mut random),
+            seed => mutated(&mut random, &seeds[seed]),
+        };
         let Ok(mut file) = RecipeFile::parse(&text) else { continue };
         valid += 1;
         assert_eq!(file.to_string(), text);
         let index = random.below(3);
-        let before = format!("{file:?}");
-        // A mutant may define a table in a way that leaves no room for a key; then the edit is refused, never half done.
         let gain = random.below(9) as f64;
         let result = match random.below(9) {
             0 => file.set(Place::Base, "rigid").map(|()| assert_eq!(file.recipe().base, BaseSpec::Rigid)),
             1 => file.unset(Place::Base).map(|()| assert_eq!(file.recipe().base, BaseSpec::Lbs)),
-            2 => file
-                .set(Place::Motion("smoothing"), gain / 9.0)
-                .map(|()| assert_eq!(file.motion("").smoothing, Smoothing::Box(gain / 9.0))),
+            2 => file.set(Place::Motion("smoothing"), gain / 9.0).map(|()| {
+                let overridden = file.clip_patterns().any(|pattern| wildcard(pattern, ""));
+                assert!(overridden || file.motion("").smoothing == Smoothing::Box(gain / 9.0), "{text}\n{file}");
+            }),
             3 => file
                 .set(Place::Clip("Run", "loop"), "no")
                 .map(|()| assert!(file.clip_patterns().any(|name| name == "Run"))),
@@ -638,7 +627,7 @@ fn no_text_and_no_edit_panics() {
                 .set(Place::Effect(index, "gain"), gain)
                 .map(|()| assert_eq!(file.recipe().effects[index].gain, gain)),
             5 => {
-                let gain = BoneGain { translation: gain, rotation: 1.0 };
+                let gain = BoneGain { translation: gain, rotation: 1.0, ..BoneGain::default() };
                 let name = ["tail*", "a.b", "new"][random.below(3)];
                 file.set(Place::Bone(index, name), gain).map(|()| {
                     assert!(file.recipe().effects[index].bones.contains(&(name.to_owned(), gain)), "{text}\n{file}")
@@ -656,10 +645,7 @@ fn no_text_and_no_edit_panics() {
         match result {
             Ok(()) => edited += 1,
             Err(EditError::NoSuchEffect { .. }) => {}
-            Err(EditError::Refused(error)) => {
-                assert_eq!(format!("{file:?}"), before);
-                eprintln!("refused: {error}\n{text}");
-            }
+            Err(EditError::Refused(error)) => panic!("refused: {error}\n{text}"),
         }
     }
     assert!(
@@ -670,7 +656,7 @@ fn no_text_and_no_edit_panics() {
 
 #[test]
 fn nesting_without_end_is_refused() {
-    for depth in [100, 1_000, 200_000] {
+    for depth in [100, 1_000, 50_000] {
         let repeat = |piece: &str| piece.repeat(depth);
         for bomb in [
             format!("maps = {}", repeat("[")),
@@ -680,7 +666,7 @@ fn nesting_without_end_is_refused() {
             format!("{}a = 1", repeat("a.")),
             format!("[{}a]", repeat("a.")),
             format!("[[{}a]]", repeat("a.")),
-            format!("{}", repeat("[[effect]]\n[effect.bones.a]\n")),
+            repeat("[[effect]]\n[effect.bones.a]\n"),
         ] {
             let error = RecipeFile::parse(&format!("version = 1\n{bomb}")).unwrap_err();
             assert!(error.to_string().len() < 2_000);

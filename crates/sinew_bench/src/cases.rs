@@ -6,7 +6,7 @@ use sinew::recipe::{BaseSpec, EffectSpec};
 use sinew::registry::EFFECTS;
 use sinew::{Cpu, DeformedMesh, Frame, FrameIndependentGraph, Recipe, Scratch, evaluate};
 
-use crate::data::{PosedFrame, Skinned, Workload};
+use crate::data::{self, PosedFrame, Skinned, Workload};
 use crate::plain;
 use crate::stopwatch::Stopwatch;
 
@@ -28,7 +28,7 @@ impl Case {
         Self::new(name, move |work, stopwatch| {
             let graph = FrameIndependentGraph::build(&work.rig, &recipe).expect("the recipe fits any rig");
             let PosedFrame { pose, world, kinematics } = &work.frame(&graph);
-            let frame = Frame { rig: &work.rig, pose, world, kinematics };
+            let frame = Frame { rig: &work.rig, pose, world, kinematics, time: data::TIME };
             let (mut scratch, mut out) = (Scratch::default(), DeformedMesh::default());
             stopwatch.time(|| evaluate(&graph, black_box(&frame), &Cpu::serial(), &mut scratch, black_box(&mut out)));
             Skinned { positions: out.positions, normals: out.normals }

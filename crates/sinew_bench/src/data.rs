@@ -8,7 +8,7 @@ use sinew_zoo::TubeOptions;
 pub const INFLUENCES: usize = 4;
 
 /// When the wave is looked at.
-const TIME: f64 = 0.37;
+pub const TIME: f64 = 0.37;
 
 /// Everything a kernel reads: the rig for ours; for the baselines the same vertices as plain arrays.
 pub struct Workload {

@@ -4,6 +4,7 @@
 //! All bounds are checked before anything is allocated, and what is allocated is drawn from a [`Budget`], so a
 //! file cannot make the reader allocate by declaring.
 
+use crate::document::DECOMPRESS;
 use crate::error::{Fault, Kind};
 use crate::view::View;
 use std::cell::Cell;
@@ -217,6 +218,11 @@ impl<'a> Accessors<'a> {
         let length = view.need("byteLength")?.whole()?;
         let bytes = self.buffers.get(buffer).map_or(&[][..], |bytes| bytes);
         if bytes.is_empty() && length > 0 {
+            let extensions = view.get("extensions")?.map_or(Ok(Vec::new()), |extensions| extensions.members())?;
+            if let Some((name, _)) = extensions.iter().find(|(name, _)| name.ends_with("_meshopt_compression")) {
+                let fault = format!("is compressed by {name}, which Sinew does not read");
+                return Err(Fault::new(Kind::Unsupported, element, fault, DECOMPRESS));
+            }
             return Err(invalid(format!("reads from buffer {buffer}, which has no data")));
         }
         let view_bytes = slice(bytes, start, length).ok_or_else(|| {

@@ -2,10 +2,10 @@
 
 use crate::error::Fault;
 use crate::nodes::parents_first;
-use crate::view::View;
+use crate::view::{View, quoted};
 use glam::{DAffine3, DMat3};
 use sinew::Warning;
-use sinew::raw::{RawBinding, RawBone, RawMesh, RawRig};
+use sinew::raw::{RawBinding, RawBone, RawJoint, RawMesh, RawRig};
 
 /// How far an entry of a 3×3 part may be from the identity's and still be rounding (f32 in JSON and in programs).
 const ROUNDING: f64 = 1e-4;
@@ -44,7 +44,7 @@ fn ignored_transforms(raw: &RawRig, warnings: &mut Vec<Warning>) {
             let what = if is_animated { "animation" } else { "a transform" };
             warnings.push(Warning {
                 code: "skinned-mesh-transform",
-                subject: format!("node {} \"{}\"", mesh.node, raw.bones[mesh.node].name),
+                subject: node_words(raw, mesh.node),
                 message: format!(
                     "carries a skinned mesh and has {what}, by itself or from a parent, that its joints do not \
                      share; glTF places skinned meshes by their joints alone, so it has no effect"
@@ -65,30 +65,36 @@ fn is_identity(transform: &DAffine3, size: f64) -> bool {
     transform.matrix3.abs_diff_eq(DMat3::IDENTITY, ROUNDING) && transform.translation.length() <= ROUNDING * size
 }
 
+/// Judged by the scene that viewers show: the default one, else the first.
 fn joints_outside_scene(root: &View<'_>, raw: &RawRig, warnings: &mut Vec<Warning>) -> Result<(), Fault> {
-    let mut scenes = Vec::new();
-    for scene in root.list("scenes")? {
-        let roots = scene.list("nodes")?.iter().map(|node| node.reference("nodes")).collect::<Result<Vec<_>, _>>()?;
-        scenes.push(below(&raw.bones, flags(raw.bones.len(), roots)));
+    let scene = root.reference_at("scene", "scenes")?.unwrap_or(0);
+    if scene >= root.length("scenes")? {
+        return Ok(());
     }
-    for mesh in &raw.meshes {
+    let roots = root.entry("scenes", scene)?.list("nodes")?;
+    let roots = roots.iter().map(|node| node.reference("nodes")).collect::<Result<Vec<_>, _>>()?;
+    let is_shown = below(&raw.bones, flags(raw.bones.len(), roots));
+    let is_hidden = |joint: &&RawJoint| !is_shown[joint.bone];
+    let hidden: Vec<_> = raw.skins.iter().map(|skin| skin.joints.iter().find(is_hidden)).collect();
+    for mesh in raw.meshes.iter().filter(|mesh| is_shown[mesh.node]) {
         let RawBinding::Skin(skin) = mesh.binding else { continue };
-        for scene in scenes.iter().filter(|scene| scene[mesh.node]) {
-            let Some(joint) = raw.skins[skin].joints.iter().find(|joint| !scene[joint.bone]) else { continue };
-            warnings.push(Warning {
-                code: "joints-outside-scene",
-                subject: format!("skin {skin} \"{}\"", raw.skins[skin].name),
-                message: format!(
-                    "moves node {} \"{}\" of the scene, but its joint, node {} \"{}\", is not in the scene; it was \
-                     used all the same",
-                    mesh.node, raw.bones[mesh.node].name, joint.bone, raw.bones[joint.bone].name
-                ),
-                remedy: "add the skeleton to the scene and export again",
-            });
-            break;
-        }
+        let Some(joint) = hidden[skin] else { continue };
+        warnings.push(Warning {
+            code: "joints-outside-scene",
+            subject: root.entry("skins", skin)?.words(),
+            message: format!(
+                "moves {} of the scene, but its joint, {}, is not in the scene; it was used all the same",
+                node_words(raw, mesh.node),
+                node_words(raw, joint.bone)
+            ),
+            remedy: "add the skeleton to the scene and export again",
+        });
     }
     Ok(())
+}
+
+fn node_words(raw: &RawRig, node: usize) -> String {
+    format!("node {node} {}", quoted(&raw.bones[node].name))
 }
 
 fn unused_skins(root: &View<'_>, raw: &RawRig, warnings: &mut Vec<Warning>) -> Result<(), Fault> {

@@ -2,11 +2,75 @@
 //!
 //! ```no_run
 //! let asset = sinew_gltf::import("fox.glb".as_ref())?;
+//! println!("{} bones, {} clips", asset.raw.bones.len(), asset.clips.len());
 //! for warning in &asset.warnings {
 //!     eprintln!("{warning}");
 //! }
 //! # Ok::<(), sinew_gltf::ImportError>(())
 //! ```
+//!
+//! Read are nodes, skins, animations, and those meshes that move: skinned ones, and *riders*, unskinned meshes at or
+//! below a joint or an animated ancestor of one. Other meshes, images, cameras and lights are left alone; the whole
+//! JSON and all buffers are kept in [`Document`].
+//!
+//! A file is repaired with a [`Warning`] where every viewer would show the same thing all the same, and refused with
+//! an [`ImportError`] where guessing would move vertices.
+//!
+//! # Repaired, with a warning
+//!
+//! | finding | what is done | code |
+//! |---|---|---|
+//! | GLB longer than its header says | the rest is ignored | `trailing-bytes` |
+//! | node rotation not of length 1 | normalised | `rotation-not-unit` |
+//! | node with a matrix and translation, rotation or scale | the matrix is used | `node-matrix-and-parts` |
+//! | animated node given by a matrix | taken apart; shear is lost | `animated-matrix` |
+//! | last row of a matrix off (0, 0, 0, 1) by up to 0.01 | set to (0, 0, 0, 1) | `matrix-not-affine` |
+//! | inverse bind matrix that flattens space | kept | `bind-matrix-singular` |
+//! | skinned mesh with a transform its joints do not share | the transform is ignored, as glTF says | `skinned-mesh-transform` |
+//! | joints that are not in their mesh's scene | used all the same | `joints-outside-scene` |
+//! | skin that no mesh uses | kept | `skin-unused` |
+//! | primitive of points or lines | no triangles; vertices kept if they have positions and, on a skin, weights | `primitive-without-faces` |
+//! | primitive without positions | left empty | `primitive-without-positions` |
+//! | corners that do not make whole triangles | those left over are ignored | `incomplete-triangle` |
+//! | normals or tangents that are not finite | the attribute is dropped | `direction-not-finite` |
+//! | morph displacements that are not finite | set to zero | `morph-not-finite` |
+//! | more or fewer morph weights than targets | cut, or filled with zeros | `morph-weight-count` |
+//! | integer weights not marked as normalised | read as normalised | `weights-not-marked-normalised` |
+//! | custom attribute of type UNSIGNED_INT | ignored | `attribute-unsigned-int` |
+//! | painted map without a name, or with one already taken | ignored | `map-name` |
+//! | channel without a node, or for an unknown property | ignored | `channel-without-node`, `channel-path-unknown` |
+//! | morph channel of a node without morph targets | ignored | `channel-without-targets` |
+//! | second channel for the same property of a node | ignored | `channel-twice` |
+//! | channel without keys | ignored | `channel-without-keys` |
+//! | key time not finite, or not after the key before | the key is dropped | `key-times-not-increasing` |
+//! | key value not finite, or a rotation of length zero | the key is dropped | `key-value-not-finite` |
+//!
+//! Skin weights pass as they are: the rig builder normalises and reports them.
+//!
+//! # Refused
+//!
+//! | finding | error |
+//! |---|---|
+//! | file, or a buffer beside it, that cannot be read | [`ImportError::Io`] |
+//! | neither GLB nor JSON; GLB version other than 2; header or chunk lengths beyond the file; no JSON chunk | [`ImportError::Container`] |
+//! | JSON that cannot be parsed, is nested deeper than 128 levels, or holds NaN or Infinity | [`ImportError::Container`] |
+//! | URI with a scheme other than `data:`, absolute, or leading out of the asset's folder (also by a link) | [`ImportError::Uri`] |
+//! | data URI that is not sound base64; buffer that is no plain file | [`ImportError::Uri`] |
+//! | glTF version other than 2.x | [`ImportError::Unsupported`] |
+//! | required extension that touches geometry and is not known; Draco and meshopt compression | [`ImportError::Unsupported`] |
+//! | member missing or of the wrong kind; number beyond the range of f32; index out of range | [`ImportError::Invalid`] |
+//! | buffer with fewer bytes than it declares | [`ImportError::Invalid`] |
+//! | accessor or buffer view that reaches outside; byteStride shorter than an element; unknown types | [`ImportError::Invalid`] |
+//! | sparse indices that do not increase or are out of range | [`ImportError::Invalid`] |
+//! | node that is its own child or ancestor, listed twice, or under two parents | [`ImportError::Invalid`] |
+//! | node rotation of length zero; matrix that is not affine; animated matrix that flattens space | [`ImportError::Invalid`] |
+//! | skin without joints, with fewer matrices than joints, or with a matrix that is not finite | [`ImportError::Invalid`] |
+//! | position or painted value that is not finite | [`ImportError::Invalid`] |
+//! | attributes of a primitive, or morph targets, of different counts | [`ImportError::Invalid`] |
+//! | skinned primitive without joints and weights, or with one and not the other | [`ImportError::Invalid`] |
+//! | vertex index out of range; primitive restart; unknown mode | [`ImportError::Invalid`] |
+//! | animation with unknown interpolation, or key and value counts that do not match | [`ImportError::Invalid`] |
+//! | more numbers once unpacked than 2²⁶ and 16 per byte of buffer | [`ImportError::TooLarge`] |
 
 pub use document::{Container, Document};
 pub use error::ImportError;
@@ -159,6 +223,7 @@ fn instances(
             }
         };
         let name = if view.name().is_empty() { mesh_view.name() } else { view.name() };
+        accessors.budget.take(name.len() as u64, || view.element())?;
         let morph_weights = morph_weights(view, &mesh_view, warnings)?;
         instances.push(RawMesh { name, node, binding, primitives, morph_weights });
     }

@@ -10,6 +10,7 @@ use crate::view::View;
 use glam::{Vec3, Vec4};
 use sinew::Warning;
 use sinew::raw::{RawInfluences, RawMorph, RawPrimitive};
+use std::collections::HashSet;
 
 /// Prefix of the vertex attributes that hold painted maps.
 const MAP_PREFIX: &str = "_SINEW_";
@@ -40,21 +41,24 @@ pub(crate) fn read(
 
 /// How many morph targets the mesh at `mesh` has.
 pub(crate) fn target_count(mesh: &View<'_>) -> Result<usize, Fault> {
-    let primitives = mesh.list("primitives")?;
-    primitives.first().map_or(Ok(0), |first| Ok(first.list("targets")?.len()))
+    mesh.first("primitives")?.map_or(Ok(0), |first| first.length("targets"))
 }
 
-/// Numbers held by a primitive: what one more instance of it costs.
+/// What one more instance of a primitive costs, in numbers; even an empty one takes space.
 pub(crate) fn numbers(primitive: &RawPrimitive) -> u64 {
+    const EMPTY_PRIMITIVE: usize = size_of::<RawPrimitive>() / size_of::<f32>();
+    const EMPTY_MORPH: usize = size_of::<RawMorph>() / size_of::<f32>();
     let deltas = |deltas: &Option<Vec<Vec3>>| deltas.as_ref().map_or(0, |d| 3 * d.len());
-    let morphs = primitive.morphs.iter().map(|m| deltas(&m.positions) + deltas(&m.normals) + deltas(&m.tangents));
-    let maps = primitive.maps.iter().map(|(_, values)| values.len());
-    let own = 3 * primitive.positions.len()
+    let morph = |m: &RawMorph| EMPTY_MORPH + deltas(&m.positions) + deltas(&m.normals) + deltas(&m.tangents);
+    let own = EMPTY_PRIMITIVE
+        + 3 * primitive.positions.len()
         + deltas(&primitive.normals)
         + primitive.tangents.as_ref().map_or(0, |t| 4 * t.len())
         + 2 * primitive.influences.weights.len()
         + 3 * primitive.triangles.len();
-    (own + morphs.sum::<usize>() + maps.sum::<usize>()) as u64
+    let morphs: usize = primitive.morphs.iter().map(morph).sum();
+    let maps: usize = primitive.maps.iter().map(|(name, values)| name.len() + values.len()).sum();
+    (own + morphs + maps) as u64
 }
 
 fn read_primitive(
@@ -73,19 +77,26 @@ fn read_primitive(
         warnings.push(Warning {
             code: "primitive-without-faces",
             subject: view.words(),
-            message: format!("is made of {}, which are not deformed", if mode == 0 { "points" } else { "lines" }),
+            message: format!(
+                "is made of {}, not faces; only its vertices were read",
+                if mode == 0 { "points" } else { "lines" }
+            ),
             remedy: "remove it from the mesh if it is not wanted",
         });
     }
-    let Some(reference) = attributes.get("POSITION")? else {
-        // Nothing to draw, but the primitive keeps its number.
+    let is_bound = attributes.get("JOINTS_0")?.is_some() || attributes.get("WEIGHTS_0")?.is_some();
+    let position = attributes.get("POSITION")?;
+    if position.is_none() {
         warnings.push(Warning {
             code: "primitive-without-positions",
             subject: view.words(),
             message: "has no POSITION; it was left empty".into(),
             remedy: EXPORT_AGAIN,
         });
-        let morphs = vec![RawMorph::default(); view.list("targets")?.len()];
+    }
+    // Points and lines need no weights, but then nothing can place them. Either way the primitive keeps its number.
+    let Some(reference) = position.filter(|_| has_faces || is_bound || !skinned) else {
+        let morphs = vec![RawMorph::default(); view.length("targets")?];
         return Ok(RawPrimitive { morphs, color: color(view)?, ..RawPrimitive::default() });
     };
     let accessor = accessors.open(&reference)?;
@@ -102,11 +113,8 @@ fn read_primitive(
     let tangents = directions(&attributes, "TANGENT", count, accessors, warnings, |a| {
         Ok(a.floats::<4>()?.into_iter().map(Vec4::from_array).collect())
     })?;
-    let influences = if skinned && has_faces {
-        influences(view, &attributes, count, accessors, warnings)?
-    } else {
-        RawInfluences::default()
-    };
+    let influences =
+        if skinned { influences(view, &attributes, count, accessors, warnings)? } else { RawInfluences::default() };
     Ok(RawPrimitive {
         triangles: if has_faces { triangles(view, mode, count, accessors, warnings)? } else { Vec::new() },
         normals,
@@ -315,14 +323,15 @@ fn maps(
     accessors: &Accessors<'_>,
     warnings: &mut Vec<Warning>,
 ) -> Result<Vec<(String, Vec<f32>)>, Fault> {
-    let mut maps: Vec<(String, Vec<f32>)> = Vec::new();
+    let mut maps = Vec::new();
+    let mut taken = HashSet::new();
     for (key, reference) in attributes.members()?.into_iter().filter(|(key, _)| key.starts_with('_')) {
         let Some(name) = key.strip_prefix(MAP_PREFIX) else {
             warn_if_integer(&reference, accessors, warnings);
             continue;
         };
         let name = name.to_lowercase();
-        if name.is_empty() || maps.iter().any(|(known, _)| *known == name) {
+        if name.is_empty() || !taken.insert(name.clone()) {
             warnings.push(Warning {
                 code: "map-name",
                 subject: reference.words(),

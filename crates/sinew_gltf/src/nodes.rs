@@ -98,13 +98,11 @@ fn local_transform(view: &View<'_>, warnings: &mut Vec<Warning>) -> Result<Local
 
 fn unit(xyzw: [f64; 4], view: &View<'_>, warnings: &mut Vec<Warning>) -> Result<DQuat, Fault> {
     let quaternion = DQuat::from_array(xyzw);
-    // Scaled first: the squares of numbers that fit in f32 may not fit in f64's normal range the other way round.
-    let largest = xyzw.iter().fold(0.0, |a: f64, b| a.max(b.abs()));
-    if largest < f64::from(f32::MIN_POSITIVE) {
+    let length = quaternion.length();
+    if length < f64::from(f32::MIN_POSITIVE) {
         let fault = view.need("rotation")?.invalid("is a quaternion of length zero, which is no rotation");
         return Err(fault.remedy("give the node a rotation such as [0, 0, 0, 1]"));
     }
-    let length = quaternion.length();
     if (length - 1.0).abs() > UNIT_SLACK {
         warnings.push(Warning {
             code: "rotation-not-unit",

@@ -58,7 +58,7 @@ impl<'a> View<'a> {
                     value = value.and_then(|v| step(v, number));
                     words.push_str(&format!("{entry} {number}"));
                     if let Some(name) = value.and_then(|v| v.get("name")).and_then(Value::as_str) {
-                        words.push_str(&format!(" \"{name}\""));
+                        words.push_str(&format!(" {}", quoted(name)));
                     }
                 }
                 _ => words.push_str(segment),
@@ -96,16 +96,30 @@ impl<'a> View<'a> {
         Ok(self.object()?.iter().map(|(key, value)| (key.as_str(), self.at(escaped(key), value))).collect())
     }
 
+    fn array(&self) -> Result<&'a [Value], Fault> {
+        let array = self.value.as_array().map(Vec::as_slice);
+        array.ok_or_else(|| self.invalid(format!("is {}, not an array", kind_of(self.value))))
+    }
+
     /// The entries of this array.
     pub fn entries(&self) -> Result<Vec<Self>, Fault> {
-        let array =
-            self.value.as_array().ok_or_else(|| self.invalid(format!("is {}, not an array", kind_of(self.value))))?;
-        Ok(array.iter().enumerate().map(|(index, value)| self.at(index, value)).collect())
+        Ok(self.array()?.iter().enumerate().map(|(index, value)| self.at(index, value)).collect())
     }
 
     /// The entries of the array `key`; none if it is absent.
     pub fn list(&self, key: &str) -> Result<Vec<Self>, Fault> {
         self.get(key)?.map_or(Ok(Vec::new()), |array| array.entries())
+    }
+
+    /// How many entries the array `key` has; 0 if it is absent.
+    pub fn length(&self, key: &str) -> Result<usize, Fault> {
+        self.get(key)?.map_or(Ok(0), |view| Ok(view.array()?.len()))
+    }
+
+    /// The first entry of the array `key`, if there.
+    pub fn first(&self, key: &str) -> Result<Option<Self>, Fault> {
+        let Some(view) = self.get(key)? else { return Ok(None) };
+        Ok(view.array()?.first().map(|value| view.at(0, value)))
     }
 
     pub fn number(&self) -> Result<f64, Fault> {
@@ -179,6 +193,15 @@ impl<'a> View<'a> {
         entry
             .map(|value| Self { root: self.root, value, pointer: format!("/{array}/{index}") })
             .ok_or_else(|| top.invalid(format!("has no entry {index} in \"{array}\"")))
+    }
+}
+
+/// A name for a message, cut where it would fill one.
+pub(crate) fn quoted(name: &str) -> String {
+    const LONGEST: usize = 80;
+    match name.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("\"{}…\"", &name[..end]),
+        None => format!("\"{name}\""),
     }
 }
 

@@ -1,1 +1,13 @@
-//! Test helpers.
+//! Helpers for Sinew's tests, sharing no code with what they test.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`assets`] | real characters, found through `SINEW_ASSETS` |
+//! | [`spec`] | an evaluator in f64, written straight from the glTF 2.0 specification |
+//! | [`glb`] | a builder of small glTF files, to be bent and broken |
+//! | [`random`] | a seeded generator of numbers |
+
+pub mod assets;
+pub mod glb;
+pub mod random;
+pub mod spec;

@@ -7,9 +7,11 @@ mod dqs;
 mod lbs;
 
 pub use dqs::Antipodality;
-pub(crate) use dqs::{DqsPalette, dqs_row};
-pub(crate) use lbs::lbs_row;
+pub(crate) use dqs::DqsPalette;
+use dqs::{dqs_row, dqs_weight_terms};
+use lbs::{lbs_row, lbs_weight_terms};
 
+use crate::gradients::Gradient;
 use crate::pose::WorldPose;
 use crate::rig::Rig;
 use crate::simd::{LANES, Lanes, Simd, V3, f32x16, load, prelude::*, splat};
@@ -29,6 +31,14 @@ impl<S: Simd> Skinned<S> {
     pub fn carry(&self, v: V3<S>) -> V3<S> {
         let [x, y, z] = self.linear;
         V3 { x: x.dot(v), y: y.dot(v), z: z.dot(v) }
+    }
+
+    /// Adds `a ⊗ b` to the linear map.
+    #[inline(always)]
+    pub fn add_outer(&mut self, a: V3<S>, b: V3<S>) {
+        self.linear[0] = b.mul_add(a.x, self.linear[0]);
+        self.linear[1] = b.mul_add(a.y, self.linear[1]);
+        self.linear[2] = b.mul_add(a.z, self.linear[2]);
     }
 
     #[inline(always)]
@@ -101,6 +111,38 @@ impl Base {
         }
     }
 
+    /// Skins one row, with the gradients of weights and blend factor in the linear map: the true derivative of the
+    /// skinned surface by the rest point.
+    #[inline(always)]
+    pub(crate) fn exact_row<S: Simd>(
+        &self,
+        simd: S,
+        frame: &BaseFrame<'_>,
+        gradients: &SurfaceGradients<'_>,
+        row: usize,
+        rest: V3<S>,
+    ) -> Skinned<S> {
+        let skin = gradients.skin;
+        let mut skinned = self.row(simd, frame, row, rest);
+        match self {
+            Self::Lbs => lbs_weight_terms(simd, frame, skin, row, rest, &mut skinned),
+            // Piecewise constant: the weights have no gradient but for the jumps.
+            Self::Rigid(_) => {}
+            Self::Dqs(antipodality) => dqs_weight_terms(simd, frame, antipodality, skin, row, rest, &mut skinned),
+            Self::Blend(factors, antipodality) => {
+                let mut linear = lbs_row(simd, frame, frame.rig.skin_weights(), row, rest);
+                let mut dual = dqs_row(simd, frame, antipodality, row, rest);
+                lbs_weight_terms(simd, frame, skin, row, rest, &mut linear);
+                dqs_weight_terms(simd, frame, antipodality, skin, row, rest, &mut dual);
+                skinned = linear.mix(dual, load(simd, &factors[row]));
+                if let Some(factor) = gradients.factor {
+                    skinned.add_outer(dual.p.sub(linear.p), V3::load_lanes(simd, &factor[row]));
+                }
+            }
+        }
+        skinned
+    }
+
     /// Skins one row.
     #[inline(always)]
     pub(crate) fn row<S: Simd>(&self, simd: S, frame: &BaseFrame<'_>, row: usize, rest: V3<S>) -> Skinned<S> {
@@ -127,6 +169,12 @@ pub(crate) fn largest_influences(rig: &Rig) -> Vec<[u32; LANES]> {
         (0..row.skin.len()).fold(0, best) as u32
     };
     rig.rows().iter().map(|row| std::array::from_fn(|lane| largest(row, lane))).collect()
+}
+
+/// How weights and the blend factor change along the rest surface.
+pub(crate) struct SurfaceGradients<'a> {
+    pub skin: &'a [Gradient],
+    pub factor: Option<&'a [Gradient]>,
 }
 
 /// What the base kernels read.

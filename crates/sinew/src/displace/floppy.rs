@@ -7,10 +7,11 @@
 //! Oracle: at w̃ = 1 and one rotating bone the distance to the axis is kept and the map has Jacobian 1; zero at zero
 //! velocity; gain 0 is the base, bit for bit.
 
-use super::{At, BoneInput, Displacement};
+use super::{At, BoneInput, Displacement, Psi, limit, shove, turn, turn_vector};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
-use crate::simd::{Simd, V3, half_sin_cos, limit, prelude::*, splat};
+use crate::simd::{Simd, V3};
+use glam::Vec3;
 
 /// Drag: the skin lags behind the bone's translation and rotation.
 #[derive(Clone, Copy, Debug)]
@@ -31,8 +32,8 @@ impl Displacement for Floppy {
         ParamSpec::number("max_length", "× size", [0.0, 10.0], 0.3, "The lag of a moving bone never exceeds this"),
         ParamSpec::number("max_angle", "rad", [0.0, 20.0], 1.0, "The lag of a turning bone never exceeds this"),
         ParamSpec::switch("soft", true, "Bend smoothly into the limits instead of cutting there"),
-        ParamSpec::number("translation_filter", "γ", [0.001, 1.0], 1.0, "Time filter on velocity; 1 is none"),
-        ParamSpec::number("rotation_filter", "γ", [0.001, 1.0], 1.0, "Time filter on angular velocity; 1 is none"),
+        ParamSpec::number("translation_filter", "", [0.001, 1.0], 1.0, "Time filter γ on velocity; 1 is none"),
+        ParamSpec::number("rotation_filter", "", [0.001, 1.0], 1.0, "Time filter γ on angular velocity; 1 is none"),
     ];
     const INPUTS: &'static [(Signal, &'static str)] =
         &[(Signal::LinearVelocity, "translation_filter"), (Signal::AngularVelocity, "rotation_filter")];
@@ -48,21 +49,29 @@ impl Displacement for Floppy {
     }
 
     #[inline(always)]
-    fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> V3<S> {
-        let v = V3::splat(simd, bone.linear_velocity * (-self.translation * bone.translation_gain)).scale(at.gain);
-        let lag = v.scale(limit(simd, v.length(), self.max_length * bone.size, self.soft));
+    fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> Psi<S> {
+        let (lag, axis) = self.motion(bone);
+        let moved = shove(simd, lag, at, limit(self.max_length * bone.size, self.soft));
+        moved.add(turn(simd, bone.joint_origin, axis, at, limit(self.max_angle, self.soft)))
+    }
 
-        let omega = bone.angular_velocity;
-        let rate = omega.length();
-        let axis = V3::splat(simd, if rate > 0.0 { omega / rate } else { omega });
-        let r = at.p.sub(V3::splat(simd, bone.joint_origin));
-        let across = axis.cross(r);
-        let k = at.gain * splat(simd, -self.rotation * bone.rotation_gain * rate / bone.size);
-        let angle = k * across.length();
-        let angle = angle * limit(simd, angle.abs(), self.max_angle, self.soft);
-        let (s, c) = half_sin_cos(simd, angle);
-        let two_s = s + s;
-        let turn = axis.cross(across).mul_add(two_s * s, across.scale(two_s * c));
-        lag.add(turn)
+    #[inline(always)]
+    fn split<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> (V3<S>, V3<S>) {
+        let (lag, axis) = self.motion(bone);
+        (
+            shove(simd, lag, at, limit(self.max_length * bone.size, self.soft)).d,
+            turn_vector(simd, bone.joint_origin, axis, at, limit(self.max_angle, self.soft)),
+        )
+    }
+}
+
+impl Floppy {
+    /// Lag per gain, and the axis whose length is the angle per gain and distance.
+    #[inline(always)]
+    fn motion(&self, bone: &BoneInput) -> (Vec3, Vec3) {
+        (
+            bone.linear_velocity * (-self.translation * bone.translation_gain),
+            bone.angular_velocity * (-self.rotation * bone.rotation_gain / bone.size),
+        )
     }
 }

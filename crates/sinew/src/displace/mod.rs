@@ -1,16 +1,33 @@
 //! Displacements: `d = Σ_i w̃_i Σ_effect ψ(motion of bone i, gain, p)`.
 //!
 //! A displacement is a pure function of one bone's motion and one skinned point. All of them read the *same* skinned
-//! point; the engine multiplies by the propagated weight and sums, so their order does not matter.
+//! point; the engine multiplies by the propagated weight and sums, so their order does not matter. Each gives its
+//! derivatives by the point and by the gain in closed form, which is what exact normals are made of.
 
+mod acceleration_drag;
+mod centrifugal_lift;
+mod centrifugal_stretch;
 mod floppy;
+mod followthrough;
+mod indicator;
+mod inertia;
+mod shove;
+mod squash;
+mod turn;
 
+pub use acceleration_drag::AccelerationDrag;
+pub use centrifugal_lift::CentrifugalLift;
+pub use centrifugal_stretch::CentrifugalStretch;
 pub use floppy::Floppy;
+pub use followthrough::Followthrough;
+pub use squash::Squash;
 
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
-use crate::simd::{Simd, V3, f32x16};
+use crate::simd::{Limit, Simd, V3, f32x16, splat};
 use glam::Vec3;
+use shove::shove;
+use turn::{turn, turn_vector};
 
 /// The motion of one bone as an effect sees it at one frame: filtered with the effect's own γ, positions relative to
 /// the character's origin.
@@ -18,6 +35,8 @@ use glam::Vec3;
 pub struct BoneInput {
     /// p_i.
     pub joint_origin: Vec3,
+    /// c_i; equal to `joint_origin` for a bone that moves no skin.
+    pub centroid: Vec3,
     /// v.
     pub linear_velocity: Vec3,
     /// ω.
@@ -30,6 +49,8 @@ pub struct BoneInput {
     pub translation_gain: f32,
     /// Gain of what the bone's rotation causes.
     pub rotation_gain: f32,
+    /// Whether rotational squash acts about the centroid point instead of the medial axis.
+    pub about_point: bool,
     /// Size L of the character; 1 for the papers' raw gains.
     pub size: f32,
 }
@@ -39,8 +60,43 @@ pub struct BoneInput {
 pub struct At<S: Simd> {
     /// Skinned points.
     pub p: V3<S>,
-    /// Painted gain, signed.
+    /// Global × painted gain, signed.
     pub gain: f32x16<S>,
+}
+
+/// A displacement with its derivatives.
+#[derive(Clone, Copy)]
+pub struct Psi<S: Simd> {
+    /// ψ.
+    pub d: V3<S>,
+    /// Rows of ∂ψ/∂p.
+    pub dp: [V3<S>; 3],
+    /// ∂ψ/∂k, k the global × painted gain.
+    pub dk: V3<S>,
+}
+
+impl<S: Simd> Psi<S> {
+    /// The sum of two displacements.
+    #[inline(always)]
+    #[allow(clippy::should_implement_trait, reason = "an operator would hide that derivatives are added too")]
+    pub fn add(self, o: Self) -> Self {
+        Self {
+            d: self.d.add(o.d),
+            dp: [self.dp[0].add(o.dp[0]), self.dp[1].add(o.dp[1]), self.dp[2].add(o.dp[2])],
+            dk: self.dk.add(o.dk),
+        }
+    }
+
+    /// Times a constant of the bone.
+    #[inline(always)]
+    pub fn scale(self, simd: S, factor: f32) -> Self {
+        let k = splat(simd, factor);
+        Self {
+            d: self.d.scale(k),
+            dp: [self.dp[0].scale(k), self.dp[1].scale(k), self.dp[2].scale(k)],
+            dk: self.dk.scale(k),
+        }
+    }
 }
 
 /// One effect of the velocity and acceleration families.
@@ -53,10 +109,24 @@ pub trait Displacement: Send + Sync + Sized + 'static {
     const PARAMS: &'static [ParamSpec];
     /// What of the motion it reads, each with the parameter that holds its γ.
     const INPUTS: &'static [(Signal, &'static str)];
+    /// Whether it acts along the normals of a cone alone, and so cannot do without one.
+    const NEEDS_CONE: bool = false;
 
     /// From checked values.
     fn new(values: &Values) -> Self;
 
     /// The displacement one bone causes, before the propagated weight.
-    fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> V3<S>;
+    fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> Psi<S>;
+
+    /// The same as a shift and a rotation vector about the joint, for effects whose rotations can be composed.
+    #[inline(always)]
+    fn split<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> (V3<S>, V3<S>) {
+        (self.psi(simd, bone, at).d, V3::splat(simd, Vec3::ZERO))
+    }
+}
+
+/// `limit` and `soft` of an effect, one for lengths and one for angles.
+#[inline(always)]
+fn limit(max: f32, soft: bool) -> Limit {
+    Limit { max, soft }
 }

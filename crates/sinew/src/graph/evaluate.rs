@@ -1,11 +1,12 @@
 //! One frame through the graph. Cannot fail: rig and graph were checked when they were built.
 
-use super::{Block, FrameIndependentGraph, MovingBones, PointsSlice, PointsSliceMut};
-use crate::base::{BaseFrame, DqsPalette, Palette};
+use super::accumulate::{Block, RowSums};
+use super::{FrameIndependentGraph, MovingBones, NormalsPlan};
+use crate::base::{BaseFrame, DqsPalette, Palette, Skinned, SurfaceGradients};
 use crate::motion::Kinematics;
 use crate::pose::{Pose, WorldPose};
 use crate::rig::{NO_VERTEX, Rig};
-use crate::simd::{LANES, Level, Points, Simd, V3, dispatch, prelude::*};
+use crate::simd::{LANES, Lanes, Level, Points, Simd, V3, dispatch, prelude::*, splat};
 use glam::{DVec3, Vec3, Vec4};
 use std::ops::Range;
 
@@ -20,6 +21,8 @@ pub struct Frame<'a> {
     pub world: &'a WorldPose,
     /// How the bones move, with the graph's filtered signals.
     pub kinematics: &'a Kinematics,
+    /// Time in the clip, for keyed parameters.
+    pub time: f64,
 }
 
 /// What to compute on: the same bits whatever it holds (see [`crate::simd`] for the one exception).
@@ -74,8 +77,8 @@ pub struct Scratch {
     turns: Vec<(Vec3, f32)>,
 }
 
-/// Rows a thread takes at a time: 1024 points, whose coordinates stay in the first cache.
-const BLOCK: usize = 64;
+/// Rows a thread takes at a time: 256 points, whose sums and derivatives stay in the first cache.
+const BLOCK: usize = 16;
 
 /// Evaluates any frame: no history, any order, any machine.
 ///
@@ -101,8 +104,9 @@ pub fn evaluate(
     let morphed = morph(rig, frame.pose, scratch);
     let (rows, layers) = (rig.rows().len(), rig.vertex_of_layer().len());
     let has_tangents = rig.layer_tangents().is_some();
-    scratch.skinned.resize(rows);
-    scratch.displaced.resize(if graph.effects.is_empty() { 0 } else { rows });
+    let faces = matches!(graph.normals, NormalsPlan::Faces(_));
+    scratch.skinned.resize(if faces { rows } else { 0 });
+    scratch.displaced.resize(rows);
     scratch.normals.resize(layers);
     scratch.tangents.resize(if has_tangents { layers } else { 0 });
     out.positions.resize(rig.vertex_count(), Vec3::ZERO);
@@ -128,15 +132,14 @@ pub fn evaluate(
         None => job.run_serial(slices, rows, out),
         Some(pool) => pool.install(|| job.run_parallel(0..rows, slices)),
     }
-    if cpu.pool.is_none() && graph.effects.is_empty() {
+    if cpu.pool.is_none() && !faces {
         return;
     }
-    if let Some(fans) = &graph.fans {
+    if let NormalsPlan::Faces(fans) = &graph.normals {
         let tangents = has_tangents.then_some(&mut scratch.tangents);
         fans.carry(rig, &scratch.skinned, &scratch.displaced, &mut scratch.turns, &mut scratch.normals, tangents);
     }
-    let points = if graph.effects.is_empty() { &scratch.skinned } else { &scratch.displaced };
-    gather(rig, points, &scratch.normals, &scratch.tangents, cpu, out);
+    gather(rig, &scratch.displaced, &scratch.normals, &scratch.tangents, cpu, out);
 }
 
 /// Rest points, normals and tangents with the file's own morph targets; false where none is active.
@@ -187,13 +190,24 @@ impl<'a> PointsSliceMut<'a> {
         (Self { x: x0, y: y0, z: z0 }, Self { x: x1, y: y1, z: z1 })
     }
 
-    fn reborrow(&mut self) -> PointsSliceMut<'_> {
-        PointsSliceMut { x: self.x, y: self.y, z: self.z }
-    }
-
     fn as_ref(&self) -> PointsSlice<'_> {
         PointsSlice { x: self.x, y: self.y, z: self.z }
     }
+}
+
+/// Borrowed rows of points.
+#[derive(Clone, Copy)]
+struct PointsSlice<'a> {
+    x: &'a [Lanes],
+    y: &'a [Lanes],
+    z: &'a [Lanes],
+}
+
+/// Mutably borrowed rows of points.
+struct PointsSliceMut<'a> {
+    x: &'a mut [Lanes],
+    y: &'a mut [Lanes],
+    z: &'a mut [Lanes],
 }
 
 /// What a range of rows writes.
@@ -226,16 +240,17 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Block by block; without effects, each block's vertices are written out while they are in the cache.
+    /// Block by block; unless normals wait for the faces, each block's vertices are written out while they are in the
+    /// cache.
     fn run_serial(&self, mut slices: Slices<'_>, rows: usize, out: &mut DeformedMesh) {
         let mut start = 0;
         while start < rows {
             let end = (start + BLOCK).min(rows);
             let (mut block, rest) = slices.split_at(end - start, self.layers(start..end));
             self.block(start..end, &mut block);
-            if self.graph.effects.is_empty() {
+            if !matches!(self.graph.normals, NormalsPlan::Faces(_)) {
                 let (normals, tangents) = (block.normals.as_ref(), block.tangents.as_ref());
-                scatter(self.base.rig, start..end, block.skinned.as_ref(), normals, tangents, out);
+                scatter(self.base.rig, start..end, block.displaced.as_ref(), normals, tangents, out);
             }
             slices = rest;
             start = end;
@@ -264,13 +279,13 @@ impl Job<'_> {
     }
 
     fn block(&self, rows: Range<usize>, slices: &mut Slices<'_>) {
-        dispatch!(self.level, simd => self.skin_rows(simd, rows.clone(), slices));
         if self.graph.effects.is_empty() {
+            dispatch!(self.level, simd => self.finish_rows(simd, rows, None, slices));
             return;
         }
-        slices.displaced.x.copy_from_slice(slices.skinned.x);
-        slices.displaced.y.copy_from_slice(slices.skinned.y);
-        slices.displaced.z.copy_from_slice(slices.skinned.z);
+        let mut sums = [RowSums::ZERO; BLOCK];
+        let sums = &mut sums[..rows.len()];
+        dispatch!(self.level, simd => self.skin_rows(simd, rows.clone(), sums));
         for (effect, moving) in self.graph.effects.iter().zip(self.moving) {
             if moving.is_empty() {
                 continue;
@@ -279,30 +294,91 @@ impl Job<'_> {
                 rig: self.base.rig,
                 rows: rows.clone(),
                 gains: &effect.gains,
+                gain_gradients: effect.gain_gradients.as_deref(),
+                column_gradients: match &self.graph.normals {
+                    NormalsPlan::Exact { gradients, .. } => Some(&gradients.columns),
+                    _ => None,
+                },
                 moving,
-                p: slices.skinned.as_ref(),
+                cone: effect.cone.as_ref(),
+                compensate: effect.compensate,
             };
-            effect.node.accumulate(self.level, &block, slices.displaced.reborrow());
+            effect.node.accumulate(self.level, moving.values.as_ref(), &block, sums);
+        }
+        dispatch!(self.level, simd => self.finish_rows(simd, rows, Some(sums), slices));
+    }
+
+    /// Skinned points for the effects to read.
+    #[inline(always)]
+    fn skin_rows<S: Simd>(&self, simd: S, rows: Range<usize>, sums: &mut [RowSums]) {
+        for (sum, row) in sums.iter_mut().zip(rows) {
+            let p = self.graph.base.row(simd, &self.base, row, V3::load(simd, self.rest, row)).p;
+            p.x.store_array(&mut sum.p[0]);
+            p.y.store_array(&mut sum.p[1]);
+            p.z.store_array(&mut sum.p[2]);
         }
     }
 
+    /// Points, normals and tangents of rows, with what the effects added up to.
     #[inline(always)]
-    fn skin_rows<S: Simd>(&self, simd: S, rows: Range<usize>, slices: &mut Slices<'_>) {
+    fn finish_rows<S: Simd>(&self, simd: S, rows: Range<usize>, sums: Option<&mut [RowSums]>, slices: &mut Slices<'_>) {
         let rig = self.base.rig;
-        let first_layer = rig.rows()[rows.start].layers.start as usize;
+        let first_layer = rig.rows().get(rows.start).map_or(0, |row| row.layers.start as usize);
         for (local, row) in rows.enumerate() {
-            let skinned = self.graph.base.row(simd, &self.base, row, V3::load(simd, self.rest, row));
-            store(skinned.p, &mut slices.skinned, local);
+            let rest = V3::load(simd, self.rest, row);
+            let mut skinned = match &self.graph.normals {
+                NormalsPlan::Exact { gradients, factor } => {
+                    let gradients = SurfaceGradients { skin: &gradients.skin, factor: factor.as_deref() };
+                    self.graph.base.exact_row(simd, &self.base, &gradients, row, rest)
+                }
+                _ => self.graph.base.row(simd, &self.base, row, rest),
+            };
+            if !slices.skinned.x.is_empty() {
+                store(skinned.p, &mut slices.skinned, local);
+            }
+            let engine = skinned;
+            if let Some(sums) = &sums {
+                displace(simd, &sums[local], &mut skinned);
+            }
+            store(skinned.p, &mut slices.displaced, local);
+            let exact = matches!(self.graph.normals, NormalsPlan::Exact { .. });
+            let carrier = if exact { cofactor(simd, &skinned) } else { engine };
+            let directions = if exact { skinned } else { engine };
             for layer in rig.rows()[row].layers.start as usize..rig.rows()[row].layers.end as usize {
-                let rest = V3::load(simd, self.rest_normals, layer);
-                store(skinned.carry(rest).normalize_or(simd, rest), &mut slices.normals, layer - first_layer);
+                let n = V3::load(simd, self.rest_normals, layer);
+                let fallback = engine.carry(n).normalize_or(simd, n);
+                store(carrier.carry(n).normalize_or(simd, fallback), &mut slices.normals, layer - first_layer);
                 if let Some(tangents) = self.rest_tangents {
-                    let rest = V3::load(simd, tangents, layer);
-                    store(skinned.carry(rest).normalize_or(simd, rest), &mut slices.tangents, layer - first_layer);
+                    let t = V3::load(simd, tangents, layer);
+                    store(directions.carry(t).normalize_or(simd, t), &mut slices.tangents, layer - first_layer);
                 }
             }
         }
     }
+}
+
+/// Adds what the effects add up to: `p + d`, and `(I + A) J + B` for the linear map.
+#[inline(always)]
+fn displace<S: Simd>(simd: S, sums: &RowSums, skinned: &mut Skinned<S>) {
+    skinned.p = skinned.p.add(V3::load_lanes(simd, &sums.d));
+    let j = skinned.linear;
+    for axis in 0..3 {
+        let a = V3::load_lanes(simd, &sums.a[axis]);
+        let b = V3::load_lanes(simd, &sums.b[axis]);
+        let turned = j[2].mul_add(a.z, j[1].mul_add(a.y, j[0].scale(a.x)));
+        skinned.linear[axis] = j[axis].add(turned).add(b);
+    }
+}
+
+/// The map of normals that belongs to a map of points: its cofactors, with the sign of its determinant, so that a
+/// mirrored character keeps its outside. Scaled by the largest entry of each row to stay in range.
+#[inline(always)]
+fn cofactor<S: Simd>(simd: S, skinned: &Skinned<S>) -> Skinned<S> {
+    let [x, y, z] = skinned.linear;
+    let rows = [y.cross(z), z.cross(x), x.cross(y)];
+    let mirrored = x.dot(rows[0]).simd_lt(splat(simd, 0.0));
+    let sign = mirrored.select(splat(simd, -1.0), splat(simd, 1.0));
+    Skinned { p: skinned.p, linear: [rows[0].scale(sign), rows[1].scale(sign), rows[2].scale(sign)] }
 }
 
 #[inline(always)]

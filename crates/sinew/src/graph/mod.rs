@@ -1,19 +1,26 @@
 //! The deformer graph: base → sum of displacements → normals, built once from a recipe and evaluated for any frame.
 
+mod accumulate;
+mod cone_filter;
 mod evaluate;
+mod moving;
 
+pub(crate) use accumulate::Node;
+pub use accumulate::{Block, DisplacementNode, RowSums};
+pub use cone_filter::FittedCone;
 pub use evaluate::{Cpu, DeformedMesh, Frame, Scratch, evaluate};
+pub use moving::MovingBones;
 
 use crate::base::{Antipodality, Base};
-use crate::displace::{At, BoneInput, Displacement};
-use crate::motion::{FilteredSignal, Signal, TimeFilter};
+use crate::gradients::{Gradient, Gradients, gradient_of};
+use crate::motion::{FilteredSignal, TimeFilter};
 use crate::normals::Fans;
-use crate::recipe::{BaseSpec, BoneGain, EffectSpec, Recipe, Riders};
+use crate::param::Values;
+use crate::recipe::{BaseSpec, BoneGain, EffectSpec, KeyCurve, Normals, Recipe, Riders};
 use crate::rig::{PartKind, Rig};
-use crate::simd::{LANES, Lanes, Level, Simd, V3, dispatch, load, prelude::*, splat};
-use crate::skeleton::BoneId;
+use crate::simd::{LANES, Lanes};
 use crate::text::{nearest, wildcard};
-use std::ops::Range;
+use cone_filter::ConeFilter;
 
 /// Why a recipe does not fit a rig.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -36,6 +43,22 @@ pub enum GraphError {
         /// The nearest name.
         nearest: Option<String>,
     },
+    /// A cone that cannot be fitted.
+    #[error("no cone fits the region of effect {effect}: {why}; paint a map on the skirt, or give the cone by hand")]
+    NoCone {
+        /// The effect.
+        effect: &'static str,
+        /// What is the matter.
+        why: String,
+    },
+    /// A key curve on something that cannot change over a clip.
+    #[error("\"{name}\" of effect {effect} cannot be keyed: filters run over the whole clip ahead of time")]
+    NotKeyable {
+        /// The parameter.
+        name: String,
+        /// The effect.
+        effect: &'static str,
+    },
 }
 
 pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
@@ -45,27 +68,43 @@ pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
 /// A graph that needs nothing but the frame's own time: any frame, any order, any thread, same bits.
 #[derive(Debug)]
 pub struct FrameIndependentGraph {
-    pub(crate) base: Base,
-    pub(crate) effects: Vec<GraphEffect>,
-    pub(crate) fans: Option<Fans>,
+    base: Base,
+    effects: Vec<GraphEffect>,
+    normals: NormalsPlan,
     filtered: Vec<FilteredSignal>,
 }
 
+/// What normals need beyond the rig.
+#[derive(Debug)]
+enum NormalsPlan {
+    Engine,
+    Exact { gradients: Gradients, factor: Option<Vec<Gradient>> },
+    Faces(Fans),
+}
+
 /// One effect bound to a rig.
-pub(crate) struct GraphEffect {
+struct GraphEffect {
+    name: &'static str,
     node: Box<dyn DisplacementNode>,
+    values: Values,
     /// Global × painted, per row.
     gains: Vec<Lanes>,
+    /// Where a map is painted and normals are exact.
+    gain_gradients: Option<Vec<Gradient>>,
     /// Per bone.
     bone_gains: Vec<BoneGain>,
     raw: bool,
-    /// Per [`Signal`]: whether it is read, and the filtered list's entry if it is filtered.
+    compensate: bool,
+    cone: Option<ConeFilter>,
+    /// Per [`crate::Signal`]: whether it is read, and the filtered list's entry if it is filtered.
     inputs: [Input; 4],
+    keys: Vec<(String, KeyCurve)>,
+    gain_keys: Option<KeyCurve>,
 }
 
 impl std::fmt::Debug for GraphEffect {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("GraphEffect").field("raw", &self.raw).field("inputs", &self.inputs).finish_non_exhaustive()
+        f.debug_struct("GraphEffect").field("name", &self.name).field("values", &self.values).finish_non_exhaustive()
     }
 }
 
@@ -87,19 +126,38 @@ impl FrameIndependentGraph {
                 Base::Blend(painted(rig, map.as_deref(), *factor)?, antipodality(rig, *pivot))
             }
         };
+        // Composed rotations have no closed Jacobian here.
+        let composed = recipe.effects.iter().any(|effect| effect.compensate);
+        let normals = match recipe.normals {
+            Normals::Engine => NormalsPlan::Engine,
+            Normals::Auto if recipe.effects.is_empty() => NormalsPlan::Engine,
+            Normals::Auto | Normals::Exact if !composed => NormalsPlan::Exact {
+                gradients: Gradients::new(rig),
+                factor: match (&base, &recipe.base) {
+                    (Base::Blend(factors, _), BaseSpec::Blend { map: Some(_), .. }) => Some(gradient_of(rig, factors)),
+                    _ => None,
+                },
+            },
+            _ => NormalsPlan::Faces(Fans::new(rig)),
+        };
+        let exact = matches!(normals, NormalsPlan::Exact { .. });
         let mut filtered: Vec<FilteredSignal> = Vec::new();
         let effects = recipe
             .effects
             .iter()
-            .map(|spec| GraphEffect::build(rig, recipe.riders, spec, &mut filtered))
+            .map(|spec| GraphEffect::build(rig, recipe.riders, spec, exact, &mut filtered))
             .collect::<Result<Vec<_>, _>>()?;
-        let fans = (!effects.is_empty()).then(|| Fans::new(rig));
-        Ok(Self { base, effects, fans, filtered })
+        Ok(Self { base, effects, normals, filtered })
     }
 
     /// The filtered signals its effects read: what [`crate::Motion::new`] must prepare.
     pub fn filtered_signals(&self) -> &[FilteredSignal] {
         &self.filtered
+    }
+
+    /// The cones its effects are filtered by, with how well they fit, by effect.
+    pub fn cones(&self) -> impl Iterator<Item = (&'static str, &FittedCone)> {
+        self.effects.iter().filter_map(|effect| Some((effect.name, effect.cone.as_ref()?.fitted())))
     }
 }
 
@@ -122,13 +180,30 @@ fn painted(rig: &Rig, map: Option<&str>, factor: f64) -> Result<Vec<Lanes>, Grap
     }
 }
 
+/// The bones whose names match, or the error that names the nearest.
+fn bones_called<'a>(
+    rig: &'a Rig,
+    pattern: &'a str,
+    effect: &'static str,
+) -> Result<impl Iterator<Item = crate::BoneId> + 'a, GraphError> {
+    let skeleton = rig.skeleton();
+    let mut found = skeleton.bones().filter(move |&bone| wildcard(pattern, skeleton.name(bone))).peekable();
+    if found.peek().is_some() {
+        return Ok(found);
+    }
+    let names = skeleton.bones().map(|bone| skeleton.name(bone));
+    Err(GraphError::UnknownBone { pattern: pattern.to_owned(), effect, nearest: nearest(pattern, names) })
+}
+
 impl GraphEffect {
     fn build(
         rig: &Rig,
         riders: Riders,
         spec: &EffectSpec,
+        exact: bool,
         filtered: &mut Vec<FilteredSignal>,
     ) -> Result<Self, GraphError> {
+        let name = spec.effect.name();
         let mut gains = painted(rig, spec.map.as_deref(), spec.gain)?;
         if riders == Riders::Still {
             for part in rig.parts().iter().filter(|part| part.kind == PartKind::Rider) {
@@ -138,22 +213,15 @@ impl GraphEffect {
                 }
             }
         }
-        let skeleton = rig.skeleton();
-        let mut bone_gains = vec![BoneGain { translation: 1.0, rotation: 1.0 }; skeleton.len()];
+        let mut bone_gains = vec![BoneGain::default(); rig.skeleton().len()];
         for (pattern, gain) in &spec.bones {
-            let mut found = false;
-            for bone in skeleton.bones().filter(|&bone| wildcard(pattern, skeleton.name(bone))) {
+            for bone in bones_called(rig, pattern, name)? {
                 bone_gains[bone.index()] = *gain;
-                found = true;
             }
-            if !found {
-                let names = skeleton.bones().map(|bone| skeleton.name(bone));
-                return Err(GraphError::UnknownBone {
-                    pattern: pattern.clone(),
-                    effect: spec.effect.name(),
-                    nearest: nearest(pattern, names),
-                });
-            }
+        }
+        for bone in rig.skeleton().bones().filter(|&bone| rig.is_root(bone)) {
+            let gain = &mut bone_gains[bone.index()];
+            (gain.translation, gain.rotation) = (gain.translation * spec.root, gain.rotation * spec.root);
         }
         let mut inputs = [Input::Unused; 4];
         for &(signal, gamma) in spec.effect.inputs() {
@@ -161,7 +229,7 @@ impl GraphEffect {
             inputs[signal as usize] = if filter == TimeFilter::NONE {
                 Input::Smoothed
             } else {
-                let wanted = FilteredSignal { signal, filter };
+                let wanted = FilteredSignal { signal, filter: filter.into() };
                 let known = filtered.iter().position(|entry| *entry == wanted);
                 Input::Filtered(known.unwrap_or_else(|| {
                     filtered.push(wanted);
@@ -169,171 +237,34 @@ impl GraphEffect {
                 }))
             };
         }
-        Ok(Self { node: spec.effect.node(&spec.values), gains, bone_gains, raw: spec.raw, inputs })
-    }
-
-    /// Gathers the bones that move this effect at this frame.
-    fn prepare(&self, frame: &Frame<'_>, origins: &[glam::DVec3], out: &mut MovingBones) {
-        let skeleton = frame.rig.skeleton();
-        out.inputs.clear();
-        out.above.clear();
-        out.nearest.clear();
-        out.characters.clear();
-        out.origins.clear();
-        out.origins.extend_from_slice(origins);
-        out.sizes.clear();
-        out.sizes.extend(frame.rig.characters().iter().map(|c| if self.raw { 1.0 } else { c.size as f32 }));
-        let signals =
-            [Signal::LinearVelocity, Signal::AngularVelocity, Signal::LinearAcceleration, Signal::AngularAcceleration];
-        for bone in skeleton.bones() {
-            let above = skeleton.parent(bone).map_or(NONE, |parent| out.nearest[parent.index()]);
-            let gain = self.bone_gains[bone.index()];
-            let read = |signal: Signal| match self.inputs[signal as usize] {
-                Input::Unused => glam::Vec3::ZERO,
-                Input::Smoothed => frame.kinematics.bones[bone.index()].get(signal).as_vec3(),
-                Input::Filtered(entry) => frame.kinematics.filtered[entry][bone.index()].as_vec3(),
-            };
-            let [v, omega, a, alpha] = signals.map(read);
-            let still = [v, omega, a, alpha].iter().all(|&x| x == glam::Vec3::ZERO);
-            if still || (gain.translation == 0.0 && gain.rotation == 0.0) {
-                out.nearest.push(above);
-                continue;
+        let (mut keys, mut gain_keys) = (Vec::new(), None);
+        for (key, curve) in &spec.keys {
+            if key == "gain" {
+                gain_keys = Some(curve.clone());
+            } else if spec.effect.inputs().iter().any(|(_, gamma)| gamma == key) {
+                return Err(GraphError::NotKeyable { name: key.clone(), effect: name });
+            } else {
+                keys.push((key.clone(), curve.clone()));
             }
-            out.nearest.push(out.inputs.len() as u32);
-            out.above.push(above);
-            let character = frame.rig.character_of_bone(bone);
-            let origin = origins.get(character).copied().unwrap_or_default();
-            out.characters.push(character as u32);
-            out.inputs.push(BoneInput {
-                joint_origin: (frame.world.joint_origin(bone) - origin).as_vec3(),
-                linear_velocity: v,
-                angular_velocity: omega,
-                linear_acceleration: a,
-                angular_acceleration: alpha,
-                translation_gain: gain.translation as f32,
-                rotation_gain: gain.rotation as f32,
-                size: out.sizes.get(character).copied().unwrap_or(1.0),
-            });
         }
-    }
-}
-
-const NONE: u32 = u32::MAX;
-
-/// The bones that move an effect at one frame, each knowing the next one above it.
-#[derive(Clone, Debug, Default)]
-pub struct MovingBones {
-    inputs: Vec<BoneInput>,
-    above: Vec<u32>,
-    /// Per bone of the skeleton: the nearest mover at or above it.
-    nearest: Vec<u32>,
-    /// Character of each mover, whose origin and size its input is given in.
-    characters: Vec<u32>,
-    origins: Vec<glam::DVec3>,
-    sizes: Vec<f32>,
-}
-
-impl MovingBones {
-    fn is_empty(&self) -> bool {
-        self.inputs.is_empty()
-    }
-
-    /// A mover as the points of `character` see it: a bone above two characters is given in the terms of one.
-    #[inline(always)]
-    fn input(&self, mover: u32, character: u32) -> BoneInput {
-        let input = self.inputs[mover as usize];
-        let own = self.characters[mover as usize];
-        if own == character { input } else { self.input_elsewhere(input, own as usize, character as usize) }
-    }
-
-    #[cold]
-    fn input_elsewhere(&self, mut input: BoneInput, own: usize, character: usize) -> BoneInput {
-        input.joint_origin += (self.origins[own] - self.origins[character]).as_vec3();
-        input.size = self.sizes[character];
-        input
-    }
-
-    fn nearest(&self, bone: Option<BoneId>) -> u32 {
-        bone.map_or(NONE, |bone| self.nearest[bone.index()])
-    }
-}
-
-/// A displacement as the graph holds it.
-pub trait DisplacementNode: Send + Sync {
-    /// Adds `Σ w̃ ψ` to `sum`.
-    fn accumulate(&self, level: Level, block: &Block<'_>, sum: PointsSliceMut<'_>);
-}
-
-/// Consecutive rows as an effect reads them.
-pub struct Block<'a> {
-    rig: &'a Rig,
-    rows: Range<usize>,
-    /// Of all rows.
-    gains: &'a [Lanes],
-    moving: &'a MovingBones,
-    /// Skinned points of these rows.
-    p: PointsSlice<'a>,
-}
-
-/// Borrowed rows of points.
-#[derive(Clone, Copy)]
-pub struct PointsSlice<'a> {
-    /// First coordinates.
-    pub x: &'a [Lanes],
-    /// Second coordinates.
-    pub y: &'a [Lanes],
-    /// Third coordinates.
-    pub z: &'a [Lanes],
-}
-
-/// Mutably borrowed rows of points.
-pub struct PointsSliceMut<'a> {
-    /// First coordinates.
-    pub x: &'a mut [Lanes],
-    /// Second coordinates.
-    pub y: &'a mut [Lanes],
-    /// Third coordinates.
-    pub z: &'a mut [Lanes],
-}
-
-pub(crate) struct Node<D>(pub D);
-
-impl<D: Displacement> DisplacementNode for Node<D> {
-    fn accumulate(&self, level: Level, block: &Block<'_>, sum: PointsSliceMut<'_>) {
-        dispatch!(level, simd => accumulate_rows(simd, &self.0, block, sum));
-    }
-}
-
-#[inline(always)]
-fn accumulate_rows<S: Simd, D: Displacement>(simd: S, displacement: &D, block: &Block<'_>, sum: PointsSliceMut<'_>) {
-    let Block { rig, gains, moving, p, .. } = *block;
-    for (local, row) in block.rows.clone().enumerate() {
-        let character = rig.rows()[row].character;
-        let range = &rig.rows()[row].columns;
-        let range = range.start as usize..range.end as usize;
-        let at = At {
-            p: V3 { x: load(simd, &p.x[local]), y: load(simd, &p.y[local]), z: load(simd, &p.z[local]) },
-            gain: load(simd, &gains[row]),
-        };
-        let mut d = V3::splat(simd, glam::Vec3::ZERO);
-        for (column, weights) in rig.columns()[range.clone()].iter().zip(&rig.column_weights()[range]) {
-            let stop = moving.nearest(column.above);
-            let mut mover = moving.nearest(Some(column.bottom));
-            if mover == stop {
-                continue;
-            }
-            let mut psi = V3::splat(simd, glam::Vec3::ZERO);
-            while mover != stop {
-                psi = psi.add(displacement.psi(simd, &moving.input(mover, character), &at));
-                mover = moving.above[mover as usize];
-            }
-            d = if column.uniform { d.add(psi) } else { psi.mul_add(load(simd, weights), d) };
-        }
-        // A gain of 0 is the base to the bit, even where a speed beyond all range overflows.
-        let active = !at.gain.simd_eq(splat(simd, 0.0));
-        let zero = splat(simd, 0.0);
-        for (out, d) in [(&mut sum.x[local], d.x), (&mut sum.y[local], d.y), (&mut sum.z[local], d.z)] {
-            (load(simd, out) + active.select(d, zero)).store_array(out);
-        }
+        // An effect that acts nowhere needs no cone, and none could be fitted.
+        let acts = gains.iter().flatten().any(|&gain| gain != 0.0);
+        let cone = spec.cone.as_ref().filter(|_| acts);
+        let cone = cone.map(|cone| ConeFilter::build(rig, spec, cone, &gains, exact)).transpose()?;
+        let gain_gradients = (exact && spec.map.is_some()).then(|| gradient_of(rig, &gains));
+        Ok(Self {
+            name,
+            node: spec.effect.node(&spec.values),
+            values: spec.values.clone(),
+            gains,
+            gain_gradients,
+            bone_gains,
+            raw: spec.raw,
+            compensate: spec.compensate,
+            cone,
+            inputs,
+            keys,
+            gain_keys,
+        })
     }
 }

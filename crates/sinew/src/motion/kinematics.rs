@@ -6,7 +6,7 @@
 //! Oracle: for one influence on any chain without node scale, the velocity `Σ v_i + ω_i×r_i` and the acceleration
 //! `Σ a_i + α_i×r_i + ω_i×(ω_i×r_i) + 2Ω_i×(v_i + ω_i×r_i)` match differences of world positions.
 
-use super::time_filter::FilteredSignal;
+use super::filter::FilteredSignal;
 use crate::polar::polar_rotation;
 use crate::skeleton::BoneId;
 use glam::{DMat3, DQuat, DVec3};
@@ -64,7 +64,7 @@ impl Kinematics {
         Self { bones: vec![BoneMotion::default(); bones], filtered: vec![vec![DVec3::ZERO; bones]; filtered] }
     }
 
-    /// Sets one bone as if it had moved like this for ever: every filter has come to the value itself.
+    /// Sets one bone as if it had moved like this for ever: every filter has settled.
     /// `filtered` is the list the columns of [`Kinematics::filtered`] stand for.
     pub fn set_steady(&mut self, bone: BoneId, motion: BoneMotion, filtered: &[FilteredSignal]) {
         if let Some(slot) = self.bones.get_mut(bone.index()) {
@@ -72,7 +72,7 @@ impl Kinematics {
         }
         for (column, entry) in self.filtered.iter_mut().zip(filtered) {
             if let Some(slot) = column.get_mut(bone.index()) {
-                *slot = motion.get(entry.signal);
+                *slot = entry.filter.steady(motion.get(entry.signal));
             }
         }
     }

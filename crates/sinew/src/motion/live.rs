@@ -1,13 +1,14 @@
 //! The same rates for poses that arrive one by one.
 //!
-//! Rates are differences of successive poses; the filter is the clip's with variable h, its input held over each step
-//! instead of running straight: a difference is the mean rate over the step, so this is exact for poses that move
-//! evenly between arrivals, where the straight form would lag by half a step. The history is the caller's: it can be
-//! cloned, kept and reset. Oracle: with short steps it gives what the clip's filter gives, to second order.
+//! Rates are differences of successive poses; the filters are the clip's with variable h, their input held over each
+//! step instead of running straight: a difference is the mean rate over the step, so this is exact for poses that move
+//! evenly between arrivals, where the straight form would lag by half a step. A filtered derivative is a mean over the
+//! last step, as the rates are. The history is the caller's: it can be cloned, kept and reset.
+//! Oracle: with short steps it gives what the clip's filters give, to second order.
 
+use super::filter::{FilteredSignal, State};
 use super::kinematics::{BoneMotion, Kinematics, WorldAxes};
 use super::sampling::parts;
-use super::time_filter::FilteredSignal;
 use crate::clip::rotation_log;
 use crate::pose::{LocalTransform, Pose, WorldPose};
 use crate::skeleton::Skeleton;
@@ -23,8 +24,8 @@ pub struct LiveKinematics {
     motions: Vec<BoneMotion>,
     /// Length of the last step in seconds; 0 while there has been none.
     last_step: f64,
-    /// Per entry of the filtered list, one value per bone.
-    histories: Vec<Vec<DVec3>>,
+    /// Per entry of the filtered list, one state per bone.
+    histories: Vec<Vec<State>>,
 }
 
 impl LiveKinematics {
@@ -36,7 +37,7 @@ impl LiveKinematics {
             placements: Vec::with_capacity(bones),
             motions: vec![BoneMotion::default(); bones],
             last_step: 0.0,
-            histories: vec![vec![DVec3::ZERO; bones]; filtered.len()],
+            histories: vec![vec![State::ZERO; bones]; filtered.len()],
         }
     }
 
@@ -46,7 +47,7 @@ impl LiveKinematics {
         self.motions.fill(BoneMotion::default());
         self.last_step = 0.0;
         for history in &mut self.histories {
-            history.fill(DVec3::ZERO);
+            history.fill(State::ZERO);
         }
     }
 
@@ -58,7 +59,7 @@ impl LiveKinematics {
             self.reset();
             self.motions.resize(bones, BoneMotion::default());
             for history in &mut self.histories {
-                history.resize(bones, DVec3::ZERO);
+                history.resize(bones, State::ZERO);
             }
         }
         if self.placements.is_empty() {
@@ -69,14 +70,14 @@ impl LiveKinematics {
         out.reset(skeleton.len(), self.filtered.len());
         for (bone, motion) in skeleton.bones().zip(&self.motions) {
             let index = bone.index();
-            let moves = |history: &Vec<DVec3>| history[index] != DVec3::ZERO;
+            let moves = |history: &Vec<State>| history[index] != State::ZERO;
             if *motion == BoneMotion::default() && !self.histories.iter().any(moves) {
                 continue;
             }
             let axes = WorldAxes::new(world.world_from_parent(skeleton, bone).matrix3, DQuat::IDENTITY);
             out.bones[index] = axes.map_all(motion);
             for ((column, entry), history) in out.filtered.iter_mut().zip(&self.filtered).zip(&self.histories) {
-                column[index] = axes.map(entry.signal, history[index]);
+                column[index] = axes.map(entry.signal, entry.filter.read(history[index]));
             }
         }
     }
@@ -100,7 +101,7 @@ impl LiveKinematics {
             let finite = [now.linear_velocity, now.angular_velocity, now.linear_acceleration, now.angular_acceleration];
             let now = if finite.iter().all(|v| v.is_finite()) { now } else { BoneMotion::default() };
             for (history, entry) in self.histories.iter_mut().zip(&self.filtered) {
-                history[index] = entry.filter.step(dt).hold(history[index], now.get(entry.signal));
+                history[index] = entry.filter.kernel().hold(history[index], now.get(entry.signal), dt);
             }
             self.motions[index] = now;
             self.placements[index] = to;

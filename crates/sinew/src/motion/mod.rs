@@ -9,31 +9,37 @@
 //! | `derivatives` | exact rates of each channel in the parent's frame |
 //! | `timeline`, `looping`, `travel` | span, period and cuts; whether a clip loops; roots that end elsewhere |
 //! | `smoothing` | rates convolved with a B-spline |
-//! | `time_filter`, `moving_bone` | the continuous filter and its run over the clip |
+//! | `filter`, `time_filter`, `oscillator` | what can be made of a signal's past: lag, derivative, wobble |
+//! | `moving_bone` | one bone over the clip, and the filters run over it |
 //! | `kinematics` | the rates in world axes |
 //! | `live` | the same for poses that arrive one by one |
 
 mod derivatives;
+mod filter;
 mod kinematics;
 mod live;
 mod looping;
 mod moving_bone;
+mod oscillator;
 mod sampling;
 mod smoothing;
 mod time_filter;
 mod timeline;
 mod travel;
 
+pub use filter::{Filter, FilteredSignal};
 pub use kinematics::{BoneMotion, Kinematics, Signal};
 pub use live::LiveKinematics;
 pub use looping::{Gap, LoopVerdict, Looping};
-pub use time_filter::{FilteredSignal, TimeFilter};
+pub use oscillator::Oscillator;
+pub use time_filter::{DerivativeFilter, TimeFilter};
 pub use timeline::Ends;
 
 use crate::clip::Clip;
 use crate::pose::{Pose, WorldPose};
 use crate::skeleton::{BoneId, Skeleton};
 use derivatives::{Keys, RateCurve, Value};
+use filter::{FilterGrid, Runs};
 use glam::{DQuat, DVec3};
 use kinematics::WorldAxes;
 use looping::{BoneKeys, Judgement, judge};
@@ -41,7 +47,6 @@ use moving_bone::{Clock, MovingBone};
 use sampling::{BoneCurves, MorphWeights, PoseCurves, parts};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
-use time_filter::FilterGrid;
 use timeline::Timeline;
 use travel::Twist;
 
@@ -252,8 +257,6 @@ impl Motion {
                 moving.push(bone);
             }
         }
-        let histories: Vec<_> =
-            filtered.iter().copied().enumerate().filter(|(_, f)| f.filter != TimeFilter::NONE).collect();
         let report = MotionReport {
             start,
             last_key,
@@ -263,13 +266,13 @@ impl Motion {
             key_spacing,
             moving_bones: moving.len(),
         };
-        let clock = Clock { grid: FilterGrid::new(start, end), timeline, histories };
+        let clock = Clock { grid: FilterGrid::new(start, end), timeline, filters: Runs::new(filtered) };
         let needed = clock.bytes_per_bone() * moving.len() as u128;
         if needed > settings.memory_limit as u128 {
             return Err(MotionError::FilterMemory {
                 clip: clip.name.clone(),
                 bones: moving.len(),
-                signals: clock.histories.len(),
+                signals: clock.filters.runs.len(),
                 needed,
                 limit: settings.memory_limit,
             });
@@ -320,8 +323,8 @@ impl Motion {
             for (column, entry) in out.filtered.iter_mut().zip(&self.filtered) {
                 column[index] = out.bones[index].get(entry.signal);
             }
-            moving.filtered(t, &motion, &self.clock, |place, entry, value| {
-                out.filtered[place][index] = axes.map(entry.signal, value);
+            moving.filtered(t, &motion, &self.clock, |place, signal, value| {
+                out.filtered[place][index] = axes.map(signal, value);
             });
         }
     }

@@ -20,11 +20,14 @@ impl std::error::Error for RecipeError {}
 
 impl fmt::Display for RecipeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}: ", self.line, self.column)?;
-        if !self.path.is_empty() {
-            write!(f, "{}: ", self.path)?;
-        }
-        self.fault.fmt(f)
+        write!(f, "line {}, column {}: {}", self.line, self.column, self.without_place())
+    }
+}
+
+impl RecipeError {
+    /// Key and fault, for who sees no lines.
+    pub(super) fn without_place(&self) -> String {
+        if self.path.is_empty() { self.fault.to_string() } else { format!("{}: {}", self.path, self.fault) }
     }
 }
 
@@ -74,7 +77,7 @@ pub enum Fault {
         belongs: &'static str,
     },
     /// A name with a dot and without quotes, which TOML reads as a table in a table.
-    #[error("a name with a dot needs quotes: \"{name}\"")]
+    #[error("a name with a dot needs quotes: {name:?}")]
     Unquoted {
         /// The name meant.
         name: String,
@@ -108,7 +111,7 @@ pub enum Fault {
         unit: &'static str,
     },
     /// A word that is none of the choices.
-    #[error("\"{found}\" is not one of the choices{}", remedy(.nearest, .valid))]
+    #[error("{found:?} is not one of the choices{}", remedy(.nearest, .valid))]
     UnknownWord {
         /// The word.
         found: String,
@@ -124,7 +127,7 @@ pub enum Fault {
         remedy: &'static str,
     },
     /// A map file elsewhere.
-    #[error("\"{found}\" is not beside the recipe; give a path relative to it, without \"..\"")]
+    #[error("{found:?} is not beside the recipe; give a path relative to it, without \"..\"")]
     NotBeside {
         /// The path.
         found: String,

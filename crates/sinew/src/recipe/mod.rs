@@ -3,11 +3,43 @@
 //! [`Recipe`] is plain data that programs fill in; [`RecipeFile`] is the same as a `.sinew.toml` file, with every value
 //! checked, its comments kept and its text open to small edits.
 //!
+//! ```
+//! # use sinew::recipe::{Place, RecipeFile};
+//! let text = r#"
+//! version = 1                    # required
+//! base = "dqs"                   # lbs, dqs, rigid, blend; or { type = "blend", factor = 0.5, map = "twist" }
+//! riders = "move"                # or still: rigid parts just follow their bone
+//! maps = ["belly.map.json"]      # painted map files beside the recipe
+//!
+//! [motion]                       # for all clips
+//! smoothing = "auto"             # or seconds; 0 = exact derivatives
+//!
+//! [clip."Run*"]                  # over [motion], for clips whose name matches
+//! loop = "yes"                   # auto, yes, no
+//! teleports = [0.5]              # seconds
+//!
+//! [[effect]]
+//! type = "floppy"
+//! gain = 1.0                     # over everything
+//! map = "belly"                  # painted map that multiplies the gain
+//! rotation = 0.2
+//! [effect.bones]                 # names and patterns; later lines win
+//! "tail*" = 2.0
+//! "ear.?" = { rotation = 1.5, translation = 0.0 }
+//! "#;
+//! let mut file = RecipeFile::parse(text)?;
+//! assert_eq!(file.motion("Run fast").teleports, [0.5]);
+//!
+//! file.set(Place::Effect(0, "rotation"), 0.3)?;
+//! assert_eq!(file.to_string(), text.replace("rotation = 0.2", "rotation = 0.3"));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | file | what it holds |
 //! |---|---|
 //! | `document` | the file: its text and what the text means |
 //! | `parse` | text → meaning, or the first fault in file order |
-//! | `edit` | changes that leave every other byte alone |
+//! | `edit`, `splice` | changes that leave every other byte alone |
 //! | `template` | a recipe that lists every effect and parameter |
 //! | `error` | faults with line, column, key and remedy |
 
@@ -15,6 +47,7 @@ mod document;
 mod edit;
 mod error;
 mod parse;
+mod splice;
 mod template;
 
 pub use document::RecipeFile;
@@ -22,8 +55,10 @@ pub use edit::{EditError, Literal, Place};
 pub use error::{Fault, RecipeError};
 pub use parse::VERSION;
 
+use crate::cone::Cone;
 use crate::param::Values;
 use crate::registry::{self, Effect};
+use glam::DVec3;
 
 /// A whole recipe.
 #[derive(Clone, Debug, Default)]
@@ -32,6 +67,8 @@ pub struct Recipe {
     pub base: BaseSpec,
     /// What happens to rigid parts.
     pub riders: Riders,
+    /// How normals are made.
+    pub normals: Normals,
     /// Effects; they read the same skinned points, so their order does not matter.
     pub effects: Vec<EffectSpec>,
 }
@@ -60,6 +97,20 @@ pub enum BaseSpec {
     Rigid,
 }
 
+/// How normals and tangents are made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Normals {
+    /// As engines do where there are no effects, exactly where there are.
+    #[default]
+    Auto,
+    /// By the blended matrix alone, as engines do, whatever the effects.
+    Engine,
+    /// By the Jacobian of base and displacements along the surface.
+    Exact,
+    /// From the faces of the result.
+    Faces,
+}
+
 /// What happens to unskinned meshes that follow a bone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Riders {
@@ -85,22 +136,115 @@ pub struct EffectSpec {
     pub map: Option<String>,
     /// Gains by bone name; `*` and `?` match any. Later entries win.
     pub bones: Vec<(String, BoneGain)>,
+    /// Gain of what the motion of the whole character causes: of the topmost animated bones.
+    pub root: f64,
+    /// Compose the rotations of successive bones instead of adding what they do: two opposite turns then cancel instead
+    /// of scaling what lies beyond them. Off is what the papers do.
+    pub compensate: bool,
+    /// Let the effect act along the normals of a cone alone.
+    pub cone: Option<ConeSpec>,
+    /// Parameters (or `gain`) that change over the clip; filters cannot.
+    pub keys: Vec<(String, KeyCurve)>,
 }
 
 impl EffectSpec {
     /// An effect of the registry with its defaults.
     pub fn new(name: &str) -> Option<Self> {
-        let effect = registry::find(name)?;
+        registry::find(name).map(Self::of)
+    }
+
+    /// An effect with its defaults.
+    pub fn of(effect: &'static dyn Effect) -> Self {
         let values = Values::defaults(effect.params());
-        Some(Self { effect, values, gain: 1.0, raw: false, map: None, bones: Vec::new() })
+        Self {
+            effect,
+            values,
+            gain: 1.0,
+            raw: false,
+            map: None,
+            bones: Vec::new(),
+            root: 1.0,
+            compensate: false,
+            cone: effect.needs_cone().then(ConeSpec::default),
+            keys: Vec::new(),
+        }
     }
 }
 
-/// Gain of one bone, for what its translation and its rotation cause.
+/// Settings of one bone: gains for what its translation and its rotation cause, and where squash has its centre.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BoneGain {
     /// For translation.
     pub translation: f64,
     /// For rotation.
     pub rotation: f64,
+    /// Where the bone's centroid is, if not where the skin says.
+    pub centroid: Option<Centroid>,
+    /// Rotational squash acts about the centroid point instead of the medial axis.
+    pub about_point: bool,
+}
+
+impl Default for BoneGain {
+    fn default() -> Self {
+        Self { translation: 1.0, rotation: 1.0, centroid: None, about_point: false }
+    }
+}
+
+/// A centroid given by hand, in the bone's frame.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Centroid {
+    /// Added to the skin's own.
+    Offset(DVec3),
+    /// In its place.
+    At(DVec3),
+}
+
+/// The cone an effect is filtered by (AS eq. 14): `ψ ↦ K χ (ψ·n) n`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ConeSpec {
+    /// The bone that carries the cone; by default the one that moves most of the effect's region.
+    pub bone: Option<String>,
+    /// The cone in that bone's frame; by default fitted to the region.
+    pub cone: Option<Cone>,
+    /// K, scale-free (in sizes) unless the effect is raw.
+    pub gain: f64,
+    /// Nothing moves farther, in sizes.
+    pub max_length: f64,
+}
+
+impl Default for ConeSpec {
+    fn default() -> Self {
+        Self { bone: None, cone: None, gain: 10.0, max_length: 0.3 }
+    }
+}
+
+/// A value over the clip's time: straight between keys, held before the first and after the last.
+///
+/// # Invariants
+/// At least one key; times finite and increasing; values finite.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeyCurve(Vec<(f64, f64)>);
+
+impl KeyCurve {
+    /// `None` unless the keys are as the invariants say.
+    pub fn new(keys: Vec<(f64, f64)>) -> Option<Self> {
+        let sound =
+            keys.iter().all(|(t, v)| t.is_finite() && v.is_finite()) && keys.windows(2).all(|w| w[0].0 < w[1].0);
+        (sound && !keys.is_empty()).then_some(Self(keys))
+    }
+
+    /// (time, value) pairs.
+    pub fn keys(&self) -> &[(f64, f64)] {
+        &self.0
+    }
+
+    /// The value at `time`.
+    pub fn at(&self, time: f64) -> f64 {
+        let after = self.0.partition_point(|&(t, _)| t <= time);
+        match (after.checked_sub(1).map(|i| self.0[i]), self.0.get(after)) {
+            (None, Some(&(_, v))) | (Some((_, v)), None) => v,
+            (Some((t0, v0)), Some(&(t1, v1))) => v0 + (v1 - v0) * ((time - t0) / (t1 - t0)),
+            (None, None) => 0.0,
+        }
+    }
 }

@@ -53,7 +53,7 @@ const TOP_KEYS: &[&str] = &["version", "base", "riders", "maps", "motion", "clip
 const MOTION_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing"];
 const CLIP_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing", "teleports"];
 /// Keys of every effect.
-pub(super) const EFFECT_KEYS: &[&str] = &["type", "gain", "raw", "map", "bones"];
+const EFFECT_KEYS: &[&str] = &["type", "gain", "raw", "map", "bones"];
 const BONE_KEYS: &[&str] = &["translation", "rotation"];
 
 /// Where keys belong: writing a top key below the first section is the commonest slip in TOML.
@@ -165,7 +165,7 @@ impl Reader {
         if !self.version(root) {
             return meaning;
         }
-        self.refuse_misplaced(root, "", TOP_KEYS.iter().copied());
+        self.refuse_unknown(root, "", TOP_KEYS.iter().copied(), SECTIONS);
         if let Some(at) = At::of(root, "base", "") {
             meaning.recipe.base = self.base(&at);
         }
@@ -207,30 +207,17 @@ impl Reader {
         false
     }
 
-    fn refuse_unknown<'a>(&mut self, table: &dyn TableLike, path: &str, valid: impl Iterator<Item = &'a str> + Clone) {
-        self.refuse_others(table, path, valid, &[]);
-    }
-
-    /// As [`Reader::refuse_unknown`], and tells of keys that belong to another section.
-    fn refuse_misplaced<'a>(
+    /// `elsewhere` are the sections a key may have strayed from.
+    fn refuse_unknown<'a>(
         &mut self,
         table: &dyn TableLike,
         path: &str,
         valid: impl Iterator<Item = &'a str> + Clone,
-    ) {
-        self.refuse_others(table, path, valid, SECTIONS);
-    }
-
-    fn refuse_others<'a>(
-        &mut self,
-        table: &dyn TableLike,
-        path: &str,
-        valid: impl Iterator<Item = &'a str> + Clone,
-        sections: &[(&[&str], &'static str)],
+        elsewhere: &[(&[&str], &'static str)],
     ) {
         for (key, _) in table.iter().filter(|&(key, _)| !valid.clone().any(|name| name == key)) {
             let Some(at) = At::of(table, key, path) else { continue };
-            let fault = match sections.iter().find(|(keys, _)| keys.contains(&key)) {
+            let fault = match elsewhere.iter().find(|(keys, _)| keys.contains(&key)) {
                 Some(&(_, belongs)) => Fault::Misplaced { belongs },
                 None => Fault::UnknownKey {
                     nearest: nearest(key, valid.clone()),
@@ -347,7 +334,7 @@ impl Reader {
             "blend" => &["type", "factor", "map", "pivot"],
             _ => &["type"],
         };
-        self.refuse_unknown(table, &at.path, keys.iter().copied());
+        self.refuse_unknown(table, &at.path, keys.iter().copied(), &[]);
         let pivot = At::of(table, "pivot", &at.path).and_then(|at| self.switch(&at)).unwrap_or(false);
         match kind {
             "dqs" => BaseSpec::Dqs { pivot },
@@ -391,7 +378,7 @@ impl Reader {
     }
 
     fn motion(&mut self, table: &dyn TableLike, path: &str, valid: &[&str]) -> MotionKeys {
-        self.refuse_misplaced(table, path, valid.iter().copied());
+        self.refuse_unknown(table, path, valid.iter().copied(), SECTIONS);
         let mut keys = MotionKeys::default();
         if let Some(at) = At::of(table, "loop", path) {
             keys.looping = self.word(&at, LOOP_WORDS);
@@ -479,7 +466,8 @@ impl Reader {
             }
         }?;
         let params = effect.params();
-        self.refuse_misplaced(table, path, EFFECT_KEYS.iter().copied().chain(params.iter().map(|spec| spec.name)));
+        let keys = EFFECT_KEYS.iter().copied().chain(params.iter().map(|spec| spec.name));
+        self.refuse_unknown(table, path, keys, SECTIONS);
         let mut values = Values::defaults(params);
         for spec in params {
             let Some(at) = At::of(table, spec.name, path) else { continue };
@@ -496,7 +484,7 @@ impl Reader {
         let raw = At::of(table, "raw", path).and_then(|at| self.switch(&at)).unwrap_or(false);
         let map = self.map(table, path);
         let bones = At::of(table, "bones", path).map_or_else(Vec::new, |at| self.bones(&at));
-        Some(EffectSpec { effect, values, gain, raw, map, bones })
+        Some(EffectSpec { values, gain, raw, map, bones, ..EffectSpec::of(effect) })
     }
 
     fn bones(&mut self, at: &At<'_>) -> Vec<(String, BoneGain)> {
@@ -507,14 +495,20 @@ impl Reader {
         for (pattern, _) in table.iter() {
             let Some(at) = At::of(table, pattern, &at.path) else { continue };
             let gain = match at.item.as_table_like() {
-                None => self.number(&at, GAIN).map(|gain| BoneGain { translation: gain, rotation: gain }),
+                None => self.number(&at, GAIN).map(|gain| BoneGain {
+                    translation: gain,
+                    rotation: gain,
+                    ..BoneGain::default()
+                }),
                 Some(inner) if self.refuse_unquoted(pattern, &at, inner, BONE_KEYS) => None,
                 Some(inner) => {
-                    self.refuse_unknown(inner, &at.path, BONE_KEYS.iter().copied());
+                    self.refuse_unknown(inner, &at.path, BONE_KEYS.iter().copied(), &[]);
                     let mut part = |key| At::of(inner, key, &at.path).map_or(Some(1.0), |at| self.number(&at, GAIN));
-                    part("translation")
-                        .zip(part("rotation"))
-                        .map(|(translation, rotation)| BoneGain { translation, rotation })
+                    part("translation").zip(part("rotation")).map(|(translation, rotation)| BoneGain {
+                        translation,
+                        rotation,
+                        ..BoneGain::default()
+                    })
                 }
             };
             bones.extend(gain.map(|gain| (pattern.to_owned(), gain)));
@@ -529,7 +523,7 @@ fn describe(item: &Item) -> String {
     const LONGEST: usize = 40;
     match item {
         Item::Value(Value::String(text)) if text.value().chars().count() > LONGEST => "a long text".to_owned(),
-        Item::Value(Value::String(text)) => format!("the text \"{}\"", text.value()),
+        Item::Value(Value::String(text)) => format!("the text {:?}", text.value()),
         Item::Value(Value::Integer(number)) => format!("the number {}", number.value()),
         Item::Value(Value::Float(number)) => format!("the number {}", number.value()),
         Item::Value(Value::Boolean(switch)) => switch.value().to_string(),

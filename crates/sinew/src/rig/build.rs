@@ -83,6 +83,7 @@ pub(super) fn build(raw: &RawRig) -> Result<(Rig, Vec<Warning>), RigError> {
         character_of_bone.iter().map(|&c| characters.get(c as usize).map_or(1.0, |c: &Character| c.size)).collect();
     let centroids = centroids(&skeleton, &palette, &world, &vertices, &rest_world);
     let segments = segments(raw, &skeleton, &world);
+    let roots = roots(raw, &skeleton);
     let parts = raw
         .meshes
         .iter()
@@ -140,6 +141,7 @@ pub(super) fn build(raw: &RawRig) -> Result<(Rig, Vec<Warning>), RigError> {
         segments,
         character_of_bone,
         bone_sizes,
+        roots,
     };
     Ok((rig, warnings))
 }
@@ -863,6 +865,24 @@ fn centroids(
             (mass > 0.0 && in_bone.is_finite()).then_some(in_bone)
         })
         .collect()
+}
+
+/// Bones that carry a whole character: animated ones (joints, where nothing is animated) without one above them.
+fn roots(raw: &RawRig, skeleton: &Skeleton) -> Vec<bool> {
+    let mut marked = vec![false; skeleton.len()];
+    let joints = raw.skins.iter().flat_map(|skin| &skin.joints).map(|joint| joint.bone);
+    let nodes: Vec<usize> = if raw.animated.is_empty() { joints.collect() } else { raw.animated.clone() };
+    for bone in nodes.into_iter().filter_map(|node| skeleton.bone_of_node(node)) {
+        marked[bone.index()] = true;
+    }
+    let mut below = vec![false; skeleton.len()];
+    let mut roots = vec![false; skeleton.len()];
+    for bone in skeleton.bones() {
+        let under = skeleton.parent(bone).is_some_and(|parent| below[parent.index()]);
+        roots[bone.index()] = marked[bone.index()] && !under;
+        below[bone.index()] = marked[bone.index()] || under;
+    }
+    roots
 }
 
 /// Joint to each child joint; a leaf is a point with its parent's length.

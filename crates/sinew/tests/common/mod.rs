@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test program uses its part of this")]
 
 use glam::DVec3;
+use sinew::cone::Cone;
 use sinew::recipe::EffectSpec;
 use sinew::*;
 
@@ -46,7 +47,7 @@ impl Stage {
         world.compose(self.rig.skeleton(), &pose);
         let mut kinematics = Kinematics::at_rest(self.rig.skeleton().len(), graph.filtered_signals().len());
         motion.kinematics(time, &world, self.rig.skeleton(), &mut kinematics);
-        self.with(graph, &pose, &kinematics, cpu)
+        self.with_time(graph, &pose, &kinematics, time, cpu)
     }
 
     pub fn with(
@@ -56,10 +57,21 @@ impl Stage {
         kinematics: &Kinematics,
         cpu: &Cpu<'_>,
     ) -> DeformedMesh {
+        self.with_time(graph, pose, kinematics, 0.0, cpu)
+    }
+
+    fn with_time(
+        &self,
+        graph: &FrameIndependentGraph,
+        pose: &Pose,
+        kinematics: &Kinematics,
+        time: f64,
+        cpu: &Cpu<'_>,
+    ) -> DeformedMesh {
         let mut world = WorldPose::default();
         world.compose(self.rig.skeleton(), pose);
         let mut out = DeformedMesh::default();
-        let frame = Frame { rig: &self.rig, pose, world: &world, kinematics };
+        let frame = Frame { rig: &self.rig, pose, world: &world, kinematics, time };
         evaluate(graph, &frame, cpu, &mut Scratch::default(), &mut out);
         assert!(out.positions.iter().chain(&out.normals).all(|v| v.is_finite()));
         out
@@ -76,9 +88,18 @@ impl Stage {
 }
 
 pub fn effect(name: &str, values: &[(&str, f64)]) -> EffectSpec {
+    effect_at_scale(name, values, 1.0)
+}
+
+/// As [`effect`], for a tube `scale` times as large.
+pub fn effect_at_scale(name: &str, values: &[(&str, f64)], scale: f64) -> EffectSpec {
     let mut spec = EffectSpec::new(name).expect("an effect of that name");
     for (key, value) in values {
         spec.values.set(key, *value).expect("a parameter in range");
+    }
+    // A cone about the tube's axis, wide end down, for the effects that need one.
+    if let Some(cone) = &mut spec.cone {
+        cone.cone = Cone::new(DVec3::Y, DVec3::Y * (4.0 * scale), 0.2, 0.01 * scale).ok();
     }
     spec
 }

@@ -1,11 +1,11 @@
-//! The time filter over clips, across teleports and live.
+//! The filters over clips, across teleports and live.
 
 use crate::scene::*;
 use glam::{DQuat, DVec3};
 use sinew::clip::Track;
 use sinew::{
-    Ends, Interpolation, Kinematics, LiveKinematics, Looping, MotionSettings, Pose, Signal, Smoothing, TimeFilter,
-    WorldPose,
+    Ends, Filter, Interpolation, Kinematics, LiveKinematics, Looping, MotionSettings, Pose, Signal, Smoothing,
+    TimeFilter, WorldPose,
 };
 use std::f64::consts::TAU;
 
@@ -34,7 +34,7 @@ fn integrate(x: impl Fn(f64) -> DVec3, t: f64, tau: f64) -> DVec3 {
 #[test]
 fn filtered_signals_are_the_kernels_integral() {
     let skeleton = chain(2);
-    let tau = TimeFilter::new(FILTER).unwrap().time_constant_secs();
+    let tau = low_pass().time_constant_secs();
     for (closed, ends) in [(true, Ends::Rest), (false, Ends::Rest), (false, Ends::Continue)] {
         let looping = if closed { Looping::Yes } else { Looping::No };
         let settings = MotionSettings { looping, ends, ..MotionSettings::default() };
@@ -123,7 +123,7 @@ fn order_and_frame_rate_change_no_bit() {
 #[test]
 fn no_filter_gives_the_signal_itself() {
     let skeleton = chain(2);
-    let filtered = all_filtered(1.0);
+    let filtered = all_filtered(TimeFilter::NONE);
     let motion =
         sinew::Motion::new(&skeleton, &[1.0; 2], &[], &clip(busy(true, 30)), &MotionSettings::default(), &filtered)
             .unwrap();
@@ -174,12 +174,14 @@ fn a_teleport_is_two_clips() {
                         1e-10,
                         format!("{signal:?} at {t}"),
                     );
-                    assert_near(
-                        whole.filtered(t, 0, signal),
-                        scene.filtered(t, 0, signal),
-                        1e-10,
-                        format!("{signal:?} at {t}"),
-                    );
+                    for (filter, gain) in filters() {
+                        assert_near(
+                            whole.through(filter, t, 0, signal),
+                            scene.through(filter, t, 0, signal),
+                            1e-10 * gain,
+                            format!("{signal:?} at {t} through {filter:?}"),
+                        );
+                    }
                 }
             }
         }
@@ -199,7 +201,10 @@ fn a_teleport_in_a_loop_cuts_the_seam_on_both_sides() {
         Scene::new(&skeleton, &clip(tracks.clone()), &settings)
     };
     let (plain, cut) = (at(vec![]), at(vec![0.5]));
-    let seam_jump = |scene: &Scene, signal| (scene.filtered(0.0, 0, signal) - scene.filtered(1.0, 0, signal)).length();
+    let seam_jump = |scene: &Scene, signal| {
+        let jump = |filter| (scene.through(filter, 0.0, 0, signal) - scene.through(filter, 1.0, 0, signal)).length();
+        filters().into_iter().map(|(filter, gain)| jump(filter) / gain).fold(0.0, f64::max)
+    };
     for signal in [Signal::LinearVelocity, Signal::LinearAcceleration] {
         // Half a second after the cut and before it, the seam is as in the plain loop.
         assert_near(cut.signal(0.0, 0, signal), plain.signal(0.0, 0, signal), 1e-12, signal_name(signal));
@@ -223,8 +228,8 @@ fn live_input_comes_to_what_the_clip_gives() {
     let settings = MotionSettings { looping: Looping::No, ..MotionSettings::default() };
     // Keys so dense that smoothing, which looks ahead and which live input cannot have, does nothing.
     let scene = Scene::new(&skeleton, &clip(busy(false, 960)), &settings);
-    let filtered = all_filtered(FILTER);
-    let error_with = |steps: u32| {
+    let error_with = |steps: u32, filter: Filter| {
+        let filtered = all_filtered(filter);
         let mut live = LiveKinematics::new(&skeleton, &filtered);
         let (mut pose, mut world, mut out) = (Pose::rest(&skeleton), WorldPose::default(), Kinematics::default());
         for k in 0..=steps {
@@ -233,20 +238,30 @@ fn live_input_comes_to_what_the_clip_gives() {
             world.compose(&skeleton, &pose);
             live.push(&skeleton, &pose, &world, 0.8 / f64::from(steps), &mut out);
         }
-        let expected = scene.kinematics(0.8);
+        // A derivative is the mean over the last step, as the rates themselves are.
+        let lag = if matches!(filter, Filter::Derivative(_)) { 0.4 / f64::from(steps) } else { 0.0 };
+        let parent = |t: f64, bone: usize| {
+            scene.world(t).world_from_parent(&skeleton, skeleton.bones().nth(bone).unwrap()).matrix3
+        };
         (0..2)
             .flat_map(|bone| [(0, bone), (1, bone)])
-            .map(|(signal, bone)| (out.filtered[signal][bone] - expected.filtered[signal][bone]).length())
+            .map(|(signal, bone)| {
+                let expected = scene.through(filter, 0.8 - lag, bone, SIGNALS[signal]);
+                let found = out.filtered[signal][bone];
+                (parent(0.8, bone).transpose() * found - parent(0.8 - lag, bone).transpose() * expected).length()
+            })
             .fold(0.0, f64::max)
     };
-    let (coarse, fine) = (error_with(80), error_with(800));
-    assert!(coarse < 0.02 && fine < 1e-3, "{coarse} {fine}");
+    for (filter, gain) in filters() {
+        let (coarse, fine) = (error_with(80, filter), error_with(800, filter));
+        assert!(coarse < 0.02 * gain && fine < 1.3e-3 * gain, "{filter:?}: {coarse} {fine}");
+    }
 }
 
 #[test]
 fn live_input_is_exact_for_a_steady_motion_and_forgets_on_reset() {
     let skeleton = chain(1);
-    let filtered = all_filtered(FILTER);
+    let filtered: Vec<_> = filters().into_iter().flat_map(|(filter, _)| all_filtered(filter)).collect();
     let mut live = LiveKinematics::new(&skeleton, &filtered);
     let mut out = Kinematics::default();
     let (mut pose, mut world) = (Pose::rest(&skeleton), WorldPose::default());
@@ -264,15 +279,20 @@ fn live_input_is_exact_for_a_steady_motion_and_forgets_on_reset() {
         live.push(&skeleton, &pose, &world, dt, out);
     };
     push(&mut live, 0.0, 0.1, &mut out);
-    assert_eq!(out, Kinematics::at_rest(1, 4));
-    for _ in 0..200 {
+    assert_eq!(out, Kinematics::at_rest(1, 12));
+    for _ in 0..1000 {
         let dt = 0.001 + 0.02 * random.unit();
         t += dt;
         push(&mut live, t, dt, &mut out);
     }
     assert_near(out.bones[0].linear_velocity, DVec3::X * 3.0, 1e-9, "v");
     assert_near(out.bones[0].angular_velocity, spin, 1e-9, "spin");
-    assert_near(out.filtered[0][0], DVec3::X * 3.0, 1e-6, "filtered v");
+    for (entry, column) in filtered.iter().zip(&out.filtered) {
+        if matches!(entry.signal, Signal::LinearVelocity | Signal::AngularVelocity) {
+            let expected = entry.filter.steady(out.bones[0].get(entry.signal));
+            assert_near(column[0], expected, 1e-6, format!("{entry:?}"));
+        }
+    }
     let before = out.clone();
     push(&mut live, t, 0.0, &mut out);
     assert_eq!(out, before, "no time, no change");
@@ -280,5 +300,5 @@ fn live_input_is_exact_for_a_steady_motion_and_forgets_on_reset() {
     assert_eq!(out, before);
     live.reset();
     push(&mut live, 100.0, 0.01, &mut out);
-    assert_eq!(out, Kinematics::at_rest(1, 4));
+    assert_eq!(out, Kinematics::at_rest(1, 12));
 }

@@ -7,3 +7,4 @@ mod edges;
 mod filters;
 mod loops;
 mod rates;
+mod wobble;

@@ -4,8 +4,8 @@ use glam::{DQuat, DVec3, Quat, Vec3};
 use sinew::clip::Track;
 use sinew::raw::RawBone;
 use sinew::{
-    Clip, Curve, FilteredSignal, Interpolation, Kinematics, LocalTransform, Motion, MotionError, MotionSettings, Pose,
-    Signal, Skeleton, Smoothing, TimeFilter, Trs, WorldPose,
+    Clip, Curve, DerivativeFilter, Filter, FilteredSignal, Interpolation, Kinematics, LocalTransform, Motion,
+    MotionError, MotionSettings, Oscillator, Pose, Signal, Skeleton, Smoothing, TimeFilter, Trs, WorldPose,
 };
 
 /// Splitmix64: the same numbers on every run.
@@ -78,9 +78,26 @@ pub fn clip(tracks: Vec<Track>) -> Clip {
 pub const FILTER: f64 = 0.3;
 
 /// All four signals, filtered alike.
-pub fn all_filtered(gamma: f64) -> Vec<FilteredSignal> {
-    let filter = TimeFilter::new(gamma).unwrap();
+pub fn all_filtered(filter: impl Into<Filter>) -> Vec<FilteredSignal> {
+    let filter = filter.into();
     SIGNALS.map(|signal| FilteredSignal { signal, filter }).to_vec()
+}
+
+pub fn low_pass() -> TimeFilter {
+    TimeFilter::new(FILTER).unwrap()
+}
+
+pub fn derivative() -> DerivativeFilter {
+    DerivativeFilter::new(FILTER).unwrap()
+}
+
+pub fn wobble() -> Oscillator {
+    Oscillator::new(3.0, 0.15).unwrap()
+}
+
+/// One of each kind, and how many times larger than its signal its values may be.
+pub fn filters() -> [(Filter, f64); 3] {
+    [(low_pass().into(), 1.0), (derivative().into(), 1.0 / low_pass().time_constant_secs()), (wobble().into(), 2.0)]
 }
 
 pub const SIGNALS: [Signal; 4] =
@@ -108,8 +125,16 @@ impl Scene {
         size: f64,
     ) -> Result<Self, MotionError> {
         let sizes = vec![size; skeleton.len()];
-        let motion = Motion::new(skeleton, &sizes, &[], clip, settings, &all_filtered(FILTER))?;
+        let filtered: Vec<_> = filters().into_iter().flat_map(|(filter, _)| all_filtered(filter)).collect();
+        let motion = Motion::new(skeleton, &sizes, &[], clip, settings, &filtered)?;
         Ok(Self { skeleton: skeleton.clone(), motion })
+    }
+
+    /// All four signals through one filter.
+    pub fn filtering(skeleton: &Skeleton, clip: &Clip, settings: &MotionSettings, filter: impl Into<Filter>) -> Self {
+        let sizes = vec![1.0; skeleton.len()];
+        let motion = Motion::new(skeleton, &sizes, &[], clip, settings, &all_filtered(filter)).unwrap();
+        Self { skeleton: skeleton.clone(), motion }
     }
 
     pub fn world(&self, t: f64) -> WorldPose {
@@ -132,7 +157,12 @@ impl Scene {
     }
 
     pub fn filtered(&self, t: f64, bone: usize, signal: Signal) -> DVec3 {
-        let place = SIGNALS.iter().position(|&s| s == signal).unwrap();
+        self.through(low_pass(), t, bone, signal)
+    }
+
+    pub fn through(&self, filter: impl Into<Filter>, t: f64, bone: usize, signal: Signal) -> DVec3 {
+        let wanted = FilteredSignal { signal, filter: filter.into() };
+        let place = self.motion.filtered().iter().position(|entry| *entry == wanted).unwrap();
         self.kinematics(t).filtered[place][bone]
     }
 }

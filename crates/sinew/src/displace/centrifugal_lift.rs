@@ -1,0 +1,39 @@
+//! Centrifugal lift (AS 5.2, eq. 13): a twirling skirt rises along the normals of the cone it resembles.
+//!
+//! `K χ (ψ·n) n` with ψ a centrifugal stretch of its own gain; χ and n belong to the cone (see [`crate::cone`]), which
+//! the graph applies to the sum over bones.
+//!
+//! Oracle: zero inside the cone's base radius, along n everywhere.
+
+use super::centrifugal_stretch::throw;
+use super::{At, BoneInput, Displacement, Psi, limit};
+use crate::motion::Signal;
+use crate::param::{ParamSpec, Values};
+use crate::simd::Simd;
+
+/// A twirled skirt lifts.
+#[derive(Clone, Copy, Debug)]
+pub struct CentrifugalLift {
+    stretch: f32,
+}
+
+impl Displacement for CentrifugalLift {
+    const NAME: &'static str = "centrifugal-lift";
+    const ABOUT: &'static str = "A twirled skirt lifts: thrown outward, but only along the normals of a cone";
+    const PARAMS: &'static [ParamSpec] = &[
+        ParamSpec::number("stretch", "s²", [-10.0, 10.0], 0.01, "How far a turning bone throws the skin outward"),
+        ParamSpec::number("filter", "", [0.001, 1.0], 0.6, "Time filter γ on angular velocity; 1 is none"),
+    ];
+    const INPUTS: &'static [(Signal, &'static str)] = &[(Signal::AngularVelocity, "filter")];
+    const NEEDS_CONE: bool = true;
+
+    fn new(values: &Values) -> Self {
+        Self { stretch: values.number("stretch") as f32 }
+    }
+
+    #[inline(always)]
+    fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> Psi<S> {
+        // Bounded by the cone's own limit after the normal filter.
+        throw(simd, bone, at, self.stretch * bone.rotation_gain, limit(f32::MAX, false))
+    }
+}

@@ -1,0 +1,82 @@
+//! Centrifugal stretch (AS 5.1): `−K ω×(ω×r)`, outward from the axis a bone turns about.
+//!
+//! Oracle: a steady spin gives a pure radial stretch proportional to ‖ω‖²‖r⊥‖, and nothing along the axis.
+
+use super::{At, BoneInput, Displacement, Psi, limit};
+use crate::motion::Signal;
+use crate::param::{ParamSpec, Values};
+use crate::simd::{Limit, Simd, V3, prelude::*, splat};
+use glam::Vec3;
+
+/// Spinning parts are drawn outward.
+#[derive(Clone, Copy, Debug)]
+pub struct CentrifugalStretch {
+    stretch: f32,
+    max_length: f32,
+    soft: bool,
+}
+
+impl Displacement for CentrifugalStretch {
+    const NAME: &'static str = "centrifugal-stretch";
+    const ABOUT: &'static str = "Spinning parts are drawn outward, away from the axis they turn about";
+    const PARAMS: &'static [ParamSpec] = &[
+        ParamSpec::number("stretch", "s²", [-10.0, 10.0], 0.005, "How far a turning bone throws the skin outward"),
+        ParamSpec::number("max_length", "× size", [0.0, 10.0], 0.3, "The throw never exceeds this"),
+        ParamSpec::switch("soft", true, "Bend smoothly into the limit instead of cutting there"),
+        ParamSpec::number("filter", "", [0.001, 1.0], 0.6, "Time filter γ on angular velocity; 1 is none"),
+    ];
+    const INPUTS: &'static [(Signal, &'static str)] = &[(Signal::AngularVelocity, "filter")];
+
+    fn new(values: &Values) -> Self {
+        Self {
+            stretch: values.number("stretch") as f32,
+            max_length: values.number("max_length") as f32,
+            soft: values.switch("soft"),
+        }
+    }
+
+    #[inline(always)]
+    fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> Psi<S> {
+        let k = self.stretch * bone.rotation_gain;
+        throw(simd, bone, at, k, limit(self.max_length * bone.size, self.soft))
+    }
+}
+
+/// `−k·gain·ω×(ω×r)`, bounded in length.
+#[inline(always)]
+pub(super) fn throw<S: Simd>(simd: S, bone: &BoneInput, at: &At<S>, k: f32, limit: Limit) -> Psi<S> {
+    let omega = bone.angular_velocity;
+    let n = V3::splat(simd, omega);
+    let r = at.p.sub(V3::splat(simd, bone.joint_origin));
+    let outward = n.cross(r).cross(n).scale(splat(simd, k));
+    let raw = outward.scale(at.gain);
+    let length = raw.length();
+    let (share, slope) = limit.apply(simd, length);
+    // With u = raw/length: ∂d = share·∂raw + (slope − share)·u (u·∂raw).
+    let some = length.simd_gt(splat(simd, f32::MIN_POSITIVE));
+    let unit = raw.scale(splat(simd, 1.0) / some.select(length, splat(simd, 1.0)));
+    let bend = slope - share;
+    // raw = k·gain·(|ω|² I − ωωᵀ) r
+    let square = omega.length_squared();
+    let matrix = [
+        Vec3::new(square - omega.x * omega.x, -omega.x * omega.y, -omega.x * omega.z),
+        Vec3::new(-omega.y * omega.x, square - omega.y * omega.y, -omega.y * omega.z),
+        Vec3::new(-omega.z * omega.x, -omega.z * omega.y, square - omega.z * omega.z),
+    ];
+    let factor = at.gain * splat(simd, k);
+    let rows = [
+        V3::splat(simd, matrix[0]).scale(factor),
+        V3::splat(simd, matrix[1]).scale(factor),
+        V3::splat(simd, matrix[2]).scale(factor),
+    ];
+    let along = rows[2].mul_add(unit.z, rows[1].mul_add(unit.y, rows[0].scale(unit.x))).scale(bend);
+    Psi {
+        d: raw.scale(share),
+        dp: [
+            along.mul_add(unit.x, rows[0].scale(share)),
+            along.mul_add(unit.y, rows[1].scale(share)),
+            along.mul_add(unit.z, rows[2].scale(share)),
+        ],
+        dk: outward.scale(slope),
+    }
+}

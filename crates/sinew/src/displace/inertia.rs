@@ -1,0 +1,110 @@
+//! What follow-through and acceleration drag share: `−K a` and `(Rot(−K‖α×r‖, α) − I) r`, each times a share that the
+//! indicator of braking decides.
+
+use super::indicator::Indicator;
+use super::{At, BoneInput, Psi, limit, shove, turn, turn_vector};
+use crate::motion::Signal;
+use crate::param::{ParamSpec, Values};
+use crate::simd::{Simd, V3, splat};
+use glam::Vec3;
+
+/// The acceleration deformer before it is split.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Inertia {
+    translation: f32,
+    rotation: f32,
+    max_length: f32,
+    max_angle: f32,
+    soft: bool,
+    indicator: Indicator,
+}
+
+/// The parameters of both, with the default of their time filters.
+pub(super) const fn params(filter: f64) -> [ParamSpec; 11] {
+    [
+        ParamSpec::number("translation", "s²", [-10.0, 10.0], 0.01, "How far the skin swings when a bone moves"),
+        ParamSpec::number("rotation", "s²", [-10.0, 10.0], 0.01, "How far the skin swings when a bone turns"),
+        ParamSpec::number("max_length", "× size", [0.0, 10.0], 0.3, "The swing of a moving bone never exceeds this"),
+        ParamSpec::number("max_angle", "rad", [0.0, 20.0], 1.0, "The swing of a turning bone never exceeds this"),
+        ParamSpec::switch("soft", true, "Bend smoothly into the limits instead of cutting there"),
+        ParamSpec::number(
+            "rest_time",
+            "s",
+            [0.001, 10.0],
+            0.05,
+            "A bone this long before rest counts as braking fully",
+        ),
+        ParamSpec::switch("paper_indicator", false, "Use the paper's indicator, which switches in a few milliseconds"),
+        ParamSpec::number("paper_linear", "s⁻³", [1e-9, 1e9], 1.0, "D of the paper's indicator for moving bones"),
+        ParamSpec::number("paper_angular", "s⁻³", [1e-9, 1e9], 1.0, "D of the paper's indicator for turning bones"),
+        ParamSpec::number("velocity_filter", "", [0.001, 1.0], filter, "Time filter γ on velocities; 1 is none"),
+        ParamSpec::number("acceleration_filter", "", [0.001, 1.0], filter, "Time filter γ on accelerations; 1 is none"),
+    ]
+}
+
+pub(super) const INPUTS: &[(Signal, &str)] = &[
+    (Signal::LinearVelocity, "velocity_filter"),
+    (Signal::AngularVelocity, "velocity_filter"),
+    (Signal::LinearAcceleration, "acceleration_filter"),
+    (Signal::AngularAcceleration, "acceleration_filter"),
+];
+
+impl Inertia {
+    pub fn new(values: &Values) -> Self {
+        let number = |name| values.number(name) as f32;
+        Self {
+            translation: number("translation"),
+            rotation: number("rotation"),
+            max_length: number("max_length"),
+            max_angle: number("max_angle"),
+            soft: values.switch("soft"),
+            indicator: if values.switch("paper_indicator") {
+                Indicator::Paper { linear: number("paper_linear"), angular: number("paper_angular") }
+            } else {
+                Indicator::TimeToRest(number("rest_time"))
+            },
+        }
+    }
+
+    /// The share of the motion that is braking: (translation, rotation).
+    #[inline(always)]
+    pub fn braking(&self, bone: &BoneInput) -> (f32, f32) {
+        (
+            self.indicator.linear(bone.linear_velocity, bone.linear_acceleration, bone.size),
+            self.indicator.angular(bone.angular_velocity, bone.angular_acceleration),
+        )
+    }
+
+    /// The deformer with each part taken by its share.
+    #[inline(always)]
+    pub fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>, (moving, turning): (f32, f32)) -> Psi<S> {
+        let (swing, axis) = self.motion(bone);
+        let moved = shove(simd, swing, at, limit(self.max_length * bone.size, self.soft)).scale(simd, moving);
+        let turned = turn(simd, bone.joint_origin, axis, at, limit(self.max_angle, self.soft)).scale(simd, turning);
+        moved.add(turned)
+    }
+
+    /// As a shift and a rotation vector. The share scales the displacement in `psi` and the angle here: equal to first
+    /// order, and at shares 0 and 1.
+    #[inline(always)]
+    pub fn split<S: Simd>(
+        &self,
+        simd: S,
+        bone: &BoneInput,
+        at: &At<S>,
+        (moving, turning): (f32, f32),
+    ) -> (V3<S>, V3<S>) {
+        let (swing, axis) = self.motion(bone);
+        let moved = shove(simd, swing, at, limit(self.max_length * bone.size, self.soft)).scale(simd, moving);
+        let turned = turn_vector(simd, bone.joint_origin, axis, at, limit(self.max_angle, self.soft));
+        (moved.d, turned.scale(splat(simd, turning)))
+    }
+
+    #[inline(always)]
+    fn motion(&self, bone: &BoneInput) -> (Vec3, Vec3) {
+        (
+            bone.linear_acceleration * (-self.translation * bone.translation_gain),
+            bone.angular_acceleration * (-self.rotation * bone.rotation_gain / bone.size),
+        )
+    }
+}

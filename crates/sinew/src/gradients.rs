@@ -1,0 +1,232 @@
+//! How weights and maps change along the rest surface: the terms a normal is wrong without, exactly at joints and map
+//! borders (`Σ T_i r ⊗ ∇w_i`, `ψ ⊗ ∇w̃_i`, `∂ψ/∂k ⊗ ∇k`).
+//!
+//! At each control point a quadratic in the two tangent coordinates is fitted by least squares to the values at its
+//! neighbours and theirs; its linear part is the gradient, a vector in the tangent plane at rest. Second order in the
+//! edge length where a linear fit is first. Points with too few neighbours fall back to the linear fit, then to 0.
+
+use crate::propagated::Ancestry;
+use crate::rig::Rig;
+use crate::simd::{LANES, Lanes};
+use glam::DVec3;
+
+/// A vector per lane.
+pub(crate) type Gradient = [Lanes; 3];
+
+/// Gradients of all skin weights and propagated weights of a rig.
+#[derive(Clone, Debug)]
+pub(crate) struct Gradients {
+    /// Beside [`Rig::skin_weights`]; those of one point sum to 0.
+    pub skin: Vec<Gradient>,
+    /// Beside [`Rig::column_weights`].
+    pub columns: Vec<Gradient>,
+}
+
+impl Gradients {
+    pub fn new(rig: &Rig) -> Self {
+        let ancestry = Ancestry::new(rig.skeleton());
+        let fits = Fits::new(rig);
+        let mut gradients = Self {
+            skin: vec![[[0.0; LANES]; 3]; rig.skin_weights().len()],
+            columns: vec![[[0.0; LANES]; 3]; rig.column_weights().len()],
+        };
+        let mut here: Vec<DVec3> = Vec::new();
+        let mut scratch = FitScratch::default();
+        for (row, data) in rig.rows().iter().enumerate() {
+            let skin = data.skin.start as usize..data.skin.end as usize;
+            for lane in 0..data.filled as usize {
+                let fit = fits.at(row * LANES + lane, &mut scratch);
+                here.clear();
+                here.resize(skin.len(), DVec3::ZERO);
+                for &(neighbour, coefficient) in fit {
+                    let (other, other_lane) = (&rig.rows()[neighbour as usize / LANES], neighbour as usize % LANES);
+                    let other_skin = other.skin.start as usize..other.skin.end as usize;
+                    // Both lists ascend: walk them together.
+                    let mut theirs = other_skin.clone();
+                    for (sum, own) in here.iter_mut().zip(skin.clone()) {
+                        let entry = rig.skin_entries()[own];
+                        while theirs.start < theirs.end && rig.skin_entries()[theirs.start] < entry {
+                            theirs.start += 1;
+                        }
+                        let shared = theirs.start < theirs.end && rig.skin_entries()[theirs.start] == entry;
+                        let weight = if shared { rig.skin_weights()[theirs.start][other_lane] } else { 0.0 };
+                        *sum += coefficient * (f64::from(weight) - f64::from(rig.skin_weights()[own][lane]));
+                    }
+                }
+                // Weights sum to 1 everywhere, so their gradients sum to 0; bones that only neighbours have took a
+                // share of that, which goes back by weight.
+                let total: DVec3 = here.iter().sum();
+                for (gradient, own) in here.iter_mut().zip(skin.clone()) {
+                    *gradient -= total * f64::from(rig.skin_weights()[own][lane]);
+                    set(&mut gradients.skin[own], lane, *gradient);
+                }
+                for column in data.columns.start as usize..data.columns.end as usize {
+                    let bottom = rig.columns()[column].bottom;
+                    let below = here.iter().zip(skin.clone()).filter(|&(_, own)| {
+                        let bone = rig.palette()[rig.skin_entries()[own] as usize].bone;
+                        ancestry.is_at_or_below(bone, bottom)
+                    });
+                    set(&mut gradients.columns[column], lane, below.map(|(gradient, _)| *gradient).sum());
+                }
+            }
+        }
+        gradients
+    }
+}
+
+fn set(gradient: &mut Gradient, lane: usize, v: DVec3) {
+    for (axis, value) in v.to_array().into_iter().enumerate() {
+        gradient[axis][lane] = value as f32;
+    }
+}
+
+/// Gradient of a value per control point.
+pub(crate) fn gradient_of(rig: &Rig, values: &[Lanes]) -> Vec<Gradient> {
+    let fits = Fits::new(rig);
+    let value = |slot: usize| f64::from(values[slot / LANES][slot % LANES]);
+    let mut scratch = FitScratch::default();
+    rig.rows()
+        .iter()
+        .enumerate()
+        .map(|(row, data)| {
+            let mut gradient = [[0.0; LANES]; 3];
+            for lane in 0..data.filled as usize {
+                let slot = row * LANES + lane;
+                let fit = fits.at(slot, &mut scratch).iter();
+                set(&mut gradient, lane, fit.map(|&(other, c)| c * (value(other as usize) - value(slot))).sum());
+            }
+            gradient
+        })
+        .collect()
+}
+
+/// The surface at rest.
+struct Fits<'a> {
+    rig: &'a Rig,
+    normals: Vec<DVec3>,
+}
+
+#[derive(Default)]
+struct FitScratch {
+    ring: Vec<u32>,
+    samples: Vec<(u32, [f64; 2], f64)>,
+    fit: Vec<(u32, DVec3)>,
+}
+
+impl<'a> Fits<'a> {
+    fn new(rig: &'a Rig) -> Self {
+        let mut normals = vec![DVec3::ZERO; rig.rows().len() * LANES];
+        for t in rig.point_triangles() {
+            let [a, b, c] = t.map(|slot| rig.rest().get(slot as usize).as_dvec3());
+            let area = (b - a).cross(c - a);
+            for &slot in t {
+                normals[slot as usize] += area;
+            }
+        }
+        for normal in &mut normals {
+            *normal = normal.normalize_or_zero();
+        }
+        Self { rig, normals }
+    }
+
+    /// Neighbours with the coefficient vectors of `∇f = Σ c (f_neighbour − f)`.
+    fn at<'s>(&self, slot: usize, scratch: &'s mut FitScratch) -> &'s [(u32, DVec3)] {
+        let FitScratch { ring, samples, fit } = scratch;
+        fit.clear();
+        let adjacency = self.rig.adjacency();
+        ring.clear();
+        ring.extend_from_slice(adjacency.of(slot));
+        for &neighbour in adjacency.of(slot) {
+            ring.extend_from_slice(adjacency.of(neighbour as usize));
+        }
+        ring.sort_unstable();
+        ring.dedup();
+        let normal = self.normals[slot];
+        let position = |slot: usize| self.rig.rest().get(slot).as_dvec3();
+        let here = position(slot);
+        let near = adjacency.of(slot);
+        let reach = near.iter().map(|&n| position(n as usize).distance(here)).sum::<f64>() / near.len().max(1) as f64;
+        if normal == DVec3::ZERO || reach.is_nan() || reach <= 0.0 {
+            return fit;
+        }
+        let e1 = normal.any_orthonormal_vector();
+        let e2 = normal.cross(e1);
+        samples.clear();
+        for &other in ring.iter().filter(|&&other| other as usize != slot) {
+            let offset = (position(other as usize) - here) / reach;
+            // A ring folded over an edge is another side of the surface, not a neighbourhood in this plane.
+            if self.normals[other as usize].dot(normal) <= 0.0 {
+                continue;
+            }
+            let uv = [offset.dot(e1), offset.dot(e2)];
+            let square = uv[0] * uv[0] + uv[1] * uv[1];
+            if square > 1e-12 {
+                samples.push((other, uv, 1.0 / (square * square)));
+            }
+        }
+        let quadratic = |[u, v]: [f64; 2]| [u, v, 0.5 * u * u, u * v, 0.5 * v * v];
+        let linear = |[u, v]: [f64; 2]| [u, v];
+        if !fit_with(samples, quadratic, [e1, e2], reach, fit) && !fit_with(samples, linear, [e1, e2], reach, fit) {
+            fit.clear();
+        }
+        fit
+    }
+}
+
+/// Weighted least squares in a basis of N functions, the first two of which are the tangent coordinates. False when the
+/// samples do not determine them.
+fn fit_with<const N: usize>(
+    samples: &[(u32, [f64; 2], f64)],
+    basis: impl Fn([f64; 2]) -> [f64; N],
+    [e1, e2]: [DVec3; 2],
+    reach: f64,
+    fit: &mut Vec<(u32, DVec3)>,
+) -> bool {
+    let mut normal = [[0.0; N]; N];
+    for &(_, uv, weight) in samples {
+        let b = basis(uv);
+        for i in 0..N {
+            for j in 0..N {
+                normal[i][j] += weight * b[i] * b[j];
+            }
+        }
+    }
+    let Some(inverse) = first_two_rows_of_inverse(normal) else { return false };
+    fit.clear();
+    fit.extend(samples.iter().map(|&(other, uv, weight)| {
+        let b = basis(uv);
+        let along = |row: [f64; N]| (0..N).map(|i| row[i] * b[i]).sum::<f64>() * weight / reach;
+        (other, e1 * along(inverse[0]) + e2 * along(inverse[1]))
+    }));
+    true
+}
+
+/// Gauss–Jordan with pivots; `None` when the matrix is singular beside its own size.
+fn first_two_rows_of_inverse<const N: usize>(mut a: [[f64; N]; N]) -> Option<[[f64; N]; 2]> {
+    let size = a.iter().flatten().fold(0.0, |m: f64, v| m.max(v.abs()));
+    let mut inverse = [[0.0; N]; N];
+    for (i, row) in inverse.iter_mut().enumerate() {
+        row[i] = 1.0;
+    }
+    for column in 0..N {
+        let pivot = (column..N).max_by(|&i, &j| f64::total_cmp(&a[i][column].abs(), &a[j][column].abs()))?;
+        a.swap(column, pivot);
+        inverse.swap(column, pivot);
+        let lead = a[column][column];
+        if lead.is_nan() || lead.abs() <= 1e-9 * size {
+            return None;
+        }
+        for j in 0..N {
+            a[column][j] /= lead;
+            inverse[column][j] /= lead;
+        }
+        for i in (0..N).filter(|&i| i != column) {
+            let factor = a[i][column];
+            for j in 0..N {
+                a[i][j] -= factor * a[column][j];
+                inverse[i][j] -= factor * inverse[column][j];
+            }
+        }
+    }
+    Some([inverse[0], inverse[1]])
+}

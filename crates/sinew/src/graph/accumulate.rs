@@ -1,0 +1,228 @@
+//! The inner loop of all displacements: `d = Σ_i w̃_i ψ_i` over a block of rows, with derivatives where normals ask.
+//!
+//! Along the surface `∂d = Σ w̃ (∂ψ/∂p ∂p + ∂ψ/∂k ∂k) + ψ ∂w̃`: the first part is collected as a map A of skinned
+//! tangents, the others as a map B of rest tangents.
+
+use super::cone_filter::ConeFilter;
+use super::moving::MovingBones;
+use crate::displace::{At, BoneInput, Displacement, Psi};
+use crate::gradients::Gradient;
+use crate::param::Values;
+use crate::rig::Rig;
+use crate::simd::{Lanes, Level, Simd, V3, dispatch, half_sin_cos, load, prelude::*, splat};
+use glam::Vec3;
+use std::ops::Range;
+
+/// A displacement as the graph holds it.
+pub trait DisplacementNode: Send + Sync {
+    /// Adds the effect to `sums`, one entry per row of the block. `values` replace the node's own where they are keyed.
+    fn accumulate(&self, level: Level, values: Option<&Values>, block: &Block<'_>, sums: &mut [RowSums]);
+}
+
+/// Consecutive rows as an effect reads them.
+pub struct Block<'a> {
+    pub(super) rig: &'a Rig,
+    pub(super) rows: Range<usize>,
+    /// Of all rows.
+    pub(super) gains: &'a [Lanes],
+    pub(super) gain_gradients: Option<&'a [Gradient]>,
+    /// Beside the rig's columns; present when derivatives are wanted.
+    pub(super) column_gradients: Option<&'a [Gradient]>,
+    pub(super) moving: &'a MovingBones,
+    pub(super) cone: Option<&'a ConeFilter>,
+    pub(super) compensate: bool,
+}
+
+/// What the effects add up to in one row.
+#[derive(Clone, Copy)]
+pub struct RowSums {
+    /// Skinned points.
+    pub(super) p: [Lanes; 3],
+    /// Displacement.
+    pub(super) d: [Lanes; 3],
+    /// Rows of A.
+    pub(super) a: [[Lanes; 3]; 3],
+    /// Rows of B.
+    pub(super) b: [[Lanes; 3]; 3],
+}
+
+impl RowSums {
+    pub(super) const ZERO: Self =
+        Self { p: [[0.0; 16]; 3], d: [[0.0; 16]; 3], a: [[[0.0; 16]; 3]; 3], b: [[[0.0; 16]; 3]; 3] };
+}
+
+pub(crate) struct Node<D>(pub D);
+
+impl<D: Displacement> DisplacementNode for Node<D> {
+    fn accumulate(&self, level: Level, values: Option<&Values>, block: &Block<'_>, sums: &mut [RowSums]) {
+        let keyed = values.map(D::new);
+        let displacement = keyed.as_ref().unwrap_or(&self.0);
+        match (block.compensate, block.column_gradients.is_some()) {
+            (true, _) => dispatch!(level, simd => composed_rows(simd, displacement, block, sums)),
+            (false, true) => dispatch!(level, simd => rows::<_, _, true>(simd, displacement, block, sums)),
+            (false, false) => dispatch!(level, simd => rows::<_, _, false>(simd, displacement, block, sums)),
+        }
+    }
+}
+
+/// A displacement of one row with the maps A and B.
+#[derive(Clone, Copy)]
+pub(super) struct Moved<S: Simd> {
+    pub d: V3<S>,
+    pub a: [V3<S>; 3],
+    pub b: [V3<S>; 3],
+}
+
+impl<S: Simd> Moved<S> {
+    #[inline(always)]
+    fn zero(simd: S) -> Self {
+        let zero = V3::splat(simd, Vec3::ZERO);
+        Self { d: zero, a: [zero; 3], b: [zero; 3] }
+    }
+}
+
+#[inline(always)]
+fn rows<S: Simd, D: Displacement, const DERIVATIVES: bool>(
+    simd: S,
+    displacement: &D,
+    block: &Block<'_>,
+    sums: &mut [RowSums],
+) {
+    for (sum, row) in sums.iter_mut().zip(block.rows.clone()) {
+        let Some(at) = point(simd, block, sum, row) else { continue };
+        let data = &block.rig.rows()[row];
+        let character = data.character;
+        let mut moved = Moved::zero(simd);
+        for column in data.columns.start as usize..data.columns.end as usize {
+            let stretch = &block.rig.columns()[column];
+            let stop = block.moving.nearest(stretch.above);
+            let mut mover = block.moving.nearest(Some(stretch.bottom));
+            if mover == stop {
+                continue;
+            }
+            let mut psi: Psi<S> = displacement.psi(simd, &block.moving.input(mover, character), &at);
+            mover = block.moving.above[mover as usize];
+            while mover != stop {
+                psi = psi.add(displacement.psi(simd, &block.moving.input(mover, character), &at));
+                mover = block.moving.above[mover as usize];
+            }
+            let weight = load(simd, &block.rig.column_weights()[column]);
+            moved.d = psi.d.mul_add(weight, moved.d);
+            if DERIVATIVES {
+                for axis in 0..3 {
+                    moved.a[axis] = psi.dp[axis].mul_add(weight, moved.a[axis]);
+                }
+                if let Some(gradients) = block.column_gradients {
+                    outer(&mut moved.b, psi.d, V3::load_lanes(simd, &gradients[column]));
+                }
+                if let Some(gradients) = block.gain_gradients {
+                    let gradient = V3::load_lanes(simd, &gradients[row]).scale(splat(simd, block.moving.gain));
+                    outer(&mut moved.b, psi.dk.scale(weight), gradient);
+                }
+            }
+        }
+        finish::<S, DERIVATIVES>(simd, block, &at, row, moved, sum);
+    }
+}
+
+/// Rows of `m += a ⊗ b`.
+#[inline(always)]
+pub(super) fn outer<S: Simd>(m: &mut [V3<S>; 3], a: V3<S>, b: V3<S>) {
+    m[0] = b.mul_add(a.x, m[0]);
+    m[1] = b.mul_add(a.y, m[1]);
+    m[2] = b.mul_add(a.z, m[2]);
+}
+
+/// The points of a row; `None` where no lane has a gain.
+#[inline(always)]
+fn point<S: Simd>(simd: S, block: &Block<'_>, sum: &RowSums, row: usize) -> Option<At<S>> {
+    let gains = &block.gains[row];
+    if gains.iter().all(|&gain| gain == 0.0) {
+        return None;
+    }
+    Some(At { p: V3::load_lanes(simd, &sum.p), gain: load(simd, gains) * splat(simd, block.moving.gain) })
+}
+
+/// Filters by the cone and adds to the row's sums. A gain of 0 is the base to the bit, even where a speed beyond all
+/// range overflows.
+#[inline(always)]
+fn finish<S: Simd, const DERIVATIVES: bool>(
+    simd: S,
+    block: &Block<'_>,
+    at: &At<S>,
+    row: usize,
+    moved: Moved<S>,
+    sum: &mut RowSums,
+) {
+    let moved = match block.cone {
+        Some(cone) => cone.apply::<S, DERIVATIVES>(simd, block, row, moved),
+        None => moved,
+    };
+    let zero = splat(simd, 0.0);
+    let active = !at.gain.simd_eq(zero);
+    let d = [moved.d.x, moved.d.y, moved.d.z];
+    for axis in 0..3 {
+        (load(simd, &sum.d[axis]) + active.select(d[axis], zero)).store_array(&mut sum.d[axis]);
+        if DERIVATIVES {
+            let (a, b) = (moved.a[axis], moved.b[axis]);
+            for (k, (a, b)) in [(a.x, b.x), (a.y, b.y), (a.z, b.z)].into_iter().enumerate() {
+                (load(simd, &sum.a[axis][k]) + active.select(a, zero)).store_array(&mut sum.a[axis][k]);
+                // A map may have a slope where its value is 0.
+                (load(simd, &sum.b[axis][k]) + finite_or_zero(simd, b)).store_array(&mut sum.b[axis][k]);
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn finite_or_zero<S: Simd>(simd: S, v: crate::simd::f32x16<S>) -> crate::simd::f32x16<S> {
+    v.abs().simd_lt(splat(simd, f32::MAX)).select(v, splat(simd, 0.0))
+}
+
+/// The same with the rotations composed: all bones' turns are one screw `(Σ w̃ θn, Σ w̃ θn×r)`, whose exponential is
+/// taken once. One bone gives what `rows` gives; opposite turns of two bones cancel to the shift between their axes,
+/// where the sum of their displacements would scale what lies beyond them (VS fig. 14).
+#[inline(always)]
+fn composed_rows<S: Simd, D: Displacement>(simd: S, displacement: &D, block: &Block<'_>, sums: &mut [RowSums]) {
+    for (sum, row) in sums.iter_mut().zip(block.rows.clone()) {
+        let Some(at) = point(simd, block, sum, row) else { continue };
+        let data = &block.rig.rows()[row];
+        let zero = V3::splat(simd, Vec3::ZERO);
+        let (mut shift, mut spin, mut swept) = (zero, zero, zero);
+        for column in data.columns.start as usize..data.columns.end as usize {
+            let stretch = &block.rig.columns()[column];
+            let stop = block.moving.nearest(stretch.above);
+            let mut mover = block.moving.nearest(Some(stretch.bottom));
+            let weight = load(simd, &block.rig.column_weights()[column]);
+            while mover != stop {
+                let bone: BoneInput = block.moving.input(mover, data.character);
+                let (moved, turned) = displacement.split(simd, &bone, &at);
+                let r = at.p.sub(V3::splat(simd, bone.joint_origin));
+                shift = moved.mul_add(weight, shift);
+                spin = turned.mul_add(weight, spin);
+                swept = turned.cross(r).mul_add(weight, swept);
+                mover = block.moving.above[mover as usize];
+            }
+        }
+        let moved = Moved { d: shift.add(screw(simd, spin, swept)), ..Moved::zero(simd) };
+        finish::<S, false>(simd, block, &at, row, moved, sum);
+    }
+}
+
+/// `(I + (1−cosφ)/φ² [Ω]× + (φ−sinφ)/φ³ [Ω]×²) u`, φ = ‖Ω‖.
+#[inline(always)]
+fn screw<S: Simd>(simd: S, spin: V3<S>, swept: V3<S>) -> V3<S> {
+    let one = splat(simd, 1.0);
+    let square = spin.dot(spin);
+    let small = square.simd_lt(splat(simd, 1e-3));
+    let angle = small.select(one, square).sqrt();
+    let (s, c) = half_sin_cos(simd, angle);
+    let inverse = one / (angle * angle);
+    let first = (s + s) * s * inverse;
+    let second = (angle - (s + s) * c) * inverse / angle;
+    // Series below an angle of 0.03, where the quotients lose their digits.
+    let first = small.select(square.mul_add(splat(simd, -1.0 / 24.0), splat(simd, 0.5)), first);
+    let second = small.select(square.mul_add(splat(simd, -1.0 / 120.0), splat(simd, 1.0 / 6.0)), second);
+    let across = spin.cross(swept);
+    spin.cross(across).mul_add(second, across.mul_add(first, swept))
+}

@@ -1,0 +1,212 @@
+//! The normal filter (AS eq. 14): `ψ ↦ K χ (ψ·n) n` with the channels χ and n of a cone, computed once at rest.
+
+use super::accumulate::{Block, Moved, outer};
+use super::{Frame, GraphError, bones_called};
+use crate::cone::Cone;
+use crate::gradients::{Gradient, gradient_of};
+use crate::pose::WorldPose;
+use crate::recipe::{ConeSpec, EffectSpec};
+use crate::rig::Rig;
+use crate::simd::{LANES, Lanes, Limit, Simd, V3, load, prelude::*, splat};
+use crate::skeleton::BoneId;
+use glam::{DVec3, Mat3, Vec3};
+
+/// A cone with how well it fits the region it was fitted to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FittedCone {
+    /// Name of the bone that carries it.
+    pub bone: String,
+    /// In that bone's frame.
+    pub cone: Cone,
+    /// Root mean square and largest distance of the region from it, in sizes of the region; `None` when given by hand.
+    pub residual: Option<(f64, f64)>,
+}
+
+/// χ and n per point.
+pub(super) struct ConeFilter {
+    fitted: FittedCone,
+    bone: BoneId,
+    /// χ = max(0, ρ − r0) at rest, in scene units.
+    reach: Vec<Lanes>,
+    /// n in the bone's frame.
+    normals: Vec<[Lanes; 3]>,
+    gradients: Option<ChannelGradients>,
+    gain: f32,
+    max_length: f32,
+}
+
+struct ChannelGradients {
+    reach: Vec<Gradient>,
+    normals: [Vec<Gradient>; 3],
+}
+
+impl ConeFilter {
+    pub fn build(
+        rig: &Rig,
+        spec: &EffectSpec,
+        cone: &ConeSpec,
+        gains: &[Lanes],
+        exact: bool,
+    ) -> Result<Self, GraphError> {
+        let effect = spec.effect.name();
+        let no_cone = |why: String| GraphError::NoCone { effect, why };
+        let mut world = WorldPose::default();
+        world.compose(rig.skeleton(), &rig.rest_pose());
+        let points = rig.rest_points(&world);
+        let bone = match &cone.bone {
+            Some(pattern) => bones_called(rig, pattern, effect)?.next(),
+            None => main_bone(rig, gains),
+        };
+        let bone = bone.ok_or_else(|| no_cone("the effect has no skin to act on".to_owned()))?;
+        let bone_from_world = world.world_from_bone(bone).inverse();
+        let local: Vec<DVec3> = points.iter().map(|&p| bone_from_world.transform_point3(p)).collect();
+        let (shape, residual) = match cone.cone {
+            Some(cone) => (cone, None),
+            None => fit(rig, &local, gains, bone).map_err(no_cone)?,
+        };
+        let rows = rig.rows().len();
+        let reach: Vec<Lanes> = (0..rows)
+            .map(|row| {
+                std::array::from_fn(|lane| {
+                    (shape.radius_at(local[row * LANES + lane]) - shape.base_radius()).max(0.0) as f32
+                })
+            })
+            .collect();
+        let normals: Vec<[Lanes; 3]> = (0..rows)
+            .map(|row| {
+                let mut lanes = [[0.0; LANES]; 3];
+                for lane in 0..LANES {
+                    let n = shape.normal_at(local[row * LANES + lane]).as_vec3();
+                    for axis in 0..3 {
+                        lanes[axis][lane] = n[axis];
+                    }
+                }
+                lanes
+            })
+            .collect();
+        let gradients = exact.then(|| {
+            let channel = |axis: usize| gradient_of(rig, &normals.iter().map(|n| n[axis]).collect::<Vec<_>>());
+            ChannelGradients { reach: gradient_of(rig, &reach), normals: [channel(0), channel(1), channel(2)] }
+        });
+        Ok(Self {
+            fitted: FittedCone { bone: rig.skeleton().name(bone).to_owned(), cone: shape, residual },
+            bone,
+            reach,
+            normals,
+            gradients,
+            gain: cone.gain as f32,
+            max_length: cone.max_length as f32,
+        })
+    }
+
+    pub fn fitted(&self) -> &FittedCone {
+        &self.fitted
+    }
+
+    /// The rotation that carries the normals at this frame.
+    pub fn turn(&self, frame: &Frame<'_>) -> Mat3 {
+        crate::polar::polar_rotation(frame.world.world_from_bone(self.bone).matrix3).as_mat3()
+    }
+
+    /// Filters what one row was moved by.
+    #[inline(always)]
+    pub(super) fn apply<S: Simd, const DERIVATIVES: bool>(
+        &self,
+        simd: S,
+        block: &Block<'_>,
+        row: usize,
+        moved: Moved<S>,
+    ) -> Moved<S> {
+        let size = block.moving.size(block.rig.rows()[row].character);
+        let turn = block.moving.cone_turn;
+        let local = &self.normals[row];
+        let n = carry(simd, turn, V3::load_lanes(simd, local));
+        let k = splat(simd, self.gain / size);
+        let reach = load(simd, &self.reach[row]);
+        let along = moved.d.dot(n);
+        let length = k * reach * along;
+        let (share, slope) = Limit { max: self.max_length * size, soft: true }.apply(simd, length.abs());
+        let mut out = Moved { d: n.scale(length * share), ..moved };
+        if DERIVATIVES {
+            // d' = g(K χ (d·n)) n.
+            let lever = slope * k * reach;
+            let (a, b) = (transposed(&moved.a, n).scale(lever), transposed(&moved.b, n).scale(lever));
+            let zero = V3::splat(simd, Vec3::ZERO);
+            (out.a, out.b) = ([zero; 3], [zero; 3]);
+            outer(&mut out.a, n, a);
+            outer(&mut out.b, n, b);
+            if let Some(gradients) = &self.gradients {
+                outer(&mut out.b, n.scale(slope * k * along), V3::load_lanes(simd, &gradients.reach[row]));
+                for axis in 0..3 {
+                    let column = V3::splat(simd, turn.col(axis));
+                    let gradient = V3::load_lanes(simd, &gradients.normals[axis][row]);
+                    outer(&mut out.b, n.scale(lever * moved.d.dot(column)), gradient);
+                    outer(&mut out.b, column.scale(length * share), gradient);
+                }
+            }
+        }
+        out
+    }
+}
+
+#[inline(always)]
+fn carry<S: Simd>(simd: S, turn: Mat3, v: V3<S>) -> V3<S> {
+    let [x, y, z] = [V3::splat(simd, turn.x_axis), V3::splat(simd, turn.y_axis), V3::splat(simd, turn.z_axis)];
+    z.mul_add(v.z, y.mul_add(v.y, x.scale(v.x)))
+}
+
+/// `mᵀ n` for a matrix given by rows.
+#[inline(always)]
+fn transposed<S: Simd>(m: &[V3<S>; 3], n: V3<S>) -> V3<S> {
+    m[2].mul_add(n.z, m[1].mul_add(n.y, m[0].scale(n.x)))
+}
+
+/// The bone that carries most of the gain, directly.
+fn main_bone(rig: &Rig, gains: &[Lanes]) -> Option<BoneId> {
+    let mut share = vec![0.0f64; rig.skeleton().len()];
+    for (row, data) in rig.rows().iter().enumerate() {
+        for entry in data.skin.start as usize..data.skin.end as usize {
+            let bone = rig.palette()[rig.skin_entries()[entry] as usize].bone;
+            for lane in 0..data.filled as usize {
+                share[bone.index()] += f64::from(rig.skin_weights()[entry][lane] * gains[row][lane].abs());
+            }
+        }
+    }
+    rig.skeleton()
+        .bones()
+        .filter(|b| share[b.index()] > 0.0)
+        .max_by(|a, b| share[a.index()].total_cmp(&share[b.index()]).then(b.cmp(a)))
+}
+
+/// Fits the region the effect acts on: points that are painted and that the bone or its descendants move.
+fn fit(rig: &Rig, local: &[DVec3], gains: &[Lanes], bone: BoneId) -> Result<(Cone, Option<(f64, f64)>), String> {
+    let mut normals = vec![DVec3::ZERO; local.len()];
+    for t in rig.point_triangles() {
+        let [a, b, c] = t.map(|slot| local[slot as usize]);
+        let area = (b - a).cross(c - a);
+        for &slot in t {
+            normals[slot as usize] += area;
+        }
+    }
+    let below: Vec<bool> =
+        rig.skeleton().bones().map(|b| rig.skeleton().ancestors(b).any(|ancestor| ancestor == bone)).collect();
+    let (mut points, mut directions, mut weights) = (Vec::new(), Vec::new(), Vec::new());
+    for (row, data) in rig.rows().iter().enumerate() {
+        for lane in 0..data.filled as usize {
+            let carried: f32 = (data.skin.start as usize..data.skin.end as usize)
+                .filter(|&entry| below[rig.palette()[rig.skin_entries()[entry] as usize].bone.index()])
+                .map(|entry| rig.skin_weights()[entry][lane])
+                .sum();
+            let slot = row * LANES + lane;
+            // Area times share: even sampling does not matter.
+            let weight = f64::from((carried * gains[row][lane]).abs()) * normals[slot].length();
+            if weight > 0.0 {
+                points.push(local[slot]);
+                directions.push(normals[slot].normalize_or_zero());
+                weights.push(weight);
+            }
+        }
+    }
+    let fit = Cone::fit(&points, &directions, &weights).map_err(|error| error.to_string())?;
+    Ok((fit.cone, Some((fit.rms, fit.largest))))
+}

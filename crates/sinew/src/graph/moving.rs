@@ -1,0 +1,137 @@
+//! The bones that move an effect at one frame.
+
+use super::{Frame, GraphEffect, Input};
+use crate::displace::BoneInput;
+use crate::motion::Signal;
+use crate::param::Values;
+use crate::recipe::Centroid;
+use crate::skeleton::BoneId;
+use glam::{DVec3, Vec3};
+
+pub(super) const NONE: u32 = u32::MAX;
+
+/// What one effect reads at one frame: the bones that move it, each knowing the next one above it, and keyed values.
+#[derive(Clone, Debug, Default)]
+pub struct MovingBones {
+    inputs: Vec<BoneInput>,
+    pub(super) above: Vec<u32>,
+    /// Per bone of the skeleton: the nearest mover at or above it.
+    nearest: Vec<u32>,
+    /// Character of each mover, whose origin and size its input is given in.
+    characters: Vec<u32>,
+    origins: Vec<DVec3>,
+    sizes: Vec<f32>,
+    /// Parameters at this time, where any is keyed.
+    pub(super) values: Option<Values>,
+    /// Factor on all gains at this time.
+    pub(super) gain: f32,
+    /// The rotation of the cone's bone.
+    pub(super) cone_turn: glam::Mat3,
+}
+
+impl GraphEffect {
+    /// Gathers what this effect reads at this frame.
+    pub(super) fn prepare(&self, frame: &Frame<'_>, origins: &[DVec3], out: &mut MovingBones) {
+        let skeleton = frame.rig.skeleton();
+        out.inputs.clear();
+        out.above.clear();
+        out.nearest.clear();
+        out.characters.clear();
+        out.origins.clear();
+        out.origins.extend_from_slice(origins);
+        out.sizes.clear();
+        out.sizes.extend(frame.rig.characters().iter().map(|c| if self.raw { 1.0 } else { c.size as f32 }));
+        out.gain = self.gain_keys.as_ref().map_or(1.0, |curve| curve.at(frame.time) as f32);
+        self.key_values(frame.time, &mut out.values);
+        if let Some(cone) = &self.cone {
+            out.cone_turn = cone.turn(frame);
+        }
+        let signals =
+            [Signal::LinearVelocity, Signal::AngularVelocity, Signal::LinearAcceleration, Signal::AngularAcceleration];
+        for bone in skeleton.bones() {
+            let above = skeleton.parent(bone).map_or(NONE, |parent| out.nearest[parent.index()]);
+            let gain = self.bone_gains[bone.index()];
+            let read = |signal: Signal| match self.inputs[signal as usize] {
+                Input::Unused => Vec3::ZERO,
+                Input::Smoothed => frame.kinematics.bones[bone.index()].get(signal).as_vec3(),
+                Input::Filtered(entry) => frame.kinematics.filtered[entry][bone.index()].as_vec3(),
+            };
+            let [v, omega, a, alpha] = signals.map(read);
+            let still = [v, omega, a, alpha].iter().all(|&x| x == Vec3::ZERO);
+            if still || (gain.translation == 0.0 && gain.rotation == 0.0) {
+                out.nearest.push(above);
+                continue;
+            }
+            out.nearest.push(out.inputs.len() as u32);
+            out.above.push(above);
+            let character = frame.rig.character_of_bone(bone);
+            let origin = origins.get(character).copied().unwrap_or_default();
+            let joint_origin = frame.world.joint_origin(bone);
+            let centroid = match (gain.centroid, frame.rig.centroid(bone)) {
+                (Some(Centroid::At(c)), _) => Some(c),
+                (Some(Centroid::Offset(offset)), Some(c)) => Some(c + offset),
+                (_, c) => c,
+            };
+            let centroid = centroid.map_or(joint_origin, |c| frame.world.world_from_bone(bone).transform_point3(c));
+            out.characters.push(character as u32);
+            out.inputs.push(BoneInput {
+                joint_origin: (joint_origin - origin).as_vec3(),
+                centroid: (centroid - origin).as_vec3(),
+                linear_velocity: v,
+                angular_velocity: omega,
+                linear_acceleration: a,
+                angular_acceleration: alpha,
+                translation_gain: gain.translation as f32,
+                rotation_gain: gain.rotation as f32,
+                about_point: gain.about_point,
+                size: out.sizes.get(character).copied().unwrap_or(1.0),
+            });
+        }
+    }
+
+    fn key_values(&self, time: f64, out: &mut Option<Values>) {
+        if self.keys.is_empty() {
+            *out = None;
+            return;
+        }
+        let values = out.get_or_insert_with(|| self.values.clone());
+        values.clone_from(&self.values);
+        for (name, curve) in &self.keys {
+            // A value beyond the range between two keys in it cannot be; one that was set beyond it stays at the last.
+            let _ = values.set(name, curve.at(time));
+        }
+    }
+}
+
+impl MovingBones {
+    pub(super) fn is_empty(&self) -> bool {
+        self.inputs.is_empty() || self.gain == 0.0
+    }
+
+    /// A mover as the points of `character` see it: a bone above two characters is given in the terms of one.
+    #[inline(always)]
+    pub(super) fn input(&self, mover: u32, character: u32) -> BoneInput {
+        let input = self.inputs[mover as usize];
+        let own = self.characters[mover as usize];
+        if own == character { input } else { self.input_elsewhere(input, own as usize, character as usize) }
+    }
+
+    #[cold]
+    fn input_elsewhere(&self, mut input: BoneInput, own: usize, character: usize) -> BoneInput {
+        let offset = (self.origins[own] - self.origins[character]).as_vec3();
+        input.joint_origin += offset;
+        input.centroid += offset;
+        input.size = self.sizes[character];
+        input
+    }
+
+    #[inline(always)]
+    pub(super) fn nearest(&self, bone: Option<BoneId>) -> u32 {
+        bone.map_or(NONE, |bone| self.nearest[bone.index()])
+    }
+
+    #[inline(always)]
+    pub(super) fn size(&self, character: u32) -> f32 {
+        self.sizes[character as usize]
+    }
+}

@@ -1,0 +1,196 @@
+//! The command line as plain values.
+
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+const AFTER_HELP: &str = "\
+Data goes to stdout, everything else to stderr. Axes and metres are glTF's, in and out.
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 done with findings (commands that gate), 130 interrupted.";
+
+/// Life for skinned characters: squash, drag, follow-through, volume, on top of any glTF rig.
+#[derive(Debug, Parser)]
+#[command(name = "sinew", version, about, after_help = AFTER_HELP, max_term_width = 100)]
+pub struct Args {
+    #[command(subcommand)]
+    pub command: Command,
+
+    /// Say nothing on stderr but errors.
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Tell what a file holds: characters, meshes, bones, clips, surface, maps, and what is wrong with it.
+    Inspect(InspectArgs),
+    /// List the effects, or the parameters of one.
+    Effects(EffectsArgs),
+    /// Write one frame in world space as OBJ, PLY or JSON.
+    Frame(FrameArgs),
+    /// Write a completion script for a shell to stdout.
+    Completions(CompletionsArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct InspectArgs {
+    /// A .glb or .gltf file, or a built-in character: zoo:NAME, zoo:tube:bones=12.
+    #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(Input::from))]
+    pub input: Input,
+
+    /// Write JSON.
+    #[arg(long)]
+    pub json: bool,
+
+    /// Show every bone, however many there are.
+    #[arg(long, conflicts_with = "json")]
+    pub all: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct EffectsArgs {
+    /// The effect to describe; all of them in short without it.
+    pub name: Option<String>,
+
+    /// Write JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct CompletionsArgs {
+    /// The shell.
+    pub shell: clap_complete::Shell,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct FrameArgs {
+    /// A .glb or .gltf file, or a built-in character: zoo:NAME, zoo:tube:bones=12.
+    #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(Input::from))]
+    pub input: Input,
+
+    /// The clip, by name or, where no clip is called so, by number from 0; the nodes' default transforms without it.
+    #[arg(long, value_name = "NAME|N")]
+    pub clip: Option<String>,
+
+    /// Seconds on the clip's own clock; clamped to the clip, wrapped where it loops [default: 0].
+    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
+    pub time: Option<f64>,
+
+    /// A recipe (*.sinew.toml): base, effects and how to read clips; no effects without it.
+    #[arg(long, value_name = "R")]
+    pub recipe: Option<PathBuf>,
+
+    /// Base skinning, in place of the recipe's (lbs without one).
+    #[arg(long, value_name = "B")]
+    pub base: Option<BaseName>,
+
+    /// Whether the clip loops; auto: as its keys tell.
+    #[arg(long = "loop", value_name = "yes|no|auto")]
+    pub looping: Option<LoopName>,
+
+    /// Bone velocities and accelerations set by hand, in place of the clip's: a TOML file with tables such as
+    /// [bone."neck"] angular_velocity = [0, 0, 2], relative to the parent, in world axes.
+    #[arg(long, value_name = "M.toml")]
+    pub motion: Option<PathBuf>,
+
+    /// Where to write: a file whose ending tells the format, or - for stdout.
+    #[arg(long, short, value_name = "OUT.{obj,ply,json}")]
+    pub output: PathBuf,
+
+    /// The format, where the ending does not tell it [default for stdout: json].
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<Format>,
+
+    /// Replace the output if it exists.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Where a character comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// A file.
+    Path(PathBuf),
+    /// A built-in character: what stands behind `zoo:`.
+    Zoo(String),
+}
+
+impl From<OsString> for Input {
+    fn from(given: OsString) -> Self {
+        match given.to_str().and_then(|text| text.strip_prefix("zoo:")) {
+            Some(spec) => Self::Zoo(spec.to_owned()),
+            None => Self::Path(given.into()),
+        }
+    }
+}
+
+impl fmt::Display for Input {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Path(path) => write!(f, "{}", path.display()),
+            Self::Zoo(spec) => write!(f, "zoo:{spec}"),
+        }
+    }
+}
+
+/// A base skinning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BaseName {
+    /// Linear blend skinning, as engines do.
+    Lbs,
+    /// Dual quaternion skinning.
+    Dqs,
+    /// Each vertex by its largest influence alone.
+    Rigid,
+    /// Between LBS and DQS: as the recipe says, half-way without one.
+    Blend,
+}
+
+/// Whether a clip loops.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LoopName {
+    /// As a loop, whatever its keys tell.
+    Yes,
+    /// With a beginning and an end.
+    No,
+    /// As its keys tell.
+    Auto,
+}
+
+/// How a frame is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// Wavefront OBJ, text.
+    Obj,
+    /// Stanford PLY, binary, little-endian.
+    Ply,
+    /// Everything: meshes with and without effects, bones with their motion, warnings.
+    Json,
+}
+
+fn seconds(given: &str) -> Result<f64, String> {
+    match given.parse::<f64>() {
+        Ok(secs) if secs.is_finite() => Ok(secs),
+        _ => Err("give a number of seconds, such as 0.25".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_sound() {
+        use clap::CommandFactory;
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn zoo_names_are_told_from_paths() {
+        assert_eq!(Input::from(OsString::from("zoo:tube:bones=3")), Input::Zoo("tube:bones=3".into()));
+        assert_eq!(Input::from(OsString::from("./zoo:tube")), Input::Path("./zoo:tube".into()));
+    }
+}

@@ -1,0 +1,209 @@
+//! One frame of a scene: the clip sampled, the graph evaluated with and without effects.
+
+use super::motion_file::MotionFile;
+use crate::args::{BaseName, FrameArgs, LoopName};
+use crate::fault::Fault;
+use crate::load::Scene;
+use crate::recipe::LoadedRecipe;
+use crate::text::quoted;
+use sinew::recipe::BaseSpec;
+use sinew::rig::{Part, Primitive};
+use sinew::text::nearest;
+use sinew::{
+    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Looping, Motion, Recipe, Scratch, WorldPose, evaluate,
+};
+
+/// Clips an error lists by name.
+const MOST_CLIPS: usize = 20;
+
+/// One frame of a scene, as every format writes it. All of it is finite.
+pub(super) struct Snapshot<'a> {
+    pub scene: &'a Scene,
+    pub clip: Option<PlayedClip<'a>>,
+    pub base: &'static str,
+    pub world: WorldPose,
+    pub kinematics: Kinematics,
+    /// With all effects.
+    pub deformed: DeformedMesh,
+    /// With none.
+    pub skinned: DeformedMesh,
+}
+
+/// The clip a frame is of.
+pub(super) struct PlayedClip<'a> {
+    pub index: usize,
+    pub name: &'a str,
+    /// Time sampled, in seconds.
+    pub time: f64,
+}
+
+impl<'a> Snapshot<'a> {
+    pub fn take(
+        scene: &'a Scene,
+        asked: &LoadedRecipe,
+        hand_set: Option<&MotionFile>,
+        options: &FrameArgs,
+    ) -> Result<Self, Fault> {
+        let rig = &scene.rig;
+        let skeleton = rig.skeleton();
+        let mut recipe = asked.recipe().clone();
+        if let Some(base) = options.base {
+            recipe.base = base_spec(base, &recipe.base);
+        }
+        let culprit =
+            if asked.file.is_empty() { scene.name.clone() } else { format!("{} on {}", asked.file, scene.name) };
+        let build = |recipe: &Recipe| {
+            FrameIndependentGraph::build(rig, recipe).map_err(|error| Fault::in_file(&culprit, error))
+        };
+        let graph = build(&recipe)?;
+        let filtered = graph.filtered_signals();
+
+        let mut pose = rig.rest_pose();
+        let mut world = WorldPose::default();
+        let mut kinematics = Kinematics::at_rest(skeleton.len(), filtered.len());
+        let mut played = None;
+        if let Some(wanted) = &options.clip {
+            let index = find_clip(scene, wanted)?;
+            let clip = &scene.clips[index];
+            let mut settings = asked.motion(clip);
+            if let Some(looping) = options.looping {
+                settings.looping = looping_of(looping);
+            }
+            let motion = Motion::new(skeleton, rig.bone_sizes(), &rig.morph_layout(), clip, &settings, filtered)
+                .map_err(|error| Fault::in_file(&culprit, error))?;
+            let time = motion.sample_time(options.time.unwrap_or(0.0));
+            motion.pose(time, &mut pose);
+            world.compose(skeleton, &pose);
+            if hand_set.is_none() {
+                motion.kinematics(time, &world, skeleton, &mut kinematics);
+            }
+            played = Some(PlayedClip { index, name: &clip.name, time });
+        } else {
+            world.compose(skeleton, &pose);
+        }
+        if let Some(hand_set) = hand_set {
+            for (bone, motion) in hand_set.bones(skeleton)? {
+                kinematics.set_steady(bone, motion, filtered);
+            }
+        }
+
+        let frame = Frame { rig, pose: &pose, world: &world, kinematics: &kinematics };
+        let (mut scratch, mut deformed) = (Scratch::default(), DeformedMesh::default());
+        evaluate(&graph, &frame, &Cpu::serial(), &mut scratch, &mut deformed);
+        let skinned = if recipe.effects.is_empty() {
+            deformed.clone()
+        } else {
+            let base_only = build(&Recipe { effects: Vec::new(), ..recipe.clone() })?;
+            let mut skinned = DeformedMesh::default();
+            evaluate(&base_only, &frame, &Cpu::serial(), &mut scratch, &mut skinned);
+            skinned
+        };
+        let base = base_name(&recipe.base);
+        let snapshot = Self { scene, clip: played, base, world, kinematics, deformed, skinned };
+        snapshot.check_finite()?;
+        Ok(snapshot)
+    }
+
+    /// Files may scale a character beyond what numbers hold; such a frame is refused, not written with gaps.
+    fn check_finite(&self) -> Result<(), Fault> {
+        let refuse = |what: String| {
+            let remedy = "look for extreme scales or translations on the nodes above it";
+            Err(Fault::in_file(&self.scene.name, format!("{what}: its position is too large to be told; {remedy}")))
+        };
+        let skeleton = self.scene.rig.skeleton();
+        if let Some(bone) = skeleton.bones().find(|&bone| !self.world.world_from_bone(bone).is_finite()) {
+            return refuse(format!("node {} {}", skeleton.node(bone), quoted(skeleton.name(bone))));
+        }
+        for (part, primitive) in self.parts().iter().flat_map(|part| part.primitives.iter().map(move |p| (part, p))) {
+            let finite = |mesh: &DeformedMesh, vertex: usize| {
+                mesh.positions[vertex].is_finite() && mesh.normals[vertex].is_finite()
+            };
+            let mut vertices = primitive.vertices.clone();
+            if let Some(vertex) = vertices.find(|&v| !(finite(&self.deformed, v) && finite(&self.skinned, v))) {
+                let vertex = vertex - primitive.vertices.start;
+                return refuse(format!("mesh node {} {}, vertex {vertex}", part.node, quoted(&part.name)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Parts in node order.
+    pub fn parts(&self) -> Vec<&'a Part> {
+        let mut parts: Vec<_> = self.scene.rig.parts().iter().collect();
+        parts.sort_by_key(|part| part.node);
+        parts
+    }
+
+    /// World positions of a primitive in one of the two meshes.
+    pub fn positions<'m>(
+        &self,
+        mesh: &'m DeformedMesh,
+        part: &Part,
+        primitive: &Primitive,
+    ) -> impl Iterator<Item = [f64; 3]> + use<'m> {
+        let origin = mesh.origins.get(part.character).copied().unwrap_or_default();
+        mesh.positions[primitive.vertices.clone()].iter().map(move |p| (origin + p.as_dvec3()).to_array())
+    }
+
+    /// Triangles of a primitive, by the primitive's own vertices.
+    pub fn triangles(&self, primitive: &Primitive) -> impl Iterator<Item = [u32; 3]> + use<'a> {
+        let first = u32::try_from(primitive.vertices.start).unwrap_or(0);
+        self.scene.rig.triangles()[primitive.triangles.clone()].iter().map(move |corners| corners.map(|c| c - first))
+    }
+}
+
+/// A name is tried first, then a number from 0.
+fn find_clip(scene: &Scene, wanted: &str) -> Result<usize, Fault> {
+    let named = scene.clips.iter().position(|clip| clip.name == wanted);
+    let numbered = || wanted.parse().ok().filter(|&index: &usize| index < scene.clips.len());
+    named.or_else(numbered).ok_or_else(|| {
+        let mut message = format!("{}: there is no clip {}", scene.name, quoted(wanted));
+        if scene.clips.is_empty() {
+            message.push_str("; the file has no clips, leave --clip out");
+            return Fault::Usage(message);
+        }
+        if let Some(nearest) = nearest(wanted, scene.clips.iter().map(|clip| clip.name.as_str())) {
+            message.push_str(&format!("; did you mean {}?", quoted(&nearest)));
+        }
+        let listed: Vec<_> = (scene.clips.iter().enumerate().take(MOST_CLIPS))
+            .map(|(index, clip)| format!("{index} {}", quoted(&clip.name)))
+            .collect();
+        message.push_str(&format!(" Clips: {}", listed.join(", ")));
+        if scene.clips.len() > MOST_CLIPS {
+            message.push_str(&format!(
+                " and {} more, listed by `sinew inspect {}`",
+                scene.clips.len() - MOST_CLIPS,
+                scene.name
+            ));
+        }
+        Fault::Usage(message)
+    })
+}
+
+fn looping_of(name: LoopName) -> Looping {
+    match name {
+        LoopName::Yes => Looping::Yes,
+        LoopName::No => Looping::No,
+        LoopName::Auto => Looping::Auto,
+    }
+}
+
+/// The base asked for, with the recipe's own settings where it is of the same kind.
+fn base_spec(wanted: BaseName, recipe: &BaseSpec) -> BaseSpec {
+    match (wanted, recipe) {
+        (BaseName::Lbs, _) => BaseSpec::Lbs,
+        (BaseName::Rigid, _) => BaseSpec::Rigid,
+        (BaseName::Dqs, BaseSpec::Dqs { .. }) | (BaseName::Blend, BaseSpec::Blend { .. }) => recipe.clone(),
+        (BaseName::Dqs, _) => BaseSpec::Dqs { pivot: false },
+        (BaseName::Blend, _) => BaseSpec::Blend { factor: 0.5, map: None, pivot: false },
+    }
+}
+
+fn base_name(base: &BaseSpec) -> &'static str {
+    match base {
+        BaseSpec::Lbs => "lbs",
+        BaseSpec::Dqs { .. } => "dqs",
+        BaseSpec::Blend { .. } => "blend",
+        BaseSpec::Rigid => "rigid",
+    }
+}

@@ -1,0 +1,41 @@
+//! From what the user named to a checked rig: the one place where characters are loaded.
+
+use crate::args::Input;
+use crate::fault::Fault;
+use sinew::{Clip, RawRig, Rig, Warning};
+use sinew_gltf::map_file::{self, MapFile};
+
+/// A loaded character file.
+pub struct Scene {
+    /// What the user called it.
+    pub name: String,
+    /// As it came in.
+    pub raw: RawRig,
+    /// As it is evaluated.
+    pub rig: Rig,
+    /// Its clips, in the file's order.
+    pub clips: Vec<Clip>,
+    /// What was repaired or looks wrong, from reading and from checking.
+    pub warnings: Vec<Warning>,
+}
+
+/// Loads a character and puts painted `maps` on it.
+pub fn load(input: &Input, maps: &[MapFile]) -> Result<Scene, Fault> {
+    let name = input.to_string();
+    let (mut raw, clips, mut warnings) = match input {
+        Input::Path(path) => {
+            let asset = sinew_gltf::import(path).map_err(|error| Fault::Failed(error.to_string()))?;
+            (asset.raw, asset.clips, asset.warnings)
+        }
+        Input::Zoo(spec) => {
+            let character = sinew_zoo::build(spec).map_err(|error| Fault::Usage(format!("{name}: {error}")))?;
+            (character.raw, character.clips, Vec::new())
+        }
+    };
+    for map in maps {
+        map_file::apply(&mut raw, map).map_err(|error| Fault::in_file(&name, error))?;
+    }
+    let (rig, found) = Rig::build(&raw).map_err(|error| Fault::in_file(&name, error))?;
+    warnings.extend(found);
+    Ok(Scene { name, raw, rig, clips, warnings })
+}

@@ -1,0 +1,59 @@
+//! The `sinew` command: a thin skin over the libraries. Flags become plain values ([`args`]), a character is loaded in
+//! one place ([`load`]), each command is a module of its own, and here alone exit codes are decided.
+
+mod args;
+mod completions;
+mod effects;
+mod fault;
+mod frame;
+mod inspect;
+mod load;
+mod output;
+mod recipe;
+mod talk;
+mod text;
+
+use args::{Args, Command};
+use clap::Parser;
+use fault::Fault;
+use std::process::ExitCode;
+use talk::Talk;
+
+const FAILURE: u8 = 1;
+const USAGE: u8 = 2;
+const INTERRUPTED: i32 = 130;
+
+fn main() -> ExitCode {
+    // Without a handler an interrupt still ends the program, but may leave a half-written file behind.
+    let _ = ctrlc::set_handler(|| {
+        output::discard_unfinished();
+        std::process::exit(INTERRUPTED);
+    });
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(help_or_error) => {
+            // Where help cannot be written, nobody reads it.
+            let _ = help_or_error.print();
+            return ExitCode::from(u8::try_from(help_or_error.exit_code()).unwrap_or(USAGE));
+        }
+    };
+    let talk = Talk::new(args.quiet);
+    let outcome = match &args.command {
+        Command::Inspect(options) => inspect::run(options),
+        Command::Effects(options) => effects::run(options),
+        Command::Frame(options) => frame::run(options, &talk),
+        Command::Completions(options) => completions::run(options),
+    };
+    match outcome {
+        // A reader that has seen enough (`sinew … | head`) is no failure.
+        Ok(()) | Err(Fault::BrokenPipe) => ExitCode::SUCCESS,
+        Err(Fault::Failed(message)) => {
+            talk.error(&message);
+            ExitCode::from(FAILURE)
+        }
+        Err(Fault::Usage(message)) => {
+            talk.error(&message);
+            ExitCode::from(USAGE)
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! A recipe from disk, with the painted maps it names.
+
+use crate::fault::Fault;
+use crate::text::quoted;
+use sinew::recipe::RecipeFile;
+use sinew::text::wildcard;
+use sinew::{Clip, MotionSettings, Recipe};
+use sinew_gltf::map_file::MapFile;
+use std::path::Path;
+
+/// A recipe as a command uses it.
+#[derive(Default)]
+pub struct LoadedRecipe {
+    /// The file, as the user named it; empty without one.
+    pub file: String,
+    recipe: RecipeFile,
+    /// Painted maps, read but not yet matched to a mesh.
+    pub maps: Vec<MapFile>,
+}
+
+impl LoadedRecipe {
+    pub fn read(path: &Path) -> Result<Self, Fault> {
+        let file = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| Fault::in_file(&file, format!("the recipe cannot be read ({error}); check the path")))?;
+        let recipe = RecipeFile::parse(&text).map_err(|error| Fault::in_file(&file, error))?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let maps = recipe
+            .maps()
+            .iter()
+            .map(|map| read_map(folder, map).map_err(|fault| Fault::in_file(&file, fault)))
+            .collect::<Result<_, _>>()?;
+        Ok(Self { file, recipe, maps })
+    }
+
+    /// Base, riders and effects.
+    pub fn recipe(&self) -> &Recipe {
+        self.recipe.recipe()
+    }
+
+    /// How to read a clip.
+    pub fn motion(&self, clip: &Clip) -> MotionSettings {
+        self.recipe.motion(&clip.name)
+    }
+
+    /// Words about clip sections that no clip of the file goes by.
+    pub fn idle_sections(&self, clips: &[Clip]) -> Vec<String> {
+        let idle = |pattern: &&str| !clips.iter().any(|clip| wildcard(pattern, &clip.name));
+        let say =
+            |pattern: &str| format!("{}: no clip is called {}; its section is not used", self.file, quoted(pattern));
+        self.recipe.clip_patterns().filter(idle).map(say).collect()
+    }
+}
+
+/// Reads a map file, which must lie in the recipe's folder or below it, links followed.
+fn read_map(folder: &Path, map: &str) -> Result<MapFile, String> {
+    let unreadable = |error| format!("map file {}: cannot be read ({error}); check the path", quoted(map));
+    let folder = folder.canonicalize().map_err(unreadable)?;
+    let path = folder.join(map).canonicalize().map_err(unreadable)?;
+    if !path.starts_with(&folder) {
+        return Err(format!("map file {} lies outside the recipe's folder; move it there", quoted(map)));
+    }
+    let text = std::fs::read_to_string(&path).map_err(unreadable)?;
+    MapFile::from_text(map, &text).map_err(|error| error.to_string())
+}

@@ -1,0 +1,51 @@
+//! Drive a character live: poses arrive one by one, from a game or a controller, and no clip is known ahead.
+//!
+//! `cargo run --release --example 03_drive_it_live`
+#![allow(clippy::print_stdout)]
+
+use glam::{DQuat, DVec3};
+use sinew::recipe::EffectSpec;
+use sinew::{
+    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, LiveKinematics, LocalTransform, Recipe, Rig, Scratch,
+    WorldPose, evaluate,
+};
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let (rig, _) = Rig::build(&sinew_zoo::build("tube:bones=3")?.raw)?;
+    let mut floppy = EffectSpec::new("floppy").ok_or("this build has no floppy")?;
+    // A time filter, so that the skin is still on its way when the bone has stopped.
+    floppy.values.set("rotation_filter", 0.2).map_err(|fault| format!("rotation_filter: {fault:?}"))?;
+    let graph = FrameIndependentGraph::build(&rig, &Recipe { effects: vec![floppy], ..Recipe::default() })?;
+
+    // The history is the caller's: keep one per character, clone it to look ahead, reset it after a teleport.
+    let mut live = LiveKinematics::new(rig.skeleton(), graph.filtered_signals());
+    let (mut pose, mut world, mut kinematics) = (rig.rest_pose(), WorldPose::default(), Kinematics::default());
+    let (mut scratch, mut mesh) = (Scratch::default(), DeformedMesh::default());
+
+    let root = rig.skeleton().bone_of_node(0).ok_or("a tube has a root")?;
+    let mut local = pose.locals[root.index()].to_trs();
+    let tip = (0..rig.vertex_count()).max_by(|&a, &b| height(&rig, a).total_cmp(&height(&rig, b))).unwrap_or(0);
+
+    let dt = 1.0 / 60.0;
+    for step in 0..48 {
+        // Swing for half a second, then stand still.
+        let time = (f64::from(step) * dt).min(0.5);
+        local.rotation = DQuat::from_axis_angle(DVec3::Z, 0.5 * (std::f64::consts::TAU * time).sin());
+        pose.locals[root.index()] = LocalTransform::Trs(local);
+        world.compose(rig.skeleton(), &pose);
+        live.push(rig.skeleton(), &pose, &world, dt, &mut kinematics);
+
+        let frame = Frame { rig: &rig, pose: &pose, world: &world, kinematics: &kinematics, time: seconds };
+        evaluate(&graph, &frame, &Cpu::serial(), &mut scratch, &mut mesh);
+        if step % 4 == 0 {
+            let p = mesh.world_position(0, tip);
+            println!("{:5.3} s: tip at ({:+.3}, {:+.3})", f64::from(step) * dt, p.x, p.y);
+        }
+    }
+    Ok(())
+}
+
+/// Rest height of a vertex.
+fn height(rig: &Rig, vertex: usize) -> f32 {
+    rig.rest().get(rig.point_of_vertex()[vertex] as usize).y
+}
