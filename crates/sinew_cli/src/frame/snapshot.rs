@@ -87,7 +87,8 @@ impl<'a> Snapshot<'a> {
             }
         }
 
-        let frame = Frame { rig, pose: &pose, world: &world, kinematics: &kinematics };
+        let time = played.as_ref().map_or(0.0, |clip| clip.time);
+        let frame = Frame { rig, pose: &pose, world: &world, kinematics: &kinematics, time };
         let (mut scratch, mut deformed) = (Scratch::default(), DeformedMesh::default());
         evaluate(&graph, &frame, &Cpu::serial(), &mut scratch, &mut deformed);
         let skinned = if recipe.effects.is_empty() {
