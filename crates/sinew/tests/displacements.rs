@@ -323,7 +323,8 @@ fn a_tube_of_five_bones_moves_as_the_formulas_summed_by_hand() {
     };
     let knobs = Knobs { translation: 0.1, rotation: 0.1, max_length: 0.4, max_angle: 0.8, soft: true, rest_time: 0.05 };
     type Truth<'a> = &'a dyn Fn(&Bone, DVec3) -> DVec3;
-    let cases: [(&str, Vec<(&str, f64)>, Truth<'_>); 5] = [
+    type Case<'a> = (&'a str, Vec<(&'a str, f64)>, Truth<'a>);
+    let cases: [Case<'_>; 5] = [
         ("floppy", swing(&knobs), &|b, p| reference::floppy(&knobs, b, p, 1.0)),
         ("follow-through", inertia(&knobs), &|b, p| reference::followthrough(&knobs, b, p, 1.0)),
         ("acceleration-drag", inertia(&knobs), &|b, p| reference::acceleration_drag(&knobs, b, p, 1.0)),

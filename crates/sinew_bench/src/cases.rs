@@ -10,12 +10,14 @@ use crate::data::{self, PosedFrame, Skinned, Workload};
 use crate::plain;
 use crate::stopwatch::Stopwatch;
 
+type Run = dyn Fn(&Workload, &mut Stopwatch) -> Skinned;
+
 /// One kernel.
 pub struct Case {
     /// What a filter is matched against.
     pub name: String,
     /// Prepares the kernel's own layout, hands one frame of it to the stopwatch, and returns that frame.
-    run: Box<dyn Fn(&Workload, &mut Stopwatch) -> Skinned>,
+    run: Box<Run>,
 }
 
 impl Case {

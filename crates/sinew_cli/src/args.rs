@@ -1,5 +1,6 @@
 //! The command line as plain values.
 
+use crate::map::MapArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -30,6 +31,8 @@ pub enum Command {
     Effects(EffectsArgs),
     /// Write one frame in world space as OBJ, PLY or JSON.
     Frame(FrameArgs),
+    /// Make a map from the shape, as files a recipe can name: where the character is soft, thick or far out.
+    Map(MapArgs),
     /// Write a completion script for a shell to stdout.
     Completions(CompletionsArgs),
 }

@@ -8,6 +8,7 @@ mod fault;
 mod frame;
 mod inspect;
 mod load;
+mod map;
 mod output;
 mod recipe;
 mod talk;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
         Command::Inspect(options) => inspect::run(options),
         Command::Effects(options) => effects::run(options),
         Command::Frame(options) => frame::run(options, &talk),
+        Command::Map(options) => map::run(options, &talk),
         Command::Completions(options) => completions::run(options),
     };
     match outcome {

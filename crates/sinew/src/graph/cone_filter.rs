@@ -2,9 +2,10 @@
 
 use super::accumulate::{Block, Moved, outer};
 use super::{Frame, GraphError, bones_called};
-use crate::cone::Cone;
+use crate::cone::{Cone, ConeError};
 use crate::gradients::{Gradient, gradient_of};
-use crate::pose::WorldPose;
+use crate::maps::{PointMap, RestSurface};
+use crate::propagated::Ancestry;
 use crate::recipe::{ConeSpec, EffectSpec};
 use crate::rig::Rig;
 use crate::simd::{LANES, Lanes, Limit, Simd, V3, load, prelude::*, splat};
@@ -50,25 +51,33 @@ impl ConeFilter {
     ) -> Result<Self, GraphError> {
         let effect = spec.effect.name();
         let no_cone = |why: String| GraphError::NoCone { effect, why };
-        let mut world = WorldPose::default();
-        world.compose(rig.skeleton(), &rig.rest_pose());
-        let points = rig.rest_points(&world);
+        let surface = RestSurface::new(rig);
         let bone = match &cone.bone {
             Some(pattern) => bones_called(rig, pattern, effect)?.next(),
             None => main_bone(rig, gains),
         };
         let bone = bone.ok_or_else(|| no_cone("the effect has no skin to act on".to_owned()))?;
-        let bone_from_world = world.world_from_bone(bone).inverse();
-        let local: Vec<DVec3> = points.iter().map(|&p| bone_from_world.transform_point3(p)).collect();
+        let world_from_bone = surface.world().world_from_bone(bone);
+        let bone_from_world = world_from_bone.inverse();
+        if !bone_from_world.is_finite() {
+            return Err(no_cone(ConeError::NoFrame.to_string()));
+        }
+        let local: Vec<DVec3> = surface.points().iter().map(|&p| bone_from_world.transform_point3(p)).collect();
+        // The bone's frame may be in other units than the scene.
+        let unit = world_from_bone.matrix3.determinant().abs().cbrt();
         let (shape, residual) = match cone.cone {
             Some(cone) => (cone, None),
-            None => fit(rig, &local, gains, bone).map_err(no_cone)?,
+            None => {
+                let region = region(rig, gains, bone);
+                let fit = Cone::fit_region(&surface, bone, &region).map_err(|error| no_cone(error.to_string()))?;
+                (fit.cone, Some((fit.rms, fit.largest)))
+            }
         };
         let rows = rig.rows().len();
         let reach: Vec<Lanes> = (0..rows)
             .map(|row| {
                 std::array::from_fn(|lane| {
-                    (shape.radius_at(local[row * LANES + lane]) - shape.base_radius()).max(0.0) as f32
+                    ((shape.radius_at(local[row * LANES + lane]) - shape.base_radius()).max(0.0) * unit) as f32
                 })
             })
             .collect();
@@ -178,35 +187,16 @@ fn main_bone(rig: &Rig, gains: &[Lanes]) -> Option<BoneId> {
         .max_by(|a, b| share[a.index()].total_cmp(&share[b.index()]).then(b.cmp(a)))
 }
 
-/// Fits the region the effect acts on: points that are painted and that the bone or its descendants move.
-fn fit(rig: &Rig, local: &[DVec3], gains: &[Lanes], bone: BoneId) -> Result<(Cone, Option<(f64, f64)>), String> {
-    let mut normals = vec![DVec3::ZERO; local.len()];
-    for t in rig.point_triangles() {
-        let [a, b, c] = t.map(|slot| local[slot as usize]);
-        let area = (b - a).cross(c - a);
-        for &slot in t {
-            normals[slot as usize] += area;
-        }
-    }
-    let below: Vec<bool> =
-        rig.skeleton().bones().map(|b| rig.skeleton().ancestors(b).any(|ancestor| ancestor == bone)).collect();
-    let (mut points, mut directions, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-    for (row, data) in rig.rows().iter().enumerate() {
-        for lane in 0..data.filled as usize {
-            let carried: f32 = (data.skin.start as usize..data.skin.end as usize)
-                .filter(|&entry| below[rig.palette()[rig.skin_entries()[entry] as usize].bone.index()])
-                .map(|entry| rig.skin_weights()[entry][lane])
-                .sum();
-            let slot = row * LANES + lane;
-            // Area times share: even sampling does not matter.
-            let weight = f64::from((carried * gains[row][lane]).abs()) * normals[slot].length();
-            if weight > 0.0 {
-                points.push(local[slot]);
-                directions.push(normals[slot].normalize_or_zero());
-                weights.push(weight);
-            }
-        }
-    }
-    let fit = Cone::fit(&points, &directions, &weights).map_err(|error| error.to_string())?;
-    Ok((fit.cone, Some((fit.rms, fit.largest))))
+/// The region the effect acts on: points that are painted, by how much the bone and its descendants move them.
+fn region(rig: &Rig, gains: &[Lanes], bone: BoneId) -> PointMap {
+    let ancestry = Ancestry::new(rig.skeleton());
+    PointMap::from_fn(rig, |slot| {
+        let (row, lane) = (slot / LANES, slot % LANES);
+        let skin = &rig.rows()[row].skin;
+        let carried: f32 = (skin.start as usize..skin.end as usize)
+            .filter(|&entry| ancestry.is_at_or_below(rig.palette()[rig.skin_entries()[entry] as usize].bone, bone))
+            .map(|entry| rig.skin_weights()[entry][lane])
+            .sum();
+        (carried * gains[row][lane]).abs()
+    })
 }

@@ -399,27 +399,6 @@ impl Rig {
         self.roots[bone.index()]
     }
 
-    /// World positions of all control points at a pose, by linear blending in f64, without morph targets.
-    pub fn rest_points(&self, world: &WorldPose) -> Vec<DVec3> {
-        let matrices: Vec<DAffine3> =
-            self.palette.iter().map(|entry| world.world_from_bone(entry.bone) * entry.bone_from_rest).collect();
-        let mut points = vec![DVec3::ZERO; self.rows.len() * LANES];
-        for (row, data) in self.rows.iter().enumerate() {
-            for lane in 0..LANES {
-                let slot = row * LANES + lane;
-                let rest = self.rest.get(slot).as_dvec3();
-                let (mut sum, mut total) = (DVec3::ZERO, 0.0);
-                for entry in data.skin.start as usize..data.skin.end as usize {
-                    let weight = f64::from(self.skin_weights[entry][lane]);
-                    sum += matrices[self.skin_entries[entry] as usize].transform_point3(rest) * weight;
-                    total += weight;
-                }
-                points[slot] = sum / total;
-            }
-        }
-        points
-    }
-
     /// Layout of [`Pose::morph_weights`]: (node, offset, count) per part with morph targets.
     pub fn morph_layout(&self) -> Vec<(usize, usize, usize)> {
         self.parts
