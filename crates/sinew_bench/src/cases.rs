@@ -2,12 +2,15 @@
 
 use std::hint::black_box;
 
-use sinew::recipe::{BaseSpec, EffectSpec};
+use glam::DVec3;
+use sinew::cone::Cone;
+use sinew::recipe::{BaseSpec, EffectSpec, Normals};
 use sinew::registry::EFFECTS;
 use sinew::{Cpu, DeformedMesh, Frame, FrameIndependentGraph, Recipe, Scratch, evaluate};
 
 use crate::data::{self, PosedFrame, Skinned, Workload};
 use crate::plain;
+use crate::plain_velocity::PlainVelocity;
 use crate::stopwatch::Stopwatch;
 
 type Run = dyn Fn(&Workload, &mut Stopwatch) -> Skinned;
@@ -68,10 +71,40 @@ pub fn cases() -> Vec<Case> {
         base("rigid", BaseSpec::Rigid),
     ]);
     for effect in EFFECTS {
-        let effects = EffectSpec::new(effect.name()).into_iter().collect();
-        cases.push(Case::recipe(format!("displace/{}", effect.name()), Recipe { effects, ..Recipe::default() }));
+        cases.push(stack(&format!("displace/{}", effect.name()), &[effect.name()], Normals::Auto));
     }
+    cases.push(Case::new("displace/velocity-plain", |work, stopwatch| {
+        let base = FrameIndependentGraph::build(&work.rig, &Recipe::default()).expect("an empty recipe fits");
+        let plain = PlainVelocity::new(work, &work.frame(&base));
+        let mut out = Skinned::for_workload(work);
+        stopwatch.time(|| plain.run(black_box(work), black_box(&mut out)));
+        out
+    }));
+    let all: Vec<_> = EFFECTS.iter().map(|effect| effect.name()).collect();
+    cases.extend([
+        stack("displace/velocity", &["squash", "floppy"], Normals::Engine),
+        stack("displace/velocity-normals", &["squash", "floppy"], Normals::Exact),
+        stack("displace/velocity-faces", &["squash", "floppy"], Normals::Faces),
+        stack("displace/all", &all, Normals::Engine),
+        stack("displace/all-normals", &all, Normals::Exact),
+    ]);
     cases
+}
+
+/// Effects with their defaults on LBS.
+fn stack(name: &str, effects: &[&str], normals: Normals) -> Case {
+    let effects = effects
+        .iter()
+        .filter_map(|name| EffectSpec::new(name))
+        .map(|mut spec| {
+            // A tube has no skirt to fit a cone to: one by hand costs the same.
+            if let Some(cone) = &mut spec.cone {
+                cone.cone = Cone::new(DVec3::Y, DVec3::Y * 4.0, 0.2, 0.01).ok();
+            }
+            spec
+        })
+        .collect();
+    Case::recipe(name, Recipe { effects, normals, ..Recipe::default() })
 }
 
 /// Baselines: what the ratios of every other case are to.
@@ -88,8 +121,6 @@ pub const BONE_COUNTS: &[usize] = &[4, 12, 64];
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
-
-    use glam::DVec3;
 
     use super::*;
 
@@ -131,6 +162,19 @@ mod tests {
                 assert!(plain.normals[vertex].normalize().distance(lbs.normals[vertex]) < 1e-5);
             }
         }
+    }
+
+    #[test]
+    fn velocity_agrees_with_the_plain_loop() {
+        let work = Workload::tube(VERTICES[0], 12);
+        let (plain, ours) = (frame_of("displace/velocity-plain", &work), frame_of("displace/velocity", &work));
+        let still = frame_of("lbs", &work);
+        let mut moved = 0.0f32;
+        for vertex in 0..work.positions.len() {
+            assert!(plain.positions[vertex].distance(ours.positions[vertex]) < 2e-5);
+            moved = moved.max(still.positions[vertex].distance(ours.positions[vertex]));
+        }
+        assert!(moved > 0.01);
     }
 
     #[cfg(feature = "ozz")]

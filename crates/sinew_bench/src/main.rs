@@ -12,6 +12,7 @@ mod data;
 #[cfg(feature = "ozz")]
 mod ozz;
 mod plain;
+mod plain_velocity;
 mod stopwatch;
 
 use std::process::ExitCode;
@@ -61,7 +62,7 @@ fn main() -> ExitCode {
     if !json {
         println!("time of one frame (positions and normals), one thread, minimum of many runs;");
         println!("ratios are of times: below 1 is faster than the baseline\n");
-        println!("{:<20} {:>9} {:>6} {:>10} {:>9} {:>9}", "case", "vertices", "bones", "ns/vertex", "/ plain", "/ ozz");
+        println!("{:<28} {:>9} {:>6} {:>10} {:>9} {:>9}", "case", "vertices", "bones", "ns/vertex", "/ plain", "/ ozz");
     }
     let mut rows = Vec::new();
     for &vertices in VERTICES {
@@ -117,7 +118,7 @@ fn measure(cases: &[Case], work: &Workload, bones: usize, filter: &str) -> Vec<R
 fn print_row(row: &Row) {
     let ratio = |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
     println!(
-        "{:<20} {:>9} {:>6} {:>10.2} {:>9} {:>9}",
+        "{:<28} {:>9} {:>6} {:>10.2} {:>9} {:>9}",
         row.case,
         row.vertices,
         row.bones,
