@@ -7,6 +7,7 @@
 //! Kernels are `#[inline(always)]` functions all the way down and hold no closures: a closure cannot be forced inline,
 //! and one left out of line loses the instruction set (it cost LBS a factor of six).
 
+#[doc(no_inline)]
 pub use fearless_simd::{Level, Simd, dispatch, f32x16, prelude};
 use glam::Vec3;
 use prelude::*;
