@@ -79,6 +79,13 @@ pub struct Psi<S: Simd> {
 }
 
 impl<S: Simd> Psi<S> {
+    /// No displacement.
+    #[inline(always)]
+    pub fn zero(simd: S) -> Self {
+        let zero = V3::splat(simd, Vec3::ZERO);
+        Self { d: zero, dp: [zero; 3], dk: zero }
+    }
+
     /// The sum of two displacements.
     #[inline(always)]
     #[allow(clippy::should_implement_trait, reason = "an operator would hide that derivatives are added too")]

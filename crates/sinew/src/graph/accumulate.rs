@@ -100,8 +100,8 @@ fn rows<S: Simd, D: Displacement, const DERIVATIVES: bool>(
             if mover == stop {
                 continue;
             }
-            let mut psi: Psi<S> = displacement.psi(simd, &block.moving.input(mover, character), &at);
-            mover = block.moving.above[mover as usize];
+            // One call in the text: every call is a copy of the kernel for every instruction set.
+            let mut psi: Psi<S> = Psi::zero(simd);
             while mover != stop {
                 psi = psi.add(displacement.psi(simd, &block.moving.input(mover, character), &at));
                 mover = block.moving.above[mover as usize];
