@@ -10,10 +10,12 @@
 //! | [`raw`], [`clip`] | what a file or a program hands over: editable, ragged, unchecked |
 //! | [`skeleton`], [`pose`] | bones, parents first; local and world transforms |
 //! | [`motion`] | a clip as a function of time: pose, velocities and accelerations without history |
+//! | [`maps`], [`cone`] | what the rest shape tells: maps of softness, the cone of a skirt |
 //!
 //! Absent by design: files, clocks, environment, printing, thread pools of its own.
 
 pub mod base;
+mod bvh;
 pub mod clip;
 pub mod cone;
 mod control_points;
@@ -21,6 +23,7 @@ pub mod displace;
 mod gradients;
 pub mod graph;
 pub mod influences;
+pub mod maps;
 pub mod motion;
 mod normals;
 pub mod param;

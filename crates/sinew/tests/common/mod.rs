@@ -99,7 +99,7 @@ pub fn effect_at_scale(name: &str, values: &[(&str, f64)], scale: f64) -> Effect
     }
     // A cone about the tube's axis, wide end down, for the effects that need one.
     if let Some(cone) = &mut spec.cone {
-        cone.cone = Cone::new(DVec3::Y, DVec3::Y * (4.0 * scale), 0.2, 0.01 * scale);
+        cone.cone = Cone::new(DVec3::Y, DVec3::Y * (4.0 * scale), 0.2, 0.01 * scale).ok();
     }
     spec
 }

@@ -1,0 +1,63 @@
+//! Distance from the bone: 0 on it, 1 where its limb is farthest from it. Fat, bellies and cloth swing; shins do not.
+//!
+//! `Σ w_i min(1, d_i/D_i) / Σ w_i`: d_i the distance to the nearest segment of bone i at rest (joint to each child
+//! joint; a leaf is a point), D_i the largest d_i among the points that follow i most. The sum runs over bones that
+//! some point follows most; where one bone has all the weight it is that limb's own distance, and in between the map is
+//! as smooth as the weights, where the main bone alone would jump.
+
+use super::{PointMap, RestSurface};
+use crate::simd::LANES;
+use glam::DVec3;
+
+/// Distance from the bone in [0, 1], each limb by its own largest.
+pub fn bone_distance(surface: &RestSurface<'_>) -> PointMap {
+    let rig = surface.rig();
+    let segments: Vec<(DVec3, Vec<DVec3>)> = rig
+        .skeleton()
+        .bones()
+        .map(|bone| {
+            let world = surface.world().world_from_bone(bone);
+            let ends = rig.segments(bone).ends.iter().map(|&end| world.transform_point3(end));
+            (world.translation, ends.collect())
+        })
+        .collect();
+    let distance = |bone: usize, p: DVec3| {
+        let (joint, ends) = &segments[bone];
+        let nearest = ends.iter().map(|&end| to_segment(p, *joint, end)).min_by(f64::total_cmp);
+        nearest.unwrap_or_else(|| p.distance(*joint))
+    };
+    let influences = |slot: usize| {
+        let row = &rig.rows()[slot / LANES];
+        (row.skin.start as usize..row.skin.end as usize)
+            .map(move |entry| {
+                let bone = rig.palette()[rig.skin_entries()[entry] as usize].bone.index();
+                (bone, rig.skin_weights()[entry][slot % LANES])
+            })
+            .filter(|&(_, weight)| weight > 0.0)
+    };
+    let mut largest: Vec<Option<f64>> = vec![None; segments.len()];
+    for slot in surface.all_slots() {
+        // The last of equals is kept by `max_by`: the deeper bone.
+        if let Some((bone, _)) = influences(slot).max_by(|a, b| a.1.total_cmp(&b.1)) {
+            let d = distance(bone, surface.points()[slot]);
+            largest[bone] = Some(largest[bone].map_or(d, |other| other.max(d)));
+        }
+    }
+    PointMap::from_fn(rig, |slot| {
+        let (mut sum, mut total) = (0.0, 0.0);
+        for (bone, weight) in influences(slot) {
+            let Some(largest) = largest[bone] else { continue };
+            let share = if largest > 0.0 { (distance(bone, surface.points()[slot]) / largest).min(1.0) } else { 0.0 };
+            sum += f64::from(weight) * share;
+            total += f64::from(weight);
+        }
+        if total > 0.0 { (sum / total) as f32 } else { 0.0 }
+    })
+}
+
+fn to_segment(p: DVec3, a: DVec3, b: DVec3) -> f64 {
+    let ab = b - a;
+    let along = ((p - a).dot(ab) / ab.length_squared()).clamp(0.0, 1.0);
+    // Joints on one another: 0/0.
+    if along.is_nan() { p.distance(a) } else { p.distance(a + ab * along) }
+}

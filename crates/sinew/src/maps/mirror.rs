@@ -1,0 +1,164 @@
+//! Mirroring: values from the other side of a plane of symmetry.
+//!
+//! Each point is matched to the place on the surface nearest to its mirror image (between vertices too: meshes are
+//! seldom as symmetric as the body), if that lies within half an edge's length and faces the mirrored way; others keep
+//! their value and are reported. Unless given, the plane is at 0, at the topmost bone or in the middle of the bounding
+//! box, whichever leaves the fewest points unmatched.
+
+use super::{PointMap, RestSurface};
+use crate::bvh::Bvh;
+use glam::DVec3;
+
+/// Where values come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MirrorSide {
+    /// Both sides get the mean of the two.
+    Both,
+    /// The side of larger coordinates is copied to the other.
+    FromPositive,
+    /// The side of smaller coordinates is copied to the other.
+    FromNegative,
+}
+
+/// A plane across one of the world's axes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MirrorPlane {
+    /// 0, 1 or 2 for x, y or z.
+    axis: usize,
+    at: Option<f64>,
+}
+
+impl MirrorPlane {
+    /// Across x, where the character is most symmetric: the custom of modelling.
+    pub const X: Self = Self { axis: 0, at: None };
+    /// Across y.
+    pub const Y: Self = Self { axis: 1, at: None };
+    /// Across z.
+    pub const Z: Self = Self { axis: 2, at: None };
+
+    /// The same axis at a coordinate; `None` if that is not finite.
+    pub fn at(self, coordinate: f64) -> Option<Self> {
+        coordinate.is_finite().then_some(Self { at: Some(coordinate), ..self })
+    }
+}
+
+/// How well the surface was symmetric.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MirrorReport {
+    /// Share of the control points without a counterpart.
+    pub unmatched: f64,
+}
+
+impl PointMap {
+    /// Makes the map symmetric, character by character.
+    pub fn mirror(&mut self, surface: &RestSurface<'_>, plane: MirrorPlane, side: MirrorSide) -> MirrorReport {
+        let rig = surface.rig();
+        let mut values: Vec<f32> = self.values.iter().flatten().copied().collect();
+        let (mut unmatched, mut all) = (0, 0);
+        for (index, character) in rig.characters().iter().enumerate() {
+            let slots: Vec<usize> = surface.slots(index).collect();
+            let sheet = Sheet::new(surface, index);
+            let middle = (character.bounds[0] + character.bounds[1])[plane.axis] * 0.5;
+            let entries = rig.palette().iter().filter(|entry| entry.character as usize == index);
+            // Parents come first, so the smallest is the topmost.
+            let topmost = entries.map(|entry| entry.bone).min();
+            let joint = topmost.map_or(middle, |bone| surface.world().joint_origin(bone)[plane.axis]);
+            let candidates = plane.at.map_or_else(|| vec![0.0, joint, middle], |at| vec![at]);
+            let tried = candidates.into_iter().map(|at| {
+                let partners: Vec<_> = slots.iter().map(|&slot| sheet.partner(slot, plane.axis, at)).collect();
+                (at, partners.iter().filter(|partner| partner.is_none()).count(), partners)
+            });
+            let Some((at, alone, partners)) = tried.min_by_key(|&(_, alone, _)| alone) else { continue };
+            unmatched += alone;
+            all += slots.len();
+            for (&slot, partner) in slots.iter().zip(partners) {
+                let Some(partner) = partner else { continue };
+                let there =
+                    partner.iter().map(|&(slot, share)| share * f64::from(self.at(slot as usize))).sum::<f64>() as f32;
+                let away = surface.points()[slot][plane.axis] - at;
+                values[slot] = match side {
+                    MirrorSide::Both => 0.5 * self.at(slot) + 0.5 * there,
+                    MirrorSide::FromPositive if away < 0.0 => there,
+                    MirrorSide::FromNegative if away > 0.0 => there,
+                    MirrorSide::FromPositive | MirrorSide::FromNegative => self.at(slot),
+                };
+            }
+        }
+        *self = Self::from_fn(rig, |slot| values[slot]);
+        MirrorReport { unmatched: unmatched as f64 / f64::from(all.max(1) as u32) }
+    }
+}
+
+/// Corners of a face and their shares in a place on it.
+type Place = [(u32, f64); 3];
+
+/// The faces of one character.
+struct Sheet<'s> {
+    surface: &'s RestSurface<'s>,
+    faces: Vec<[u32; 3]>,
+    tree: Bvh,
+}
+
+impl<'s> Sheet<'s> {
+    fn new(surface: &'s RestSurface<'s>, character: usize) -> Self {
+        let faces = surface.faces_of(character);
+        let tree = surface.tree(&faces);
+        Self { surface, faces, tree }
+    }
+
+    /// Where the surface is nearest to the mirror image of `slot`, if it is near enough.
+    fn partner(&self, slot: usize, axis: usize, at: f64) -> Option<Place> {
+        let flip = |v: DVec3, about: f64| {
+            let mut flipped = v;
+            flipped[axis] = 2.0 * about - v[axis];
+            flipped
+        };
+        let (image, facing) = (flip(self.surface.points()[slot], at), flip(self.surface.normals()[slot], 0.0));
+        let corners = |face: u32| self.faces[face as usize].map(|slot| self.surface.points()[slot as usize]);
+        let within = 0.5 * self.surface.edge_length(slot);
+        let (face, _) = self.tree.nearest(image, within * within, |face| {
+            let [a, b, c] = corners(face);
+            let opposed = facing.dot((b - a).cross(c - a)) < 0.0;
+            (!opposed).then(|| {
+                let [u, v, w] = nearest_in_triangle(image, [a, b, c]);
+                (a * u + b * v + c * w).distance_squared(image)
+            })
+        })?;
+        let shares = nearest_in_triangle(image, corners(face));
+        let slots = self.faces[face as usize];
+        Some([0, 1, 2].map(|k| (slots[k], shares[k])))
+    }
+}
+
+/// Barycentric coordinates of the point of a triangle nearest to `p` (Ericson, Real-Time Collision Detection, 5.1.5).
+fn nearest_in_triangle(p: DVec3, [a, b, c]: [DVec3; 3]) -> [f64; 3] {
+    let (ab, ac) = (b - a, c - a);
+    let (d1, d2) = (ab.dot(p - a), ac.dot(p - a));
+    let (d3, d4) = (ab.dot(p - b), ac.dot(p - b));
+    let (d5, d6) = (ab.dot(p - c), ac.dot(p - c));
+    let share = |part: f64, whole: f64| if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 };
+    if d1 <= 0.0 && d2 <= 0.0 {
+        return [1.0, 0.0, 0.0];
+    }
+    if d3 >= 0.0 && d4 <= d3 {
+        return [0.0, 1.0, 0.0];
+    }
+    if d6 >= 0.0 && d5 <= d6 {
+        return [0.0, 0.0, 1.0];
+    }
+    let (va, vb, vc) = (d3 * d6 - d5 * d4, d5 * d2 - d1 * d6, d1 * d4 - d3 * d2);
+    if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
+        let v = share(d1, d1 - d3);
+        return [1.0 - v, v, 0.0];
+    }
+    if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
+        let w = share(d2, d2 - d6);
+        return [1.0 - w, 0.0, w];
+    }
+    if va <= 0.0 && d4 >= d3 && d5 >= d6 {
+        let w = share(d4 - d3, (d4 - d3) + (d5 - d6));
+        return [0.0, 1.0 - w, w];
+    }
+    let sum = va + vb + vc;
+    [1.0 - share(vb, sum) - share(vc, sum), share(vb, sum), share(vc, sum)]
+}
