@@ -9,6 +9,7 @@ mod frame;
 mod inspect;
 mod load;
 mod output;
+mod presets;
 mod recipe;
 mod talk;
 mod text;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
     let outcome = match &args.command {
         Command::Inspect(options) => inspect::run(options),
         Command::Effects(options) => effects::run(options),
+        Command::Presets(options) => presets::run(options),
         Command::Frame(options) => frame::run(options, &talk),
         Command::Completions(options) => completions::run(options),
     };
