@@ -10,7 +10,10 @@ fn a_printed_preset_is_a_recipe_that_does_the_same() {
     let folder = Folder::new();
     let list = sinew(["presets"]).stdout;
     for preset in sinew::presets::names() {
-        assert!(list.lines().any(|line| line.starts_with(preset.name) && line.ends_with(preset.about)), "{list}");
+        assert!(
+            list.lines().any(|line| line.trim_start().starts_with(preset.name) && line.ends_with(preset.about)),
+            "{list}"
+        );
         let text = sinew(["presets", preset.name]).stdout;
         assert_eq!(text, preset.text);
         let recipe = folder.write(&format!("{}.sinew.toml", preset.name), text);
