@@ -10,6 +10,7 @@
 //! | [`raw`], [`clip`] | what a file or a program hands over: editable, ragged, unchecked |
 //! | [`skeleton`], [`pose`] | bones, parents first; local and world transforms |
 //! | [`motion`] | a clip as a function of time: pose, velocities and accelerations without history |
+//! | [`recipe`], [`presets`] | what the user asks for, as data and as a file; ready-made ones |
 //! | [`maps`], [`cone`] | what the rest shape tells: maps of softness, the cone of a skirt |
 //!
 //! Absent by design: files, clocks, environment, printing, thread pools of its own.
@@ -29,6 +30,7 @@ mod normals;
 pub mod param;
 mod polar;
 pub mod pose;
+pub mod presets;
 pub mod propagated;
 pub mod raw;
 pub mod recipe;

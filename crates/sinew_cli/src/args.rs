@@ -29,6 +29,8 @@ pub enum Command {
     Inspect(InspectArgs),
     /// List the effects, or the parameters of one.
     Effects(EffectsArgs),
+    /// List the ready-made recipes, or write one to stdout to start from.
+    Presets(PresetsArgs),
     /// Write one frame in world space as OBJ, PLY or JSON.
     Frame(FrameArgs),
     /// Make a map from the shape, as files a recipe can name: where the character is soft, thick or far out.
@@ -63,6 +65,24 @@ pub struct EffectsArgs {
 }
 
 #[derive(Debug, ClapArgs)]
+pub struct PresetsArgs {
+    /// The preset whose recipe to write; all of them in short without it.
+    pub name: Option<String>,
+}
+
+/// What to do with the character: shared by all commands that evaluate it.
+#[derive(Debug, ClapArgs)]
+pub struct RecipeArgs {
+    /// A recipe (*.sinew.toml): base, effects and how to read clips; no effects without it.
+    #[arg(long, value_name = "R")]
+    pub recipe: Option<PathBuf>,
+
+    /// A ready-made recipe by name, in place of one of your own; `sinew presets` lists them.
+    #[arg(long, value_name = "NAME", conflicts_with = "recipe")]
+    pub preset: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
 pub struct CompletionsArgs {
     /// The shell.
     pub shell: clap_complete::Shell,
@@ -82,9 +102,8 @@ pub struct FrameArgs {
     #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
     pub time: Option<f64>,
 
-    /// A recipe (*.sinew.toml): base, effects and how to read clips; no effects without it.
-    #[arg(long, value_name = "R")]
-    pub recipe: Option<PathBuf>,
+    #[command(flatten)]
+    pub recipe: RecipeArgs,
 
     /// Base skinning, in place of the recipe's (lbs without one).
     #[arg(long, value_name = "B")]

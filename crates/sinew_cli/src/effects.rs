@@ -67,7 +67,7 @@ fn print(effect: &dyn Effect, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", format!("{line:<width$}{}", first.trim_start()).trim_end())?;
         about.try_for_each(|line| writeln!(out, "{line}"))?;
     }
-    writeln!(out, "\nIn a recipe every effect also takes gain, raw, map and bones.")
+    writeln!(out, "\nIn a recipe every effect also takes gain, root, raw, map, compensate, cone and bones.")
 }
 
 fn describe(effect: &dyn Effect) -> Value {

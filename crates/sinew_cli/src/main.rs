@@ -10,6 +10,7 @@ mod inspect;
 mod load;
 mod map;
 mod output;
+mod presets;
 mod recipe;
 mod talk;
 mod text;
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
     let outcome = match &args.command {
         Command::Inspect(options) => inspect::run(options),
         Command::Effects(options) => effects::run(options),
+        Command::Presets(options) => presets::run(options),
         Command::Frame(options) => frame::run(options, &talk),
         Command::Map(options) => map::run(options, &talk),
         Command::Completions(options) => completions::run(options),

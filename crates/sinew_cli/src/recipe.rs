@@ -1,6 +1,8 @@
-//! A recipe from disk, with the painted maps it names.
+//! The recipe a command was given: from disk, with the painted maps it names, or a ready-made one.
 
+use crate::args::RecipeArgs;
 use crate::fault::Fault;
+use crate::presets;
 use crate::text::quoted;
 use sinew::recipe::RecipeFile;
 use sinew::text::wildcard;
@@ -11,7 +13,7 @@ use std::path::Path;
 /// A recipe as a command uses it.
 #[derive(Default)]
 pub struct LoadedRecipe {
-    /// The file, as the user named it; empty without one.
+    /// The file or preset, as the user named it; empty without one.
     pub file: String,
     recipe: RecipeFile,
     /// Painted maps, read but not yet matched to a mesh.
@@ -19,7 +21,22 @@ pub struct LoadedRecipe {
 }
 
 impl LoadedRecipe {
-    pub fn read(path: &Path) -> Result<Self, Fault> {
+    /// What the flags ask for; without any, a recipe that leaves the character as it is.
+    pub fn asked(options: &RecipeArgs) -> Result<Self, Fault> {
+        match (&options.recipe, &options.preset) {
+            (Some(path), _) => Self::read(path),
+            (None, Some(name)) => Self::preset(name),
+            (None, None) => Ok(Self::default()),
+        }
+    }
+
+    fn preset(name: &str) -> Result<Self, Fault> {
+        let file = format!("preset {name}");
+        let recipe = RecipeFile::parse(presets::named(name)?).map_err(|error| Fault::in_file(&file, error))?;
+        Ok(Self { file, recipe, maps: Vec::new() })
+    }
+
+    fn read(path: &Path) -> Result<Self, Fault> {
         let file = path.display().to_string();
         let text = std::fs::read_to_string(path)
             .map_err(|error| Fault::in_file(&file, format!("the recipe cannot be read ({error}); check the path")))?;

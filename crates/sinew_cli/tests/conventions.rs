@@ -15,6 +15,9 @@ fn exit_codes() {
         (0, &["--version"]),
         (0, &["help", "frame"]),
         (0, &["effects"]),
+        (0, &["presets"]),
+        (0, &["presets", "lively"]),
+        (0, &["frame", "zoo:tube", "-o", "-", "--preset", "jelly"]),
         (0, &["inspect", "zoo:tube"]),
         (1, &["inspect", "no-such-file.glb"]),
         (1, &["frame", "no-such-file.glb", "-o", "-"]),
@@ -28,6 +31,9 @@ fn exit_codes() {
         (2, &["inspect", "zoo:unicorn"]),
         (2, &["inspect", "zoo:tube:bones=0"]),
         (2, &["effects", "no-such-effect"]),
+        (2, &["presets", "no-such-preset"]),
+        (2, &["frame", "zoo:tube", "-o", "-", "--preset", "no-such-preset"]),
+        (2, &["frame", "zoo:tube", "-o", "-", "--preset", "lively", "--recipe", "mine.sinew.toml"]),
         (2, &["frame", "zoo:tube"]),
         (2, &["frame", "zoo:tube", "-o", "frame.xyz"]),
         (2, &["frame", "zoo:tube", "-o", "-", "--time", "NaN"]),
@@ -49,6 +55,8 @@ fn exit_codes() {
 fn errors_name_the_thing_and_what_is_nearest() {
     for (args, expected) in [
         (&["effects", "flopy"][..], "did you mean \"floppy\"?"),
+        (&["presets", "livly"], "did you mean \"lively\"? There are: subtle, lively, cartoon, "),
+        (&["frame", "zoo:tube", "--preset", "jely", "-o", "-"], "did you mean \"jelly\"?"),
         (&["inspect", "zoo:tub"], "did you mean \"tube\"?"),
         (&["frame", "zoo:tube", "--clip", "wav", "-o", "-"], "did you mean \"wave\"? Clips: 0 \"wave\", 1 \"twist\""),
         (&["inspect", "no-such-file.glb"], "no-such-file.glb: "),
@@ -184,7 +192,7 @@ fn completions_for_every_shell() {
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let run = sinew(["completions", shell]);
         assert_eq!(run.code, 0, "{shell}");
-        for word in ["inspect", "effects", "frame", "completions"] {
+        for word in ["inspect", "effects", "presets", "frame", "completions"] {
             assert!(run.stdout.contains(word), "{shell} {word}");
         }
     }

@@ -4,10 +4,12 @@
 //! would not be a valid recipe is refused and nothing has changed. New keys are written the way their neighbours are:
 //! on a line of their own, dotted, or between braces.
 
+use super::effect::ABOUT_WORDS;
 use super::error::RecipeError;
-use super::parse::parse;
+use super::parse::{NORMALS_WORDS, RIDERS_WORDS, parse};
 use super::splice::{Step, append_section, dotted, find, insert, insert_element, remove};
-use super::{BaseSpec, BoneGain, EffectSpec, RecipeFile, Riders};
+use super::{BaseSpec, BoneGain, Centroid, ConeSpec, EffectSpec, KeyCurve, Normals, RecipeFile, Riders};
+use glam::DVec3;
 use toml_edit::Value;
 
 /// One setting of a recipe.
@@ -17,15 +19,17 @@ pub enum Place<'a> {
     Base,
     /// `riders`
     Riders,
+    /// `normals`
+    Normals,
     /// `maps`
     Maps,
     /// A key of `[motion]`.
     Motion(&'a str),
     /// A key of the `[clip]` section of that name or pattern.
     Clip(&'a str, &'a str),
-    /// A key of the effect of that index, such as `gain` or a parameter.
+    /// A key of the effect of that index, such as `gain`, `cone` or a parameter.
     Effect(usize, &'a str),
-    /// The gain of a bone name or pattern in the effect of that index.
+    /// The settings of a bone name or pattern in the effect of that index.
     Bone(usize, &'a str),
 }
 
@@ -35,6 +39,7 @@ impl<'a> Place<'a> {
         match self {
             Self::Base => vec![Key("base")],
             Self::Riders => vec![Key("riders")],
+            Self::Normals => vec![Key("normals")],
             Self::Maps => vec![Key("maps")],
             Self::Motion(key) => vec![Key("motion"), Key(key)],
             Self::Clip(name, key) => vec![Key("clip"), Key(name), Key(key)],
@@ -82,19 +87,67 @@ impl From<&[&str]> for Literal {
 
 impl From<Riders> for Literal {
     fn from(riders: Riders) -> Self {
-        Self::from(match riders {
-            Riders::Move => "move",
-            Riders::Still => "still",
-        })
+        Self::word(riders, RIDERS_WORDS)
+    }
+}
+
+impl From<Normals> for Literal {
+    fn from(normals: Normals) -> Self {
+        Self::word(normals, NORMALS_WORDS)
+    }
+}
+
+impl From<DVec3> for Literal {
+    fn from(v: DVec3) -> Self {
+        Self::from(v.to_array().as_slice())
+    }
+}
+
+impl From<&KeyCurve> for Literal {
+    fn from(curve: &KeyCurve) -> Self {
+        let keys: Vec<String> =
+            curve.keys().iter().map(|&(time, value)| Self::from([time, value].as_slice()).0).collect();
+        Self(format!("[{}]", keys.join(", ")))
     }
 }
 
 impl From<BoneGain> for Literal {
-    fn from(gain: BoneGain) -> Self {
-        if gain.translation == gain.rotation {
-            return Self::from(gain.translation);
+    fn from(BoneGain { translation, rotation, centroid, about_point }: BoneGain) -> Self {
+        if translation == rotation && centroid.is_none() && !about_point {
+            return Self::from(translation);
         }
-        Self::table(&[("translation", gain.translation.into()), ("rotation", gain.rotation.into())])
+        let mut entries = Vec::new();
+        if (translation, rotation) != (1.0, 1.0) {
+            entries.extend([("translation", translation.into()), ("rotation", rotation.into())]);
+        }
+        entries.extend(centroid.map(|centroid| match centroid {
+            Centroid::At(at) => ("centroid", at.into()),
+            Centroid::Offset(offset) => ("centroid_offset", offset.into()),
+        }));
+        entries.extend(about_point.then(|| ("squash_about", Self::word(true, ABOUT_WORDS))));
+        Self::table(&entries)
+    }
+}
+
+impl From<&ConeSpec> for Literal {
+    fn from(spec: &ConeSpec) -> Self {
+        let default = ConeSpec::default();
+        if *spec == default {
+            return Self::from(true);
+        }
+        let mut entries: Vec<(&str, Self)> = Vec::new();
+        entries.extend(spec.bone.as_ref().map(|bone| ("bone", bone.as_str().into())));
+        entries.extend((spec.gain != default.gain).then(|| ("gain", spec.gain.into())));
+        entries.extend((spec.max_length != default.max_length).then(|| ("max_length", spec.max_length.into())));
+        if let Some(cone) = &spec.cone {
+            entries.extend([
+                ("axis", cone.axis().into()),
+                ("apex", cone.apex().into()),
+                ("half_angle", cone.half_angle().into()),
+                ("base_radius", cone.base_radius().into()),
+            ]);
+        }
+        Self::table(&entries)
     }
 }
 
@@ -116,6 +169,10 @@ impl From<&BaseSpec> for Literal {
 }
 
 impl Literal {
+    fn word<T: PartialEq>(value: T, words: &[(&str, T)]) -> Self {
+        Self::from(words.iter().find(|(_, meaning)| *meaning == value).map_or("", |&(word, _)| word))
+    }
+
     fn table(entries: &[(&str, Self)]) -> Self {
         let entries: Vec<String> = entries.iter().map(|(key, value)| format!("{key} = {}", value.0)).collect();
         Self(format!("{{ {} }}", entries.join(", ")))
@@ -209,8 +266,18 @@ impl RecipeFile {
 fn entries(spec: &EffectSpec) -> Vec<String> {
     let mut entries = vec![("type".to_owned(), Literal::from(spec.effect.name()))];
     let mut add = |key: &str, value: Literal| entries.push((key.to_owned(), value));
-    if spec.gain != 1.0 {
-        add("gain", spec.gain.into());
+    let keys = |name: &str| spec.keys.iter().find(|(key, _)| key == name).map(|(_, curve)| curve);
+    match keys("gain") {
+        // The curve multiplies the constant, and the file has room for one of them.
+        Some(curve) => {
+            let scaled = curve.keys().iter().map(|&(time, value)| (time, value * spec.gain)).collect();
+            add("gain", KeyCurve::new(scaled).as_ref().unwrap_or(curve).into());
+        }
+        None if spec.gain != 1.0 => add("gain", spec.gain.into()),
+        None => {}
+    }
+    if spec.root != 1.0 {
+        add("root", spec.root.into());
     }
     if spec.raw {
         add("raw", true.into());
@@ -220,10 +287,20 @@ fn entries(spec: &EffectSpec) -> Vec<String> {
     }
     for param in spec.effect.params() {
         let value = spec.values.number(param.name);
-        if value != param.default() {
+        if let Some(curve) = keys(param.name) {
+            add(param.name, curve.into());
+        } else if value != param.default() {
             let is_switch = matches!(param.kind, crate::param::ParamKind::Switch { .. });
             add(param.name, if is_switch { (value != 0.0).into() } else { value.into() });
         }
+    }
+    if spec.compensate {
+        add("compensate", true.into());
+    }
+    if let Some(cone) = &spec.cone
+        && (!spec.effect.needs_cone() || *cone != ConeSpec::default())
+    {
+        add("cone", cone.into());
     }
     for (pattern, gain) in &spec.bones {
         add(&dotted(&["bones", pattern]), (*gain).into());

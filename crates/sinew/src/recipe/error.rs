@@ -1,5 +1,6 @@
 //! What is wrong with a recipe file, where, and how to mend it.
 
+use crate::cone::ConeError;
 use crate::graph::did_you_mean;
 use std::fmt;
 
@@ -126,6 +127,32 @@ pub enum Fault {
         /// What to do.
         remedy: &'static str,
     },
+    /// Two keys that say the same thing.
+    #[error("{other:?} says the same thing already; keep one of the two")]
+    SaidTwice {
+        /// The other key.
+        other: &'static str,
+    },
+    /// A parameter that is one for the whole clip.
+    #[error("this cannot be keyed: filters run over the whole clip ahead of time; give one number")]
+    NotKeyable,
+    /// A key curve that goes back in time.
+    #[error("this key, at {time} s, does not come after the one before it, at {before} s; sort the keys by time")]
+    NotInOrder {
+        /// Time of the key.
+        time: f64,
+        /// Time of the key before it.
+        before: f64,
+    },
+    /// An effect that acts along a cone, without one.
+    #[error("{effect} cannot do without a cone; write true, or leave the key out")]
+    NeedsCone {
+        /// The effect.
+        effect: &'static str,
+    },
+    /// A cone that is none.
+    #[error("{0}")]
+    Cone(ConeError),
     /// A map file elsewhere.
     #[error("{found:?} is not beside the recipe; give a path relative to it, without \"..\"")]
     NotBeside {

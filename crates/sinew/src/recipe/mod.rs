@@ -9,6 +9,7 @@
 //! version = 1                    # required
 //! base = "dqs"                   # lbs, dqs, rigid, blend; or { type = "blend", factor = 0.5, map = "twist" }
 //! riders = "move"                # or still: rigid parts just follow their bone
+//! normals = "auto"               # engine, exact, faces
 //! maps = ["belly.map.json"]      # painted map files beside the recipe
 //!
 //! [motion]                       # for all clips
@@ -20,12 +21,17 @@
 //!
 //! [[effect]]
 //! type = "floppy"
-//! gain = 1.0                     # over everything
+//! gain = [[0.0, 0.0], [0.5, 1.0]]  # a number, or keys: from 0 to 1 in the first half second
+//! root = 0.5                     # of what the motion of the whole character causes
 //! map = "belly"                  # painted map that multiplies the gain
 //! rotation = 0.2
 //! [effect.bones]                 # names and patterns; later lines win
 //! "tail*" = 2.0
 //! "ear.?" = { rotation = 1.5, translation = 0.0 }
+//!
+//! [[effect]]
+//! type = "centrifugal-lift"
+//! cone = { bone = "hips", gain = 10.0 }   # fitted to the skirt; or set by hand
 //! "#;
 //! let mut file = RecipeFile::parse(text)?;
 //! assert_eq!(file.motion("Run fast").teleports, [0.5]);
@@ -38,13 +44,14 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `document` | the file: its text and what the text means |
-//! | `parse` | text → meaning, or the first fault in file order |
+//! | `parse`, `effect` | text → meaning, or the first fault in file order; what stands under `[[effect]]` |
 //! | `edit`, `splice` | changes that leave every other byte alone |
 //! | `template` | a recipe that lists every effect and parameter |
 //! | `error` | faults with line, column, key and remedy |
 
 mod document;
 mod edit;
+mod effect;
 mod error;
 mod parse;
 mod splice;

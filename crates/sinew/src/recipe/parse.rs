@@ -1,15 +1,14 @@
 //! Text → meaning. Every key, word and range is checked; of several faults the first in the file is told.
 //!
-//! Valid keys of an effect are those of its [`crate::param::ParamSpec`] list and the few every effect has.
+//! What stands under `[[effect]]` is read in `effect`.
 //!
 //! Versions: [`VERSION`] is what this program writes. When a version 2 comes, the older document is rewritten at the
 //! head of [`parse`], step by step, before anything else looks at it; each version keeps a test file.
 
+use super::effect::EFFECT_KEYS;
 use super::error::{Fault, RecipeError, one_of, range};
-use super::{BaseSpec, BoneGain, EffectSpec, Recipe, Riders};
+use super::{BaseSpec, EffectSpec, Normals, Recipe, Riders};
 use crate::motion::{Ends, Looping, MotionSettings, Smoothing, Travel};
-use crate::param::{ParamKind, Values};
-use crate::registry;
 use crate::text::nearest;
 use toml_edit::{Document, Item, Key, TableLike, Value};
 
@@ -49,15 +48,12 @@ impl MotionKeys {
     }
 }
 
-const TOP_KEYS: &[&str] = &["version", "base", "riders", "maps", "motion", "clip", "effect"];
+const TOP_KEYS: &[&str] = &["version", "base", "riders", "normals", "maps", "motion", "clip", "effect"];
 const MOTION_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing"];
 const CLIP_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing", "teleports"];
-/// Keys of every effect.
-const EFFECT_KEYS: &[&str] = &["type", "gain", "raw", "map", "bones"];
-const BONE_KEYS: &[&str] = &["translation", "rotation"];
 
 /// Where keys belong: writing a top key below the first section is the commonest slip in TOML.
-const SECTIONS: &[(&[&str], &str)] = &[
+pub(super) const SECTIONS: &[(&[&str], &str)] = &[
     (TOP_KEYS, "at the top of the file, before the first [section]"),
     (MOTION_KEYS, "under [motion], or under [clip.\"NAME\"] for one clip"),
     (CLIP_KEYS, "under [clip.\"NAME\"]"),
@@ -69,6 +65,8 @@ pub(super) const LOOP_WORDS: &[(&str, Looping)] =
 pub(super) const ENDS_WORDS: &[(&str, Ends)] = &[("rest", Ends::Rest), ("continue", Ends::Continue)];
 pub(super) const TRAVEL_WORDS: &[(&str, Travel)] = &[("subtract", Travel::Subtract), ("keep", Travel::Keep)];
 pub(super) const RIDERS_WORDS: &[(&str, Riders)] = &[("move", Riders::Move), ("still", Riders::Still)];
+pub(super) const NORMALS_WORDS: &[(&str, Normals)] =
+    &[("auto", Normals::Auto), ("engine", Normals::Engine), ("exact", Normals::Exact), ("faces", Normals::Faces)];
 
 /// A closed range with its unit.
 #[derive(Clone, Copy)]
@@ -78,10 +76,10 @@ pub(super) struct Range {
     pub(super) unit: &'static str,
 }
 
-pub(super) const GAIN: Range = Range { min: -100.0, max: 100.0, unit: "" };
 pub(super) const FACTOR: Range = Range { min: 0.0, max: 1.0, unit: "" };
 pub(super) const SMOOTHING: Range = Range { min: 0.0, max: 1.0, unit: "s" };
-const TELEPORT: Range = Range { min: 0.0, max: f64::INFINITY, unit: "s" };
+/// A time of a clip.
+pub(super) const TIME: Range = Range { min: 0.0, max: f64::INFINITY, unit: "s" };
 
 pub(super) fn parse(text: &str) -> Result<Meaning, RecipeError> {
     let document = Document::parse(text).map_err(|error| {
@@ -114,21 +112,21 @@ impl Found {
 }
 
 /// An item with the words to speak of it.
-struct At<'a> {
-    item: &'a Item,
-    path: String,
-    offset: usize,
+pub(super) struct At<'a> {
+    pub(super) item: &'a Item,
+    pub(super) path: String,
+    pub(super) offset: usize,
 }
 
 impl<'a> At<'a> {
-    fn of(table: &'a dyn TableLike, key: &str, parent: &str) -> Option<Self> {
+    pub(super) fn of(table: &'a dyn TableLike, key: &str, parent: &str) -> Option<Self> {
         let (found, item) = table.get_key_value(key)?;
         let offset = found.span().or(item.span()).map_or(0, |span| span.start);
         Some(Self { item, path: join(parent, key), offset })
     }
 
     /// Where the value starts, or its key if it has no text of its own.
-    fn value_offset(&self) -> usize {
+    pub(super) fn value_offset(&self) -> usize {
         match self.item {
             Item::Value(value) => value.span().map_or(self.offset, |span| span.start),
             _ => self.offset,
@@ -143,18 +141,18 @@ fn join(parent: &str, key: &str) -> String {
 }
 
 /// Reads item after item and remembers the first fault.
-struct Reader {
+pub(super) struct Reader {
     first: Option<Found>,
 }
 
 impl Reader {
-    fn fault(&mut self, offset: usize, path: &str, fault: Fault) {
+    pub(super) fn fault(&mut self, offset: usize, path: &str, fault: Fault) {
         if self.first.as_ref().is_none_or(|first| offset < first.offset) {
             self.first = Some(Found { offset, path: path.to_owned(), fault });
         }
     }
 
-    fn wrong_type(&mut self, at: &At<'_>, expected: impl Into<String>) {
+    pub(super) fn wrong_type(&mut self, at: &At<'_>, expected: impl Into<String>) {
         let fault = Fault::WrongType { expected: expected.into(), found: describe(at.item) };
         self.fault(at.value_offset(), &at.path, fault);
     }
@@ -171,6 +169,9 @@ impl Reader {
         }
         if let Some(at) = At::of(root, "riders", "") {
             meaning.recipe.riders = self.word(&at, RIDERS_WORDS).unwrap_or_default();
+        }
+        if let Some(at) = At::of(root, "normals", "") {
+            meaning.recipe.normals = self.word(&at, NORMALS_WORDS).unwrap_or_default();
         }
         if let Some(at) = At::of(root, "maps", "") {
             meaning.maps = self.maps(&at);
@@ -208,7 +209,7 @@ impl Reader {
     }
 
     /// `elsewhere` are the sections a key may have strayed from.
-    fn refuse_unknown<'a>(
+    pub(super) fn refuse_unknown<'a>(
         &mut self,
         table: &dyn TableLike,
         path: &str,
@@ -230,7 +231,7 @@ impl Reader {
 
     /// `ear.L = 2.0` is a table in a table to TOML, but the dot was meant as part of the name: a key that is not
     /// `valid` and holds a table, or that is not even like a valid one, says so.
-    fn refuse_unquoted(&mut self, name: &str, at: &At<'_>, table: &dyn TableLike, valid: &[&str]) -> bool {
+    pub(super) fn refuse_unquoted(&mut self, name: &str, at: &At<'_>, table: &dyn TableLike, valid: &[&str]) -> bool {
         let part_of_name = |&(key, item): &(&str, &Item)| {
             let unlike = table.is_dotted() && nearest(key, valid.iter().copied()).is_none();
             !valid.contains(&key) && (item.is_table_like() || unlike)
@@ -247,7 +248,7 @@ impl Reader {
         true
     }
 
-    fn table<'a>(&mut self, at: &At<'a>, expected: &str) -> Option<&'a dyn TableLike> {
+    pub(super) fn table<'a>(&mut self, at: &At<'a>, expected: &str) -> Option<&'a dyn TableLike> {
         let table = at.item.as_table_like();
         if table.is_none() {
             self.wrong_type(at, expected);
@@ -255,7 +256,7 @@ impl Reader {
         table
     }
 
-    fn number(&mut self, at: &At<'_>, Range { min, max, unit }: Range) -> Option<f64> {
+    pub(super) fn number(&mut self, at: &At<'_>, Range { min, max, unit }: Range) -> Option<f64> {
         let value = match at.item {
             Item::Value(Value::Integer(value)) => *value.value() as f64,
             Item::Value(Value::Float(value)) => *value.value(),
@@ -271,7 +272,7 @@ impl Reader {
         None
     }
 
-    fn switch(&mut self, at: &At<'_>) -> Option<bool> {
+    pub(super) fn switch(&mut self, at: &At<'_>) -> Option<bool> {
         let value = at.item.as_bool();
         if value.is_none() {
             self.wrong_type(at, "true or false");
@@ -279,7 +280,7 @@ impl Reader {
         value
     }
 
-    fn name(&mut self, at: &At<'_>, expected: &str, remedy: &'static str) -> Option<String> {
+    pub(super) fn name(&mut self, at: &At<'_>, expected: &str, remedy: &'static str) -> Option<String> {
         match at.item.as_str() {
             None => self.wrong_type(at, expected),
             Some("") => self.fault(at.value_offset(), &at.path, Fault::EmptyName { remedy }),
@@ -288,12 +289,12 @@ impl Reader {
         None
     }
 
-    fn map(&mut self, table: &dyn TableLike, path: &str) -> Option<String> {
+    pub(super) fn map(&mut self, table: &dyn TableLike, path: &str) -> Option<String> {
         let at = At::of(table, "map", path)?;
         self.name(&at, "the name of a painted map in quotes", "name a painted map or leave the key out")
     }
 
-    fn word<T: Copy>(&mut self, at: &At<'_>, words: &[(&str, T)]) -> Option<T> {
+    pub(super) fn word<T: Copy>(&mut self, at: &At<'_>, words: &[(&str, T)]) -> Option<T> {
         let names = words.iter().map(|&(word, _)| word);
         let Some(found) = at.item.as_str() else {
             let quoted: Vec<String> = names.map(|word| format!("\"{word}\"")).collect();
@@ -348,7 +349,7 @@ impl Reader {
     }
 
     /// The elements of a list.
-    fn list(&mut self, at: &At<'_>, expected: &str) -> Vec<(usize, String, Item)> {
+    pub(super) fn list(&mut self, at: &At<'_>, expected: &str) -> Vec<(usize, String, Item)> {
         let Some(array) = at.item.as_array() else {
             self.wrong_type(at, expected);
             return Vec::new();
@@ -397,7 +398,7 @@ impl Reader {
         {
             let mut times = Vec::new();
             for (offset, path, item) in self.list(&at, "a list of seconds, such as [0.5]") {
-                times.extend(self.number(&At { item: &item, path, offset }, TELEPORT));
+                times.extend(self.number(&At { item: &item, path, offset }, TIME));
             }
             keys.teleports = Some(times);
         }
@@ -453,68 +454,6 @@ impl Reader {
             }
         }
     }
-
-    fn effect(&mut self, table: &dyn TableLike, offset: usize, path: &str) -> Option<EffectSpec> {
-        let names: Vec<_> = registry::EFFECTS.iter().map(|effect| (effect.name(), *effect)).collect();
-        let effect = match At::of(table, "type", path) {
-            Some(at) => self.word(&at, &names),
-            None => {
-                let quoted: Vec<String> = names.iter().map(|(name, _)| format!("\"{name}\"")).collect();
-                let add = format!("type = {}", one_of(quoted.iter().map(String::as_str)));
-                self.fault(offset, path, Fault::Missing { what: "the type of effect", add });
-                None
-            }
-        }?;
-        let params = effect.params();
-        let keys = EFFECT_KEYS.iter().copied().chain(params.iter().map(|spec| spec.name));
-        self.refuse_unknown(table, path, keys, SECTIONS);
-        let mut values = Values::defaults(params);
-        for spec in params {
-            let Some(at) = At::of(table, spec.name, path) else { continue };
-            let value = match spec.kind {
-                ParamKind::Number { unit, min, max, .. } => self.number(&at, Range { min, max, unit }),
-                ParamKind::Switch { .. } => self.switch(&at).map(|on| f64::from(u8::from(on))),
-            };
-            if let Some(value) = value {
-                let taken = values.set(spec.name, value);
-                debug_assert!(taken.is_ok(), "the range was checked above");
-            }
-        }
-        let gain = At::of(table, "gain", path).and_then(|at| self.number(&at, GAIN)).unwrap_or(1.0);
-        let raw = At::of(table, "raw", path).and_then(|at| self.switch(&at)).unwrap_or(false);
-        let map = self.map(table, path);
-        let bones = At::of(table, "bones", path).map_or_else(Vec::new, |at| self.bones(&at));
-        Some(EffectSpec { values, gain, raw, map, bones, ..EffectSpec::of(effect) })
-    }
-
-    fn bones(&mut self, at: &At<'_>) -> Vec<(String, BoneGain)> {
-        let Some(table) = self.table(at, "a table of gains by bone name, such as { \"tail*\" = 2.0 }") else {
-            return Vec::new();
-        };
-        let mut bones = Vec::new();
-        for (pattern, _) in table.iter() {
-            let Some(at) = At::of(table, pattern, &at.path) else { continue };
-            let gain = match at.item.as_table_like() {
-                None => self.number(&at, GAIN).map(|gain| BoneGain {
-                    translation: gain,
-                    rotation: gain,
-                    ..BoneGain::default()
-                }),
-                Some(inner) if self.refuse_unquoted(pattern, &at, inner, BONE_KEYS) => None,
-                Some(inner) => {
-                    self.refuse_unknown(inner, &at.path, BONE_KEYS.iter().copied(), &[]);
-                    let mut part = |key| At::of(inner, key, &at.path).map_or(Some(1.0), |at| self.number(&at, GAIN));
-                    part("translation").zip(part("rotation")).map(|(translation, rotation)| BoneGain {
-                        translation,
-                        rotation,
-                        ..BoneGain::default()
-                    })
-                }
-            };
-            bones.extend(gain.map(|gain| (pattern.to_owned(), gain)));
-        }
-        bones
-    }
 }
 
 /// A value in the words of an error.
@@ -528,6 +467,7 @@ fn describe(item: &Item) -> String {
         Item::Value(Value::Float(number)) => format!("the number {}", number.value()),
         Item::Value(Value::Boolean(switch)) => switch.value().to_string(),
         Item::Value(Value::Datetime(_)) => "a date".to_owned(),
+        Item::Value(Value::Array(list)) if list.is_empty() => "an empty list".to_owned(),
         Item::Value(Value::Array(_)) => "a list".to_owned(),
         Item::Value(Value::InlineTable(_)) | Item::Table(_) => "a table".to_owned(),
         Item::ArrayOfTables(_) => "a list of tables".to_owned(),

@@ -1,8 +1,11 @@
 //! A recipe that lists everything there is, written from the registry.
 
 use super::RecipeFile;
+use super::effect::{CONE_GAIN, CONE_LENGTH, GAIN};
 use super::error::{one_of, range};
-use super::parse::{self, ENDS_WORDS, FACTOR, GAIN, LOOP_WORDS, RIDERS_WORDS, SMOOTHING, TRAVEL_WORDS, VERSION};
+use super::parse::{
+    self, ENDS_WORDS, FACTOR, LOOP_WORDS, NORMALS_WORDS, RIDERS_WORDS, SMOOTHING, TRAVEL_WORDS, VERSION,
+};
 use crate::param::{ParamKind, ParamSpec};
 use crate::registry::{EFFECTS, Effect};
 
@@ -19,6 +22,11 @@ impl RecipeFile {
         lines.comment(&format!("  factor  {}: 0 is lbs, 1 is dqs; a painted map multiplies it", words_of(FACTOR)));
         lines.comment("  pivot   signs by each vertex's largest influence instead of by the parent bone");
         lines.key("riders", "\"move\"", &format!("rigid parts carried by bones: {}", choices(RIDERS_WORDS)));
+        lines.key(
+            "normals",
+            "\"auto\"",
+            &format!("{}: auto is engine without effects, else exact", choices(NORMALS_WORDS)),
+        );
         lines.key("maps", "[]", "painted map files beside this one, such as [\"belly.map.json\"]");
 
         lines.section("[motion]", "how clips are read");
@@ -30,6 +38,11 @@ impl RecipeFile {
 
         lines.section("# [clip.\"NAME\"]", "the same keys for clips of that name (* and ? match any), and");
         lines.comment("teleports = [0.5]  # seconds at which the character is put elsewhere or the shot is cut");
+        lines.0 += "\n";
+        lines.comment(
+            "Numbers of an effect, its gain among them but not its filters, may change over the clip: give keys",
+        );
+        lines.comment("such as [[0.0, 0.1], [0.5, 0.2]], pairs of seconds and value, straight in between.");
         for effect in EFFECTS {
             lines.effect(*effect);
         }
@@ -64,14 +77,35 @@ impl Lines {
         self.0 += "\n[[effect]]\n";
         self.key("type", format!("\"{}\"", effect.name()), effect.about());
         self.key("gain", "0.0", &format!("{}: over everything; 0 is off, 1 is as set below", words_of(GAIN)));
+        let root = format!("{}: of what the motion of the whole character causes", words_of(GAIN));
+        self.key("root", "1.0", &root);
         self.key("raw", false, "true: the papers' gains, which depend on the character's size");
         self.comment("map = \"NAME\"  # painted map that multiplies the gain");
         for spec in effect.params() {
             self.param(spec);
         }
+        self.key(
+            "compensate",
+            false,
+            "true: opposite turns of successive bones cancel instead of scaling what is beyond",
+        );
+        let along =
+            if effect.needs_cone() { "the cone it acts along" } else { "act along the normals of a cone alone" };
+        self.comment(&format!(
+            "cone = {{ bone = \"NAME\", gain = 10.0, max_length = 0.3 }}  # {along}; true: as fitted"
+        ));
+        self.comment(&format!("  gain        {}", words_of(CONE_GAIN)));
+        self.comment(&format!("  max_length  {}: nothing moves farther", words_of(CONE_LENGTH)));
+        self.comment(
+            "  by hand, in the bone's frame: axis [x, y, z] to the tip, apex [x, y, z], half_angle (rad), base_radius",
+        );
         self.comment("[effect.bones]  # gains by bone name; * and ? match any, later lines win");
         self.comment("\"tail*\" = 2.0");
         self.comment("\"ear.?\" = { rotation = 1.5, translation = 0.0 }");
+        self.comment(
+            "\"head\" = { centroid_offset = [0.0, 0.1, 0.0], squash_about = \"point\" }  # the centre of squash,",
+        );
+        self.comment("  in the bone's frame: centroid_offset from where the skin has it, or centroid; squash_about axis or point");
     }
 
     fn param(&mut self, spec: &ParamSpec) {

@@ -20,7 +20,7 @@ pub fn run(options: &FrameArgs, talk: &Talk) -> Result<(), Fault> {
     let format = format(options, &destination)?;
     destination.check()?;
     let hand_set = options.motion.as_deref().map(MotionFile::read).transpose()?;
-    let recipe = options.recipe.as_deref().map(LoadedRecipe::read).transpose()?.unwrap_or_default();
+    let recipe = LoadedRecipe::asked(&options.recipe)?;
     let scene = load(&options.input, &recipe.maps)?;
     talk.warnings(&scene.warnings);
     recipe.idle_sections(&scene.clips).iter().for_each(|words| talk.note(words));
