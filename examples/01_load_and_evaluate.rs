@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         motion.pose(time, &mut pose);
         world.compose(rig.skeleton(), &pose);
         motion.kinematics(time, &world, rig.skeleton(), &mut kinematics);
-        let frame = Frame { rig: &rig, pose: &pose, world: &world, kinematics: &kinematics };
+        let frame = Frame { rig: &rig, pose: &pose, world: &world, kinematics: &kinematics, time };
         evaluate(&graph, &frame, &Cpu::serial(), &mut scratch, &mut mesh);
 
         for part in rig.parts() {

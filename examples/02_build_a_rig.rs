@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     world.compose(rig.skeleton(), &pose);
 
     let kinematics = Kinematics::at_rest(rig.skeleton().len(), 0);
-    let frame = Frame { rig: &rig, pose: &pose, world: &world, kinematics: &kinematics };
+    let frame = Frame { rig: &rig, pose: &pose, world: &world, kinematics: &kinematics, time: 0.0 };
     let mut mesh = DeformedMesh::default();
     evaluate(&graph, &frame, &Cpu::serial(), &mut Scratch::default(), &mut mesh);
     for pair in mesh.positions.chunks(2) {

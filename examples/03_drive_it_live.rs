@@ -35,7 +35,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         world.compose(rig.skeleton(), &pose);
         live.push(rig.skeleton(), &pose, &world, dt, &mut kinematics);
 
-        let frame = Frame { rig: &rig, pose: &pose, world: &world, kinematics: &kinematics, time: seconds };
+        let frame = Frame { rig: &rig, pose: &pose, world: &world, kinematics: &kinematics, time };
         evaluate(&graph, &frame, &Cpu::serial(), &mut scratch, &mut mesh);
         if step % 4 == 0 {
             let p = mesh.world_position(0, tip);

@@ -175,11 +175,11 @@ mod tests {
             for _ in 0..200 {
                 let p = random_point(&mut seed) * 1.2;
                 let distance = |i: u32| (points[i as usize] - p).length_squared();
-                let odd = |i: u32| (i % 2 == 0).then(|| distance(i));
+                let even = |i: u32| i.is_multiple_of(2).then(|| distance(i));
                 let expected = (0..points.len() as u32)
-                    .filter(|i| i % 2 == 0 && distance(*i) <= 0.3)
+                    .filter(|&i| even(i).is_some_and(|d| d <= 0.3))
                     .min_by(|&a, &b| distance(a).total_cmp(&distance(b)).then(a.cmp(&b)));
-                assert_eq!(bvh.nearest(p, 0.3, odd).map(|(i, _)| i), expected);
+                assert_eq!(bvh.nearest(p, 0.3, even).map(|(i, _)| i), expected);
             }
         }
         assert!(Bvh::of_points(&[]).nearest(DVec3::ZERO, 1.0, |_| None).is_none());

@@ -1,10 +1,10 @@
 //! All deformers, one line each. Help, validation and conformance tests run over this list.
 
 use crate::displace::{
-    AccelerationDrag, CentrifugalLift, CentrifugalStretch, Displacement, Floppy, Followthrough, Squash,
+    AccelerationDrag, CentrifugalLift, CentrifugalStretch, Displacement, Floppy, Followthrough, Input, Jerk, Squash,
+    Wobble,
 };
 use crate::graph::{DisplacementNode, Node};
-use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
 use std::fmt;
 use std::marker::PhantomData;
@@ -17,6 +17,8 @@ pub static EFFECTS: &[&dyn Effect] = &[
     &Displace::<AccelerationDrag>(PhantomData),
     &Displace::<CentrifugalStretch>(PhantomData),
     &Displace::<CentrifugalLift>(PhantomData),
+    &Displace::<Wobble>(PhantomData),
+    &Displace::<Jerk>(PhantomData),
 ];
 
 /// The effect of that name.
@@ -32,8 +34,8 @@ pub trait Effect: Send + Sync {
     fn about(&self) -> &'static str;
     /// Its parameters.
     fn params(&self) -> &'static [ParamSpec];
-    /// What of the motion it reads, each with the parameter that holds its γ.
-    fn inputs(&self) -> &'static [(Signal, &'static str)];
+    /// What of the motion it reads.
+    fn inputs(&self) -> &'static [Input];
     /// Whether it cannot do without a cone.
     fn needs_cone(&self) -> bool;
     /// Makes the node that evaluates it.
@@ -58,7 +60,7 @@ impl<D: Displacement> Effect for Displace<D> {
     fn params(&self) -> &'static [ParamSpec] {
         D::PARAMS
     }
-    fn inputs(&self) -> &'static [(Signal, &'static str)] {
+    fn inputs(&self) -> &'static [Input] {
         D::INPUTS
     }
     fn needs_cone(&self) -> bool {
@@ -85,9 +87,10 @@ mod tests {
                     assert!(min <= default && default <= max, "{} of {}", param.name, effect.name());
                 }
             }
-            for (_, gamma) in effect.inputs() {
-                let spec = effect.params().iter().find(|p| p.name == *gamma).expect("the γ parameter is listed");
-                assert!(matches!(spec.kind, ParamKind::Number { min, max, .. } if min > 0.0 && max == 1.0));
+            for input in effect.inputs() {
+                let values = crate::param::Values::defaults(effect.params());
+                assert!(input.params().all(|name| effect.params().iter().any(|param| param.name == name)));
+                assert!(matches!(input, Input::LowPass(..)) || input.filter(&values).is_some());
             }
         }
     }

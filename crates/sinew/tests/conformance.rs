@@ -19,8 +19,10 @@ fn filtered(name: &str) -> EffectSpec {
 
 fn filtered_at_scale(name: &str, scale: f64) -> EffectSpec {
     let mut spec = effect_at_scale(name, &[], scale);
-    for (_, gamma) in spec.effect.inputs() {
-        spec.values.set(gamma, 0.6).unwrap();
+    for input in spec.effect.inputs() {
+        if let sinew::displace::Input::LowPass(_, gamma) = input {
+            spec.values.set(gamma, 0.6).unwrap();
+        }
     }
     spec
 }

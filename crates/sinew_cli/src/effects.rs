@@ -6,6 +6,7 @@ use crate::output;
 use crate::text::{Align, table, wrap};
 use serde_json::{Value, json};
 use sinew::Signal;
+use sinew::displace::Input;
 use sinew::param::{ParamKind, ParamSpec};
 use sinew::registry::{EFFECTS, Effect, find};
 use sinew::text::nearest;
@@ -71,8 +72,16 @@ fn print(effect: &dyn Effect, out: &mut dyn Write) -> io::Result<()> {
 
 fn describe(effect: &dyn Effect) -> Value {
     let params: Vec<_> = effect.params().iter().map(describe_param).collect();
-    let inputs: Vec<_> =
-        effect.inputs().iter().map(|&(signal, filter)| json!({ "signal": key(signal), "filter": filter })).collect();
+    let describe_input = |input: &Input| {
+        let filter: Vec<_> = input.params().collect();
+        let kind = match input {
+            Input::LowPass(..) => "low-pass",
+            Input::Derivative(..) => "derivative",
+            Input::Oscillator(..) => "oscillator",
+        };
+        json!({ "signal": key(input.signal()), "filter": kind, "params": filter })
+    };
+    let inputs: Vec<_> = effect.inputs().iter().map(describe_input).collect();
     json!({ "name": effect.name(), "about": effect.about(), "params": params, "inputs": inputs })
 }
 

@@ -5,8 +5,7 @@
 //! Oracle: see follow-through.
 
 use super::inertia::{self, Inertia};
-use super::{At, BoneInput, Displacement, Psi};
-use crate::motion::Signal;
+use super::{At, BoneInput, Displacement, Input, Psi};
 use crate::param::{ParamSpec, Values};
 use crate::simd::{Simd, V3};
 
@@ -18,7 +17,7 @@ impl Displacement for AccelerationDrag {
     const NAME: &'static str = "acceleration-drag";
     const ABOUT: &'static str = "Drag while speeding up: when a bone sets off, the skin is left behind";
     const PARAMS: &'static [ParamSpec] = &inertia::params(1.0);
-    const INPUTS: &'static [(Signal, &'static str)] = inertia::INPUTS;
+    const INPUTS: &'static [Input] = inertia::INPUTS;
 
     fn new(values: &Values) -> Self {
         Self(Inertia::new(values))

@@ -6,10 +6,10 @@
 //! Oracle: zero inside the cone's base radius, along n everywhere.
 
 use super::centrifugal_stretch::throw;
-use super::{At, BoneInput, Displacement, Psi, limit};
+use super::{At, BoneInput, Displacement, Input, Psi};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
-use crate::simd::Simd;
+use crate::simd::{Limit, Simd};
 
 /// A twirled skirt lifts.
 #[derive(Clone, Copy, Debug)]
@@ -24,7 +24,7 @@ impl Displacement for CentrifugalLift {
         ParamSpec::number("stretch", "s²", [-10.0, 10.0], 0.01, "How far a turning bone throws the skin outward"),
         ParamSpec::number("filter", "", [0.001, 1.0], 0.6, "Time filter γ on angular velocity; 1 is none"),
     ];
-    const INPUTS: &'static [(Signal, &'static str)] = &[(Signal::AngularVelocity, "filter")];
+    const INPUTS: &'static [Input] = &[Input::LowPass(Signal::AngularVelocity, "filter")];
     const NEEDS_CONE: bool = true;
 
     fn new(values: &Values) -> Self {
@@ -34,6 +34,6 @@ impl Displacement for CentrifugalLift {
     #[inline(always)]
     fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> Psi<S> {
         // Bounded by the cone's own limit after the normal filter.
-        throw(simd, bone, at, self.stretch * bone.rotation_gain, limit(f32::MAX, false))
+        throw(simd, bone, at, self.stretch * bone.rotation_gain, Limit { max: f32::MAX, soft: false })
     }
 }

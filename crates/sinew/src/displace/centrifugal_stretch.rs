@@ -2,7 +2,7 @@
 //!
 //! Oracle: a steady spin gives a pure radial stretch proportional to ‖ω‖²‖r⊥‖, and nothing along the axis.
 
-use super::{At, BoneInput, Displacement, Psi, limit};
+use super::{At, BoneInput, Displacement, Input, Psi};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
 use crate::simd::{Limit, Simd, V3, prelude::*, splat};
@@ -25,7 +25,7 @@ impl Displacement for CentrifugalStretch {
         ParamSpec::switch("soft", true, "Bend smoothly into the limit instead of cutting there"),
         ParamSpec::number("filter", "", [0.001, 1.0], 0.6, "Time filter γ on angular velocity; 1 is none"),
     ];
-    const INPUTS: &'static [(Signal, &'static str)] = &[(Signal::AngularVelocity, "filter")];
+    const INPUTS: &'static [Input] = &[Input::LowPass(Signal::AngularVelocity, "filter")];
 
     fn new(values: &Values) -> Self {
         Self {
@@ -38,7 +38,7 @@ impl Displacement for CentrifugalStretch {
     #[inline(always)]
     fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> Psi<S> {
         let k = self.stretch * bone.rotation_gain;
-        throw(simd, bone, at, k, limit(self.max_length * bone.size, self.soft))
+        throw(simd, bone, at, k, Limit { max: self.max_length * bone.size, soft: self.soft })
     }
 }
 

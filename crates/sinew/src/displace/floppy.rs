@@ -7,21 +7,15 @@
 //! Oracle: at w̃ = 1 and one rotating bone the distance to the axis is kept and the map has Jacobian 1; zero at zero
 //! velocity; gain 0 is the base, bit for bit.
 
-use super::{At, BoneInput, Displacement, Psi, limit, shove, turn, turn_vector};
+use super::swing::{Drive, Swing};
+use super::{At, BoneInput, Displacement, Input, Psi};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
 use crate::simd::{Simd, V3};
-use glam::Vec3;
 
 /// Drag: the skin lags behind the bone's translation and rotation.
 #[derive(Clone, Copy, Debug)]
-pub struct Floppy {
-    translation: f32,
-    rotation: f32,
-    max_length: f32,
-    max_angle: f32,
-    soft: bool,
-}
+pub struct Floppy(Swing);
 
 impl Displacement for Floppy {
     const NAME: &'static str = "floppy";
@@ -35,43 +29,27 @@ impl Displacement for Floppy {
         ParamSpec::number("translation_filter", "", [0.001, 1.0], 1.0, "Time filter γ on velocity; 1 is none"),
         ParamSpec::number("rotation_filter", "", [0.001, 1.0], 1.0, "Time filter γ on angular velocity; 1 is none"),
     ];
-    const INPUTS: &'static [(Signal, &'static str)] =
-        &[(Signal::LinearVelocity, "translation_filter"), (Signal::AngularVelocity, "rotation_filter")];
+    const INPUTS: &'static [Input] = &[
+        Input::LowPass(Signal::LinearVelocity, "translation_filter"),
+        Input::LowPass(Signal::AngularVelocity, "rotation_filter"),
+    ];
 
     fn new(values: &Values) -> Self {
-        Self {
-            translation: values.number("translation") as f32,
-            rotation: values.number("rotation") as f32,
-            max_length: values.number("max_length") as f32,
-            max_angle: values.number("max_angle") as f32,
-            soft: values.switch("soft"),
-        }
+        Self(Swing::new(values, -1.0))
     }
 
     #[inline(always)]
     fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> Psi<S> {
-        let (lag, axis) = self.motion(bone);
-        let moved = shove(simd, lag, at, limit(self.max_length * bone.size, self.soft));
-        moved.add(turn(simd, bone.joint_origin, axis, at, limit(self.max_angle, self.soft)))
+        self.0.psi(simd, bone, at, drive(bone))
     }
 
     #[inline(always)]
     fn split<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> (V3<S>, V3<S>) {
-        let (lag, axis) = self.motion(bone);
-        (
-            shove(simd, lag, at, limit(self.max_length * bone.size, self.soft)).d,
-            turn_vector(simd, bone.joint_origin, axis, at, limit(self.max_angle, self.soft)),
-        )
+        self.0.split(simd, bone, at, drive(bone))
     }
 }
 
-impl Floppy {
-    /// Lag per gain, and the axis whose length is the angle per gain and distance.
-    #[inline(always)]
-    fn motion(&self, bone: &BoneInput) -> (Vec3, Vec3) {
-        (
-            bone.linear_velocity * (-self.translation * bone.translation_gain),
-            bone.angular_velocity * (-self.rotation * bone.rotation_gain / bone.size),
-        )
-    }
+#[inline(always)]
+fn drive(bone: &BoneInput) -> Drive {
+    Drive { linear: bone.linear_velocity, angular: bone.angular_velocity, shares: (1.0, 1.0) }
 }

@@ -6,8 +6,7 @@
 //! steady spin gives zero of both; nothing while accelerating.
 
 use super::inertia::{self, Inertia};
-use super::{At, BoneInput, Displacement, Psi};
-use crate::motion::Signal;
+use super::{At, BoneInput, Displacement, Input, Psi};
 use crate::param::{ParamSpec, Values};
 use crate::simd::{Simd, V3};
 
@@ -19,7 +18,7 @@ impl Displacement for Followthrough {
     const NAME: &'static str = "follow-through";
     const ABOUT: &'static str = "Overshoot: when a bone brakes, the skin swings on past it";
     const PARAMS: &'static [ParamSpec] = &inertia::params(0.8);
-    const INPUTS: &'static [(Signal, &'static str)] = inertia::INPUTS;
+    const INPUTS: &'static [Input] = inertia::INPUTS;
 
     fn new(values: &Values) -> Self {
         Self(Inertia::new(values))

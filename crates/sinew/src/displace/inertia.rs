@@ -2,20 +2,16 @@
 //! indicator of braking decides.
 
 use super::indicator::Indicator;
-use super::{At, BoneInput, Psi, limit, shove, turn, turn_vector};
+use super::swing::{Drive, Swing};
+use super::{At, BoneInput, Input, Psi};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
-use crate::simd::{Simd, V3, splat};
-use glam::Vec3;
+use crate::simd::{Simd, V3};
 
 /// The acceleration deformer before it is split.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Inertia {
-    translation: f32,
-    rotation: f32,
-    max_length: f32,
-    max_angle: f32,
-    soft: bool,
+    swing: Swing,
     indicator: Indicator,
 }
 
@@ -42,22 +38,18 @@ pub(super) const fn params(filter: f64) -> [ParamSpec; 11] {
     ]
 }
 
-pub(super) const INPUTS: &[(Signal, &str)] = &[
-    (Signal::LinearVelocity, "velocity_filter"),
-    (Signal::AngularVelocity, "velocity_filter"),
-    (Signal::LinearAcceleration, "acceleration_filter"),
-    (Signal::AngularAcceleration, "acceleration_filter"),
+pub(super) const INPUTS: &[Input] = &[
+    Input::LowPass(Signal::LinearVelocity, "velocity_filter"),
+    Input::LowPass(Signal::AngularVelocity, "velocity_filter"),
+    Input::LowPass(Signal::LinearAcceleration, "acceleration_filter"),
+    Input::LowPass(Signal::AngularAcceleration, "acceleration_filter"),
 ];
 
 impl Inertia {
     pub fn new(values: &Values) -> Self {
         let number = |name| values.number(name) as f32;
         Self {
-            translation: number("translation"),
-            rotation: number("rotation"),
-            max_length: number("max_length"),
-            max_angle: number("max_angle"),
-            soft: values.switch("soft"),
+            swing: Swing::new(values, -1.0),
             indicator: if values.switch("paper_indicator") {
                 Indicator::Paper { linear: number("paper_linear"), angular: number("paper_angular") }
             } else {
@@ -77,34 +69,18 @@ impl Inertia {
 
     /// The deformer with each part taken by its share.
     #[inline(always)]
-    pub fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>, (moving, turning): (f32, f32)) -> Psi<S> {
-        let (swing, axis) = self.motion(bone);
-        let moved = shove(simd, swing, at, limit(self.max_length * bone.size, self.soft)).scale(simd, moving);
-        let turned = turn(simd, bone.joint_origin, axis, at, limit(self.max_angle, self.soft)).scale(simd, turning);
-        moved.add(turned)
+    pub fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>, shares: (f32, f32)) -> Psi<S> {
+        self.swing.psi(simd, bone, at, drive(bone, shares))
     }
 
-    /// As a shift and a rotation vector. The share scales the displacement in `psi` and the angle here: equal to first
-    /// order, and at shares 0 and 1.
+    /// As a shift and a rotation vector.
     #[inline(always)]
-    pub fn split<S: Simd>(
-        &self,
-        simd: S,
-        bone: &BoneInput,
-        at: &At<S>,
-        (moving, turning): (f32, f32),
-    ) -> (V3<S>, V3<S>) {
-        let (swing, axis) = self.motion(bone);
-        let moved = shove(simd, swing, at, limit(self.max_length * bone.size, self.soft)).scale(simd, moving);
-        let turned = turn_vector(simd, bone.joint_origin, axis, at, limit(self.max_angle, self.soft));
-        (moved.d, turned.scale(splat(simd, turning)))
+    pub fn split<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>, shares: (f32, f32)) -> (V3<S>, V3<S>) {
+        self.swing.split(simd, bone, at, drive(bone, shares))
     }
+}
 
-    #[inline(always)]
-    fn motion(&self, bone: &BoneInput) -> (Vec3, Vec3) {
-        (
-            bone.linear_acceleration * (-self.translation * bone.translation_gain),
-            bone.angular_acceleration * (-self.rotation * bone.rotation_gain / bone.size),
-        )
-    }
+#[inline(always)]
+fn drive(bone: &BoneInput, shares: (f32, f32)) -> Drive {
+    Drive { linear: bone.linear_acceleration, angular: bone.angular_acceleration, shares }
 }

@@ -11,23 +11,26 @@ mod floppy;
 mod followthrough;
 mod indicator;
 mod inertia;
+mod jerk;
 mod shove;
 mod squash;
+mod swing;
 mod turn;
+mod wobble;
 
 pub use acceleration_drag::AccelerationDrag;
 pub use centrifugal_lift::CentrifugalLift;
 pub use centrifugal_stretch::CentrifugalStretch;
 pub use floppy::Floppy;
 pub use followthrough::Followthrough;
+pub use jerk::Jerk;
 pub use squash::Squash;
+pub use wobble::Wobble;
 
-use crate::motion::Signal;
+use crate::motion::{DerivativeFilter, Filter, Oscillator, Signal, TimeFilter};
 use crate::param::{ParamSpec, Values};
-use crate::simd::{Limit, Simd, V3, f32x16, splat};
+use crate::simd::{Simd, V3, f32x16, splat};
 use glam::Vec3;
-use shove::shove;
-use turn::{turn, turn_vector};
 
 /// The motion of one bone as an effect sees it at one frame: filtered with the effect's own γ, positions relative to
 /// the character's origin.
@@ -99,6 +102,48 @@ impl<S: Simd> Psi<S> {
     }
 }
 
+/// One signal an effect reads, with the parameters that hold its filter's constants. The filtered vector stands in the
+/// signal's own place in [`BoneInput`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Through a low-pass filter.
+    LowPass(Signal, &'static str),
+    /// Its derivative, through a low-pass filter.
+    Derivative(Signal, &'static str),
+    /// What a damped oscillator makes of it: parameters of its frequency and damping.
+    Oscillator(Signal, &'static str, &'static str),
+}
+
+impl Input {
+    /// The signal read.
+    pub fn signal(self) -> Signal {
+        let (Self::LowPass(signal, _) | Self::Derivative(signal, _) | Self::Oscillator(signal, ..)) = self;
+        signal
+    }
+
+    /// The parameters its filter depends on, which therefore cannot change over a clip.
+    pub fn params(self) -> impl Iterator<Item = &'static str> {
+        let (first, second) = match self {
+            Self::LowPass(_, gamma) | Self::Derivative(_, gamma) => (gamma, None),
+            Self::Oscillator(_, frequency, damping) => (frequency, Some(damping)),
+        };
+        std::iter::once(first).chain(second)
+    }
+
+    /// The filter for these values; `None` where there is nothing to filter.
+    pub(crate) fn filter(self, values: &Values) -> Option<Filter> {
+        match self {
+            Self::LowPass(_, gamma) => {
+                TimeFilter::new(values.number(gamma)).filter(|&filter| filter != TimeFilter::NONE).map(Filter::from)
+            }
+            Self::Derivative(_, gamma) => DerivativeFilter::new(values.number(gamma)).map(Filter::from),
+            Self::Oscillator(_, frequency, damping) => {
+                Oscillator::new(values.number(frequency), values.number(damping)).map(Filter::from)
+            }
+        }
+    }
+}
+
 /// One effect of the velocity and acceleration families.
 pub trait Displacement: Send + Sync + Sized + 'static {
     /// Name in recipes and on the command line.
@@ -107,8 +152,8 @@ pub trait Displacement: Send + Sync + Sized + 'static {
     const ABOUT: &'static str;
     /// Its parameters.
     const PARAMS: &'static [ParamSpec];
-    /// What of the motion it reads, each with the parameter that holds its γ.
-    const INPUTS: &'static [(Signal, &'static str)];
+    /// What of the motion it reads.
+    const INPUTS: &'static [Input];
     /// Whether it acts along the normals of a cone alone, and so cannot do without one.
     const NEEDS_CONE: bool = false;
 
@@ -123,10 +168,4 @@ pub trait Displacement: Send + Sync + Sized + 'static {
     fn split<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> (V3<S>, V3<S>) {
         (self.psi(simd, bone, at).d, V3::splat(simd, Vec3::ZERO))
     }
-}
-
-/// `limit` and `soft` of an effect, one for lengths and one for angles.
-#[inline(always)]
-fn limit(max: f32, soft: bool) -> Limit {
-    Limit { max, soft }
 }

@@ -9,7 +9,7 @@
 //!
 //! Oracle: the matrices have determinant 1; no effect without skin, or where c = p_i, or along the axis.
 
-use super::{At, BoneInput, Displacement, Psi};
+use super::{At, BoneInput, Displacement, Input, Psi};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
 use crate::simd::{Limit, Simd, V3, f32x16, prelude::*, splat};
@@ -54,8 +54,10 @@ impl Displacement for Squash {
         ParamSpec::number("translation_filter", "", [0.001, 1.0], 1.0, "Time filter γ on velocity; 1 is none"),
         ParamSpec::number("rotation_filter", "", [0.001, 1.0], 1.0, "Time filter γ on angular velocity; 1 is none"),
     ];
-    const INPUTS: &'static [(Signal, &'static str)] =
-        &[(Signal::LinearVelocity, "translation_filter"), (Signal::AngularVelocity, "rotation_filter")];
+    const INPUTS: &'static [Input] = &[
+        Input::LowPass(Signal::LinearVelocity, "translation_filter"),
+        Input::LowPass(Signal::AngularVelocity, "rotation_filter"),
+    ];
 
     fn new(values: &Values) -> Self {
         Self {

@@ -13,7 +13,7 @@ pub use moving::MovingBones;
 
 use crate::base::{Antipodality, Base};
 use crate::gradients::{Gradient, Gradients, gradient_of};
-use crate::motion::{FilteredSignal, TimeFilter};
+use crate::motion::FilteredSignal;
 use crate::normals::Fans;
 use crate::param::Values;
 use crate::recipe::{BaseSpec, BoneGain, EffectSpec, KeyCurve, Normals, Recipe, Riders};
@@ -97,7 +97,7 @@ struct GraphEffect {
     compensate: bool,
     cone: Option<ConeFilter>,
     /// Per [`crate::Signal`]: whether it is read, and the filtered list's entry if it is filtered.
-    inputs: [Input; 4],
+    inputs: [Source; 4],
     keys: Vec<(String, KeyCurve)>,
     gain_keys: Option<KeyCurve>,
 }
@@ -109,7 +109,7 @@ impl std::fmt::Debug for GraphEffect {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Input {
+enum Source {
     Unused,
     Smoothed,
     Filtered(usize),
@@ -223,25 +223,26 @@ impl GraphEffect {
             let gain = &mut bone_gains[bone.index()];
             (gain.translation, gain.rotation) = (gain.translation * spec.root, gain.rotation * spec.root);
         }
-        let mut inputs = [Input::Unused; 4];
-        for &(signal, gamma) in spec.effect.inputs() {
-            let filter = TimeFilter::new(spec.values.number(gamma)).unwrap_or(TimeFilter::NONE);
-            inputs[signal as usize] = if filter == TimeFilter::NONE {
-                Input::Smoothed
-            } else {
-                let wanted = FilteredSignal { signal, filter: filter.into() };
-                let known = filtered.iter().position(|entry| *entry == wanted);
-                Input::Filtered(known.unwrap_or_else(|| {
-                    filtered.push(wanted);
-                    filtered.len() - 1
-                }))
+        let mut inputs = [Source::Unused; 4];
+        for input in spec.effect.inputs() {
+            let signal = input.signal();
+            inputs[signal as usize] = match input.filter(&spec.values) {
+                None => Source::Smoothed,
+                Some(filter) => {
+                    let wanted = FilteredSignal { signal, filter };
+                    let known = filtered.iter().position(|entry| *entry == wanted);
+                    Source::Filtered(known.unwrap_or_else(|| {
+                        filtered.push(wanted);
+                        filtered.len() - 1
+                    }))
+                }
             };
         }
         let (mut keys, mut gain_keys) = (Vec::new(), None);
         for (key, curve) in &spec.keys {
             if key == "gain" {
                 gain_keys = Some(curve.clone());
-            } else if spec.effect.inputs().iter().any(|(_, gamma)| gamma == key) {
+            } else if spec.effect.inputs().iter().any(|input| input.params().any(|name| name == key)) {
                 return Err(GraphError::NotKeyable { name: key.clone(), effect: name });
             } else {
                 keys.push((key.clone(), curve.clone()));

@@ -1,6 +1,6 @@
 //! The bones that move an effect at one frame.
 
-use super::{Frame, GraphEffect, Input};
+use super::{Frame, GraphEffect, Source};
 use crate::displace::BoneInput;
 use crate::motion::Signal;
 use crate::param::Values;
@@ -52,9 +52,9 @@ impl GraphEffect {
             let above = skeleton.parent(bone).map_or(NONE, |parent| out.nearest[parent.index()]);
             let gain = self.bone_gains[bone.index()];
             let read = |signal: Signal| match self.inputs[signal as usize] {
-                Input::Unused => Vec3::ZERO,
-                Input::Smoothed => frame.kinematics.bones[bone.index()].get(signal).as_vec3(),
-                Input::Filtered(entry) => frame.kinematics.filtered[entry][bone.index()].as_vec3(),
+                Source::Unused => Vec3::ZERO,
+                Source::Smoothed => frame.kinematics.bones[bone.index()].get(signal).as_vec3(),
+                Source::Filtered(entry) => frame.kinematics.filtered[entry][bone.index()].as_vec3(),
             };
             let [v, omega, a, alpha] = signals.map(read);
             let still = [v, omega, a, alpha].iter().all(|&x| x == Vec3::ZERO);

@@ -1,6 +1,8 @@
 //! A character ready to be evaluated, for integration tests.
 #![allow(dead_code, reason = "each test program uses its part of this")]
 
+pub mod reference;
+
 use glam::DVec3;
 use sinew::cone::Cone;
 use sinew::recipe::EffectSpec;

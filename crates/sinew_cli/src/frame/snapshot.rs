@@ -62,6 +62,7 @@ impl<'a> Snapshot<'a> {
         let mut world = WorldPose::default();
         let mut kinematics = Kinematics::at_rest(skeleton.len(), filtered.len());
         let mut played = None;
+        let mut time = options.time.unwrap_or(0.0);
         if let Some(wanted) = &options.clip {
             let index = find_clip(scene, wanted)?;
             let clip = &scene.clips[index];
@@ -71,7 +72,7 @@ impl<'a> Snapshot<'a> {
             }
             let motion = Motion::new(skeleton, rig.bone_sizes(), &rig.morph_layout(), clip, &settings, filtered)
                 .map_err(|error| Fault::in_file(&culprit, error))?;
-            let time = motion.sample_time(options.time.unwrap_or(0.0));
+            time = motion.sample_time(time);
             motion.pose(time, &mut pose);
             world.compose(skeleton, &pose);
             if hand_set.is_none() {
@@ -87,7 +88,6 @@ impl<'a> Snapshot<'a> {
             }
         }
 
-        let time = played.as_ref().map_or(0.0, |clip| clip.time);
         let frame = Frame { rig, pose: &pose, world: &world, kinematics: &kinematics, time };
         let (mut scratch, mut deformed) = (Scratch::default(), DeformedMesh::default());
         evaluate(&graph, &frame, &Cpu::serial(), &mut scratch, &mut deformed);

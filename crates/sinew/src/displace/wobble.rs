@@ -1,0 +1,68 @@
+//! Wobble: a damped oscillation that rings after the bone (beyond the papers).
+//!
+//! The relative displacement of a mass on a spring carried by the bone, `ü + 2ζω₀u̇ + ω₀²u = −a`, found without state by
+//! running the oscillator over the clip ahead of time. Translation `k u`; rotation turns p about the joint by the same
+//! oscillation of α, growing with the distance like follow-through. Gain 1 is the physical swing.
+//!
+//! Oracle: a steady acceleration gives −a/ω₀²; after a stop it crosses zero at the damped frequency and decays by
+//! e^{−ζω₀t}; a loop is periodic.
+
+use super::swing::{Drive, Swing};
+use super::{At, BoneInput, Displacement, Input, Psi};
+use crate::motion::Signal;
+use crate::param::{ParamSpec, Values};
+use crate::simd::{Simd, V3};
+use std::f64::consts::TAU;
+
+/// Ringing overshoot.
+#[derive(Clone, Copy, Debug)]
+pub struct Wobble(Swing);
+
+impl Displacement for Wobble {
+    const NAME: &'static str = "wobble";
+    const ABOUT: &'static str = "Jelly: the skin swings on a spring behind the bone and rings before it comes to rest";
+    const PARAMS: &'static [ParamSpec] = &[
+        ParamSpec::number(
+            "translation",
+            "",
+            [-20.0, 20.0],
+            1.0,
+            "How far it swings when a bone moves; 1 is a real spring",
+        ),
+        ParamSpec::number(
+            "rotation",
+            "",
+            [-20.0, 20.0],
+            1.0,
+            "How far it swings when a bone turns; 1 is a real spring",
+        ),
+        ParamSpec::number("frequency", "Hz", [0.1, 30.0], 4.0, "How fast it rings"),
+        ParamSpec::number("damping", "", [0.01, 2.0], 0.2, "How soon it rests: 0.1 rings long, 1 does not ring"),
+        ParamSpec::number("max_length", "× size", [0.0, 10.0], 0.3, "The swing of a moving bone never exceeds this"),
+        ParamSpec::number("max_angle", "rad", [0.0, 20.0], 1.0, "The swing of a turning bone never exceeds this"),
+        ParamSpec::switch("soft", true, "Bend smoothly into the limits instead of cutting there"),
+    ];
+    const INPUTS: &'static [Input] = &[
+        Input::Oscillator(Signal::LinearAcceleration, "frequency", "damping"),
+        Input::Oscillator(Signal::AngularAcceleration, "frequency", "damping"),
+    ];
+
+    fn new(values: &Values) -> Self {
+        Self(Swing::new(values, -1.0 / (TAU * values.number("frequency")).powi(2)))
+    }
+
+    #[inline(always)]
+    fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> Psi<S> {
+        self.0.psi(simd, bone, at, drive(bone))
+    }
+
+    #[inline(always)]
+    fn split<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> (V3<S>, V3<S>) {
+        self.0.split(simd, bone, at, drive(bone))
+    }
+}
+
+#[inline(always)]
+fn drive(bone: &BoneInput) -> Drive {
+    Drive { linear: bone.linear_acceleration, angular: bone.angular_acceleration, shares: (1.0, 1.0) }
+}
