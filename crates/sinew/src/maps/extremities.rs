@@ -3,7 +3,7 @@
 //! 1. *Centricity* of a point is its mean distance to the whole surface (Hilaga 2001): small in the middle, largest at
 //!    tips, and with no side opposite a chosen centre to be mistaken for one. The mean is taken over samples spread by
 //!    farthest point, each counting for the area nearest to it, along the edges.
-//! 2. A *tip* is a peak of centricity that stands out: going down from it, one has to lose at least a twelfth of the
+//! 2. A *tip* is a peak of centricity that stands out: going down from it, one has to lose at least a twentieth of the
 //!    largest centricity before meeting a way up to a higher peak (topological prominence).
 //! 3. Going down from a tip to where its limb meets another tip's, centricity falls by the length of the limb, step for
 //!    step with the distance from the tip. The map is how much of that fall is left. Read off centricity instead of
@@ -21,7 +21,7 @@ use crate::control_points::DisjointSets;
 use glam::DVec3;
 
 const SAMPLES: usize = 32;
-const LEAST_PROMINENCE: f64 = 1.0 / 12.0;
+const LEAST_PROMINENCE: f64 = 1.0 / 20.0;
 const SMOOTHING_ROUNDS: usize = 3;
 
 /// The tip of a limb.
