@@ -15,12 +15,22 @@
 //! |---|---|
 //! | [`weights`] | the fields that weights are read from |
 //! | [`tube`](mod@tube) | the one character with options: any resolution, any number of bones |
-//! | `solid`, `surface_nets` | signed distances of modelled bodies; their surfaces as even closed meshes |
+//! | `solid`, `surface_nets`, `lathe` | signed distances of modelled bodies; their surfaces as even closed meshes; turned cloth |
 //! | `body`, `looping` | bones, claims and parts put together into a rig; clips sampled from periodic functions |
 //! | `arm`, `bird`, `calf`, `dancer`, `flower`, `snail` | one character each |
 
+mod arm;
+mod bird;
+mod body;
+mod calf;
+mod dancer;
+mod flower;
+mod lathe;
 mod looping;
+mod snail;
+mod solid;
 mod spec;
+mod surface_nets;
 pub mod tube;
 pub mod weights;
 

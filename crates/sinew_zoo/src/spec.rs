@@ -1,7 +1,7 @@
 //! Characters by name.
 
-use crate::ZooCharacter;
 use crate::tube::{self, TubeOptions};
+use crate::{ZooCharacter, arm, bird, calf, dancer, flower, snail};
 use std::fmt;
 
 /// A character that [`build`] can make.
@@ -26,7 +26,15 @@ const TUBE_OPTIONS: &[(&str, &str)] = &[
     ("length", "length over all in metres, at least twice the radius"),
 ];
 
-const ENTRIES: &[Entry] = &[Entry { name: tube::NAME, about: tube::ABOUT, options: TUBE_OPTIONS, make: make_tube }];
+const ENTRIES: &[Entry] = &[
+    Entry { name: tube::NAME, about: tube::ABOUT, options: TUBE_OPTIONS, make: make_tube },
+    Entry { name: flower::NAME, about: flower::ABOUT, options: &[], make: |_| Ok(flower::flower()) },
+    Entry { name: dancer::NAME, about: dancer::ABOUT, options: &[], make: |_| Ok(dancer::dancer()) },
+    Entry { name: calf::NAME, about: calf::ABOUT, options: &[], make: |_| Ok(calf::calf()) },
+    Entry { name: bird::NAME, about: bird::ABOUT, options: &[], make: |_| Ok(bird::bird()) },
+    Entry { name: snail::NAME, about: snail::ABOUT, options: &[], make: |_| Ok(snail::snail()) },
+    Entry { name: arm::NAME, about: arm::ABOUT, options: &[], make: |_| Ok(arm::arm()) },
+];
 
 /// Every character, with a line about each.
 pub fn names() -> &'static [Entry] {

@@ -41,8 +41,10 @@ pub(crate) struct Claim {
 pub(crate) enum Factor {
     /// From 0 to 1 across the plane through `origin`, along the unit vector `along`, over `half_width` on each side.
     Past { origin: DVec3, along: DVec3, half_width: f64 },
-    /// 1 within `inner` of any of the segments, 0 beyond `outer` of all of them.
-    Near { segments: Vec<[DVec3; 2]>, inner: f64, outer: f64 },
+    /// 1 within `inner` of the segment, 0 beyond `outer`.
+    Near { segment: [DVec3; 2], inner: f64, outer: f64 },
+    /// `1 − Π (1 − f)`: 1 where any factor is. Unlike the largest of them it has no creases.
+    Any(Vec<Factor>),
 }
 
 /// B-spline weights along the segment from the origin to `(0, length, 0)`.
@@ -55,13 +57,13 @@ pub(crate) struct Spline {
 }
 
 /// The cubic step from 0 to 1 over `t` ∈ [0, 1].
-pub(crate) fn smooth_step(t: f64) -> f64 {
+fn smooth_step(t: f64) -> f64 {
     let t = t.clamp(0.0, 1.0);
     t * t * (3.0 - 2.0 * t)
 }
 
 /// The point of a segment nearest to `p`.
-pub(crate) fn nearest_on_segment(p: DVec3, [a, b]: [DVec3; 2]) -> DVec3 {
+fn nearest_on_segment(p: DVec3, [a, b]: [DVec3; 2]) -> DVec3 {
     let ab = b - a;
     let along = if ab == DVec3::ZERO { 0.0 } else { ((p - a).dot(ab) / ab.length_squared()).clamp(0.0, 1.0) };
     a + ab * along
@@ -71,14 +73,10 @@ impl Factor {
     fn value(&self, p: DVec3) -> f64 {
         match self {
             Self::Past { origin, along, half_width } => smooth_step(0.5 + 0.5 * (p - *origin).dot(*along) / half_width),
-            Self::Near { segments, inner, outer } => {
-                // The union of bumps, not the bump of the smallest distance: that one has creases.
-                let outside: f64 = segments
-                    .iter()
-                    .map(|&segment| smooth_step((p.distance(nearest_on_segment(p, segment)) - inner) / (outer - inner)))
-                    .product();
-                1.0 - outside
+            Self::Near { segment, inner, outer } => {
+                1.0 - smooth_step((p.distance(nearest_on_segment(p, *segment)) - inner) / (outer - inner))
             }
+            Self::Any(factors) => 1.0 - factors.iter().map(|factor| 1.0 - factor.value(p)).product::<f64>(),
         }
     }
 }

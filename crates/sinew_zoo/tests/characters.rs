@@ -5,6 +5,7 @@ use sinew::raw::RawPrimitive;
 use sinew::{Clip, Curve, Interpolation, Skeleton, Trs};
 use sinew_zoo::{ZooCharacter, ZooError, build, names};
 use std::collections::{HashMap, HashSet};
+use std::sync::OnceLock;
 
 const TUBES: &[&str] = &[
     "tube:vertices=11,bones=1",
@@ -16,9 +17,13 @@ const TUBES: &[&str] = &[
     "tube:radius=50,length=200,vertices=3000",
 ];
 
-fn everything() -> Vec<(String, ZooCharacter)> {
-    let specs = names().iter().map(|entry| entry.name).chain(TUBES.iter().copied());
-    specs.map(|spec| (spec.to_owned(), build(spec).unwrap())).collect()
+/// Every character and some tubes, built once for all tests.
+fn everything() -> &'static [(String, ZooCharacter)] {
+    static EVERYTHING: OnceLock<Vec<(String, ZooCharacter)>> = OnceLock::new();
+    EVERYTHING.get_or_init(|| {
+        let specs = names().iter().map(|entry| entry.name).chain(TUBES.iter().copied());
+        specs.map(|spec| (spec.to_owned(), build(spec).unwrap())).collect()
+    })
 }
 
 fn primitives(character: &ZooCharacter) -> impl Iterator<Item = &RawPrimitive> {
@@ -52,7 +57,7 @@ fn components(primitive: &RawPrimitive) -> Vec<usize> {
 #[test]
 fn surfaces_are_closed_manifolds() {
     for (spec, character) in everything() {
-        for (index, primitive) in primitives(&character).enumerate() {
+        for (index, primitive) in primitives(character).enumerate() {
             let mut next: HashMap<(u32, u32), u32> = HashMap::new();
             for &[a, b, c] in &primitive.triangles {
                 for (from, to, opposite) in [(a, b, c), (b, c, a), (c, a, b)] {
@@ -92,7 +97,7 @@ fn surfaces_are_closed_manifolds() {
 #[test]
 fn surfaces_face_outwards_and_have_no_doubled_points() {
     for (spec, character) in everything() {
-        for (index, primitive) in primitives(&character).enumerate() {
+        for (index, primitive) in primitives(character).enumerate() {
             let component = components(primitive);
             let mut volumes: HashMap<usize, f64> = HashMap::new();
             for &triangle in &primitive.triangles {
@@ -114,7 +119,7 @@ fn triangles_are_well_shaped_and_agree_with_the_normals() {
     for (spec, character) in everything() {
         // The fans at a fine tube's poles are thin by nature.
         let modelled = character.name != "tube";
-        for (index, primitive) in primitives(&character).enumerate() {
+        for (index, primitive) in primitives(character).enumerate() {
             let normals = primitive.normals.as_ref().unwrap();
             assert_eq!(normals.len(), primitive.positions.len());
             assert!(normals.iter().all(|n| (n.as_dvec3().length() - 1.0).abs() < 1e-6), "{spec} primitive {index}");
@@ -124,7 +129,7 @@ fn triangles_are_well_shaped_and_agree_with_the_normals() {
                 let area2 = (b - a).cross(c - a);
                 let longest = a.distance(b).max(b.distance(c)).max(c.distance(a));
                 let altitude = area2.length() / longest;
-                let least = if modelled { 0.1 } else { 1e-3 };
+                let least = if modelled { 0.05 } else { 1e-3 };
                 assert!(altitude > least * longest, "{spec} primitive {index}: {triangle:?} is a sliver at {a}");
                 let facing = area2.normalize();
                 let agrees = triangle.iter().all(|&v| normals[v as usize].as_dvec3().dot(facing) > 0.0);
@@ -142,7 +147,7 @@ fn triangles_are_well_shaped_and_agree_with_the_normals() {
 fn weights_are_those_of_the_field_and_change_gently() {
     for (spec, character) in everything() {
         let smooth = !spec.contains("influences=1") && !spec.contains("around=5") && !spec.contains("vertices=11");
-        for (index, primitive) in primitives(&character).enumerate() {
+        for (index, primitive) in primitives(character).enumerate() {
             let influences = &primitive.influences;
             let per_vertex = influences.per_vertex;
             assert!((1..=4).contains(&per_vertex), "{spec} primitive {index}: {per_vertex} influences");
@@ -206,7 +211,7 @@ fn weight_fields_are_differentiable() {
             }
             weights
         };
-        for primitive in primitives(&character) {
+        for primitive in primitives(character) {
             for position in primitive.positions.iter().step_by(7) {
                 let p = position.as_dvec3();
                 for axis in DVec3::AXES {
@@ -244,7 +249,7 @@ fn rest_pose_is_the_bind_pose() {
         let named: HashSet<_> = character.raw.bones.iter().map(|bone| bone.name.as_str()).collect();
         assert_eq!(named.len(), character.raw.bones.len(), "{spec}: names are distinct");
         // Every bone moves something.
-        let used: HashSet<u32> = primitives(&character)
+        let used: HashSet<u32> = primitives(character)
             .flat_map(|p| p.influences.joints.iter().zip(&p.influences.weights))
             .filter_map(|(&bone, &weight)| (weight > 0.2).then_some(bone))
             .collect();
@@ -317,10 +322,10 @@ fn clips_are_loops() {
 
 #[test]
 fn same_bits_every_time() {
-    for entry in names() {
-        let (a, b) = (build(entry.name).unwrap(), build(entry.name).unwrap());
-        assert_eq!(format!("{:?}", a.raw), format!("{:?}", b.raw));
-        assert_eq!(format!("{:?}", a.clips), format!("{:?}", b.clips));
+    for (spec, character) in everything() {
+        let again = build(spec).unwrap();
+        assert_eq!(format!("{:?}", character.raw), format!("{:?}", again.raw));
+        assert_eq!(format!("{:?}", character.clips), format!("{:?}", again.clips));
     }
 }
 
