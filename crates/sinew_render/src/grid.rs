@@ -1,0 +1,139 @@
+//! A square grid of numbers over a plane: drawn into by triangles, blurred, looked up between its cells. Shadows on the
+//! ground and on the character are made of these; they are soft, so plain floating point is exact enough here.
+
+use glam::{DVec2, DVec3};
+use rayon::prelude::*;
+
+/// `N` numbers per cell.
+pub struct Grid<const N: usize> {
+    side: usize,
+    origin: DVec2,
+    cells_per_unit: f64,
+    cells: Vec<[f32; N]>,
+}
+
+impl<const N: usize> Grid<N> {
+    /// A grid over the square that starts at `origin`.
+    pub fn new(side: usize, origin: DVec2, extent: f64, value: [f32; N]) -> Self {
+        Self { side, origin, cells_per_unit: side as f64 / extent, cells: vec![value; side * side] }
+    }
+
+    /// A place in cells; cell (i, j) has its centre at (i + ½, j + ½).
+    pub fn place(&self, p: DVec2) -> DVec2 {
+        (p - self.origin) * self.cells_per_unit
+    }
+
+    /// Offers a value to each cell a triangle covers, interpolated between its corners `(x, y, value)`, and to the
+    /// cells of the corners, so that slivers leave a trace.
+    pub fn draw(&mut self, corners: [DVec3; 3], mut put: impl FnMut(&mut [f32; N], f64)) {
+        let [a, b, c] = corners.map(|p| self.place(p.truncate()).extend(p.z));
+        let side = self.side as f64;
+        for p in [a, b, c] {
+            if p.x >= 0.0 && p.y >= 0.0 && p.x < side && p.y < side {
+                put(&mut self.cells[p.y as usize * self.side + p.x as usize], p.z);
+            }
+        }
+        let area = (b - a).truncate().perp_dot((c - a).truncate());
+        if !(area.abs() > 0.0 && area.is_finite()) {
+            return;
+        }
+        let low = a.min(b).min(c).max(DVec3::ZERO);
+        let high = a.max(b).max(c).min(DVec3::splat(side));
+        let first = |v: f64| (v - 0.5).ceil().max(0.0) as usize;
+        for y in first(low.y)..first(high.y) {
+            for x in first(low.x)..first(high.x) {
+                let p = DVec2::new(x as f64 + 0.5, y as f64 + 0.5);
+                let u = (c - b).truncate().perp_dot(p - b.truncate()) / area;
+                let v = (a - c).truncate().perp_dot(p - c.truncate()) / area;
+                let w = 1.0 - u - v;
+                if u >= 0.0 && v >= 0.0 && w >= 0.0 {
+                    put(&mut self.cells[y * self.side + x], a.z * u + b.z * v + c.z * w);
+                }
+            }
+        }
+    }
+
+    /// Every cell by itself.
+    pub fn map<const M: usize>(&self, f: impl Fn(&[f32; N]) -> [f32; M] + Sync) -> Grid<M> {
+        let Self { side, origin, cells_per_unit, .. } = *self;
+        Grid { side, origin, cells_per_unit, cells: self.cells.iter().map(f).collect() }
+    }
+
+    /// Two box filters of `2 radius + 1` cells in each direction: a tent, smooth enough for shadows.
+    pub fn blurred(&self, radius: usize) -> Self {
+        let pass = |cells: &[[f32; N]]| transpose(&box_rows(&box_rows(cells, self.side, radius), self.side, radius), self.side);
+        let cells = pass(&pass(&self.cells));
+        Self { cells, ..*self }
+    }
+
+    /// The value at a place in the plane, between cells; `None` outside.
+    pub fn at(&self, p: DVec2) -> Option<[f32; N]> {
+        let q = self.place(p) - 0.5;
+        let limit = (self.side - 1) as f64;
+        if !(q.x >= 0.0 && q.y >= 0.0 && q.x < limit && q.y < limit) {
+            return None;
+        }
+        let (x, y) = (q.x as usize, q.y as usize);
+        let (fx, fy) = ((q.x - x as f64) as f32, (q.y - y as f64) as f32);
+        let i = y * self.side + x;
+        let (a, b, c, d) = (self.cells[i], self.cells[i + 1], self.cells[i + self.side], self.cells[i + self.side + 1]);
+        Some(std::array::from_fn(|n| {
+            let top = a[n] + (b[n] - a[n]) * fx;
+            top + (c[n] + (d[n] - c[n]) * fx - top) * fy
+        }))
+    }
+}
+
+/// Mean over a window along each row, cells beyond the border repeating the last.
+fn box_rows<const N: usize>(cells: &[[f32; N]], side: usize, radius: usize) -> Vec<[f32; N]> {
+    let mut out = vec![[0.0; N]; cells.len()];
+    let scale = 1.0 / (2 * radius + 1) as f64;
+    out.par_chunks_mut(side).with_min_len(64).zip(cells.par_chunks(side)).for_each(|(out, row)| {
+        let get = |i: isize| row[i.clamp(0, side as isize - 1) as usize];
+        // In f64: a running sum in f32 would drift along the row.
+        let mut sum = [0.0_f64; N];
+        let r = radius as isize;
+        for i in -r..=r {
+            (0..N).for_each(|n| sum[n] += f64::from(get(i)[n]));
+        }
+        for (i, cell) in out.iter_mut().enumerate() {
+            *cell = sum.map(|s| (s * scale) as f32);
+            let (enter, leave) = (get(i as isize + r + 1), get(i as isize - r));
+            (0..N).for_each(|n| sum[n] += f64::from(enter[n]) - f64::from(leave[n]));
+        }
+    });
+    out
+}
+
+fn transpose<const N: usize>(cells: &[[f32; N]], side: usize) -> Vec<[f32; N]> {
+    (0..cells.len()).map(|i| cells[i % side * side + i / side]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_triangle_leaves_its_plane() {
+        let mut grid = Grid::new(16, DVec2::new(-1.0, -1.0), 2.0, [f32::NAN]);
+        let z = |x: f64, y: f64| 3.0 + x - 2.0 * y;
+        let corner = |x: f64, y: f64| DVec3::new(x, y, z(x, y));
+        grid.draw([corner(-3.0, -3.0), corner(-3.0, 9.0), corner(9.0, -3.0)], |cell, v| cell[0] = v as f32);
+        for (x, y) in [(0.0, 0.0), (0.3, -0.8), (-0.77, 0.51)] {
+            let [got] = grid.at(DVec2::new(x, y)).unwrap();
+            assert!((f64::from(got) - z(x, y)).abs() < 1e-5);
+        }
+        assert!(grid.at(DVec2::new(1.0, 0.0)).is_none() && grid.at(DVec2::NAN).is_none());
+    }
+
+    #[test]
+    fn blur_keeps_the_sum_and_a_plane() {
+        let mut grid = Grid::new(32, DVec2::ZERO, 32.0, [0.0]);
+        grid.draw([DVec3::new(16.2, 16.2, 1.0); 3], |cell, v| cell[0] = v as f32);
+        let soft = grid.blurred(3);
+        let sum: f32 = soft.cells.iter().map(|c| c[0]).sum();
+        assert!((sum - 1.0).abs() < 1e-5);
+        let flat = Grid::new(8, DVec2::ZERO, 1.0, [0.7]).blurred(2);
+        assert!(flat.cells.iter().all(|c| (c[0] - 0.7).abs() < 1e-6));
+    }
+}

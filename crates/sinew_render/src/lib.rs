@@ -1,0 +1,37 @@
+//! Draws buffers and picks; knows no deformer.
+
+mod camera;
+mod clip;
+mod grid;
+mod ground;
+mod heat;
+mod image;
+mod occlusion;
+mod overlay;
+mod pick;
+mod raster;
+mod scene;
+mod setup;
+mod shade;
+mod shadow;
+mod srgb;
+mod surface;
+mod texture;
+mod visibility;
+pub mod encode;
+
+pub use camera::{Camera, CameraError, Framing, FramingLens, Lens, Projected, Projector, View};
+pub use heat::{Palette, Scale};
+pub use image::{Image, MAX_SIDE, Size};
+pub use overlay::{Dot, Line, LinePoint, SkeletonStyle, skeleton};
+pub use pick::{Buffers, Hit};
+pub use scene::{Finish, Ghost, Material, Mesh, Scene, Wire};
+pub use shade::{Background, Ground, Look};
+pub use srgb::{byte_from_linear, linear_from_byte, linear_rgb};
+pub use texture::{Texture, TextureError, Wrap};
+pub use visibility::{Antialias, Visibility};
+
+/// A picture of a scene.
+pub fn draw(scene: &Scene<'_>, camera: &Camera, size: Size, antialias: Antialias, look: &Look) -> Image {
+    Visibility::new(scene, camera, size, antialias).shade(look)
+}

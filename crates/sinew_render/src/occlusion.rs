@@ -1,0 +1,133 @@
+//! Ambient occlusion in screen space (McGuire, Mara & Luebke 2012): how much of the sky the surfaces nearby hide.
+//!
+//! Around each pixel, taps on a spiral within a world radius R give points at offsets v (in units of R); each hides
+//! `(1−|v|²)³ · max(0, v·n − β)/(|v|² + ε)`. The spiral is turned from pixel to pixel in a 4 × 4 pattern, and a 4 × 4
+//! mean over pixels at similar depth takes the pattern out again.
+
+use crate::visibility::Visibility;
+use glam::{DVec3, Vec3};
+use rayon::prelude::*;
+
+const TAPS: usize = 10;
+const TURNS: usize = 16;
+/// Against surfaces that hide themselves where they are merely coarse.
+const BETA: f32 = 0.06;
+
+/// Light of the sky that arrives, per pixel, 0…1.
+pub struct Occlusion {
+    open: Vec<f32>,
+    depth: Vec<f32>,
+    width: usize,
+    height: usize,
+    depth_tolerance: f32,
+}
+
+impl Occlusion {
+    /// Computes it with taps within `radius` scene units.
+    pub fn new(view: &Visibility<'_>, radius: f64) -> Self {
+        let (width, height) = (view.size.width() as usize, view.size.height() as usize);
+        let seen: Vec<(f32, Vec3)> = (0..view.size.pixels())
+            .into_par_iter()
+            .with_min_len(4096)
+            .map(|i| view.hit(i).map_or((f32::INFINITY, Vec3::ZERO), |(hit, s)| (hit.depth as f32, s.normal())))
+            .collect();
+        let camera = view.projector.camera();
+        let axes = [camera.right(), camera.up(), camera.back()].map(DVec3::as_vec3);
+        let spirals = spirals();
+        let lens = Lens::of(view, radius);
+        let open = (0..seen.len())
+            .into_par_iter()
+            .with_min_len(4096)
+            .map(|i| {
+                let (x, y) = (i % width, i / width);
+                let (depth, normal) = seen[i];
+                if depth == f32::INFINITY {
+                    return 1.0;
+                }
+                let normal = Vec3::from(axes.map(|a| a.dot(normal)));
+                let reach = lens.pixels(depth).clamp(2.0, 0.25 * height as f32);
+                let at = lens.point(x as f32, y as f32, depth);
+                let mut hidden = 0.0;
+                for &[dx, dy] in &spirals[x % 4 + 4 * (y % 4)] {
+                    let (tx, ty) = (x as f32 + 0.5 + reach * dx, y as f32 + 0.5 + reach * dy);
+                    if !(tx >= 0.0 && ty >= 0.0 && tx < width as f32 && ty < height as f32) {
+                        continue;
+                    }
+                    let (tx, ty) = (tx as usize, ty as usize);
+                    let (tap, _) = seen[ty * width + tx];
+                    if tap < f32::INFINITY {
+                        let v = lens.point(tx as f32, ty as f32, tap) - at;
+                        let square = v.dot(v);
+                        let near = (1.0 - square).max(0.0);
+                        hidden += near * near * near * (v.dot(normal) - BETA).max(0.0) / (square + 0.02);
+                    }
+                }
+                (1.0 - 1.1 * hidden / TAPS as f32).max(0.0)
+            })
+            .collect();
+        let depth = seen.into_iter().map(|(depth, _)| depth).collect();
+        Self { open, depth, width, height, depth_tolerance: (0.5 * radius) as f32 }
+    }
+
+    /// At a pixel, freed from the pattern.
+    pub fn at(&self, x: usize, y: usize) -> f32 {
+        let here = self.depth[y * self.width + x];
+        let (mut sum, mut count) = (0.0, 0.0);
+        for ty in y.saturating_sub(2)..(y + 2).min(self.height) {
+            for tx in x.saturating_sub(2)..(x + 2).min(self.width) {
+                let i = ty * self.width + tx;
+                let depth = self.depth[i];
+                // Where the centre sees nothing, the pixel is an edge: what is around it decides.
+                if depth < f32::INFINITY && (here == f32::INFINITY || (depth - here).abs() < self.depth_tolerance) {
+                    sum += self.open[i];
+                    count += 1.0;
+                }
+            }
+        }
+        if count > 0.0 { sum / count } else { 1.0 }
+    }
+}
+
+/// Pixels to points in the camera's axes, in units of the radius.
+struct Lens {
+    perspective: bool,
+    /// Units of R per pixel and unit of depth (or per pixel).
+    step: f32,
+    per_radius: f32,
+    center: [f32; 2],
+}
+
+impl Lens {
+    fn of(view: &Visibility<'_>, radius: f64) -> Self {
+        let center = [0.5 * view.size.width() as f32, 0.5 * view.size.height() as f32];
+        let step = (view.projector.pixel_size(1.0) / radius) as f32;
+        Self { perspective: view.projector.is_perspective(), step, per_radius: radius.recip() as f32, center }
+    }
+
+    fn pixels(&self, depth: f32) -> f32 {
+        1.0 / (self.step * if self.perspective { depth } else { 1.0 })
+    }
+
+    fn point(&self, x: f32, y: f32, depth: f32) -> Vec3 {
+        let scale = self.step * if self.perspective { depth } else { 1.0 };
+        Vec3::new(
+            (x + 0.5 - self.center[0]) * scale,
+            (self.center[1] - y - 0.5) * scale,
+            -depth * self.per_radius,
+        )
+    }
+}
+
+fn spirals() -> [[[f32; 2]; TAPS]; TURNS] {
+    // Turns of pixels next to each other lie far apart.
+    const ORDER: [usize; TURNS] = [0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5];
+    const GOLDEN_ANGLE: f64 = 2.399963229728653;
+    ORDER.map(|turn| {
+        let turn = turn as f64 / TURNS as f64;
+        std::array::from_fn(|i| {
+            let radius = (i as f64 + 0.3 + 0.7 * turn) / TAPS as f64;
+            let angle = GOLDEN_ANGLE * i as f64 + std::f64::consts::TAU * turn;
+            [(radius * libm::cos(angle)) as f32, (radius * libm::sin(angle)) as f32]
+        })
+    })
+}

@@ -1,0 +1,369 @@
+//! Light and colour: a studio for characters.
+//!
+//! A soft warm key from the upper left of the camera, a cool fill from the right, a rim from behind and a sky-to-floor
+//! ambience, all attached to the camera so that every view is flattering. Everything is summed in linear light; a
+//! shoulder keeps highlights from clipping. Light wraps around the terminator a little further in red than in blue, as
+//! it does on skin.
+
+use crate::camera::Camera;
+use crate::ground::Contact;
+use crate::image::Image;
+use crate::occlusion::Occlusion;
+use crate::overlay::Overlay;
+use crate::scene::{Finish, Ghost, Mesh};
+use crate::setup::Setup;
+use crate::shadow::ShadowMap;
+use crate::srgb::{byte_from_linear, linear_rgb};
+use crate::surface::Surface;
+use crate::visibility::{BAND, Layer, Visibility};
+use glam::{DVec3, Vec3};
+use rayon::prelude::*;
+
+/// What is behind the scene.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Background {
+    /// From the top's sRGB colour to the bottom's.
+    Gradient([u8; 3], [u8; 3]),
+    /// Nothing: alpha 0, shadows on the ground as translucent black.
+    Transparent,
+}
+
+/// Where the plane is on which shadows fall.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Ground {
+    /// At the lowest point drawn. For clips give the height, or the shadow follows each frame.
+    Lowest,
+    /// At this height (y).
+    At(f64),
+    /// No ground.
+    None,
+}
+
+/// How a scene is lit and set.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// Behind the scene.
+    pub background: Background,
+    /// Under it.
+    pub ground: Ground,
+    /// Strength of shadows, 0…1.
+    pub shadows: f32,
+    /// Strength of darkening in crevices, 0…1.
+    pub occlusion: f32,
+}
+
+impl Default for Look {
+    fn default() -> Self {
+        Self {
+            background: Background::Gradient([0xD3, 0xDA, 0xE2], [0xF6, 0xF4, 0xF0]),
+            ground: Ground::Lowest,
+            shadows: 1.0,
+            occlusion: 1.0,
+        }
+    }
+}
+
+struct Lights {
+    key: Vec3,
+    fill: Vec3,
+    rim: Vec3,
+}
+
+impl Lights {
+    fn of(camera: &Camera) -> Self {
+        let along = |x: f64, y: f64, z: f64| {
+            // Up is the world's as long as the camera does not look along it.
+            let level = DVec3::Y - camera.back() * camera.back().y;
+            let up = if level.length() > 0.3 { DVec3::Y } else { camera.up() };
+            let back = up.cross(camera.right()) * -1.0;
+            let toward = if back.dot(camera.back()) < 0.0 { -back } else { back };
+            (camera.right() * x + up * y + toward * z).normalize_or(DVec3::Y).as_vec3()
+        };
+        Self { key: along(-0.62, 0.95, 0.72), fill: along(0.85, 0.25, 0.55), rim: along(0.55, 0.55, -0.75) }
+    }
+}
+
+/// All that shading a point needs.
+struct Studio<'a> {
+    view: &'a Visibility<'a>,
+    lights: Lights,
+    look: Look,
+    shadow: Option<ShadowMap>,
+    occlusion: Option<Occlusion>,
+    ground: Option<(f64, Contact)>,
+    eye: DVec3,
+    to_camera: Vec3,
+    /// Length over which a ghost passes from behind a surface to before it.
+    veil_depth: f64,
+}
+
+impl Visibility<'_> {
+    /// The picture.
+    pub fn shade(&self, look: &Look) -> Image {
+        let studio = Studio::new(self, *look);
+        let overlay = Overlay::new(&self.scene.lines, &self.scene.dots, &self.projector);
+        let (width, samples) = (self.size.width() as usize, self.pattern.offsets().len());
+        let mut rgba = vec![[0_u8; 4]; self.size.pixels()];
+        rgba.par_chunks_mut(width * BAND).enumerate().for_each(|(band, out)| {
+            let first_row = band * BAND;
+            let mut pixels: Vec<[f32; 4]> = (0..out.len()).map(|i| studio.pixel(first_row * width + i)).collect();
+            let at = first_row * width * samples;
+            let keys = &self.solid.keys[at..at + out.len() * samples];
+            overlay.paint(first_row, width, &mut pixels, keys, self.pattern);
+            for (out, &[r, g, b, alpha]) in out.iter_mut().zip(&pixels) {
+                let straight = if alpha > 0.0 { 1.0 / alpha } else { 0.0 };
+                let [r, g, b] = [r, g, b].map(|c| byte_from_linear(c * straight));
+                *out = [r, g, b, (alpha.clamp(0.0, 1.0) * 255.0 + 0.5) as u8];
+            }
+        });
+        Image::from_pixels(self.size, rgba).unwrap_or_else(|| Image::filled(self.size, [0; 4]))
+    }
+}
+
+/// The box around all finite points of meshes that triangles use.
+fn bounds(meshes: &[Mesh<'_>]) -> Option<[DVec3; 2]> {
+    let points = meshes.iter().filter(|m| !m.triangles.is_empty()).flat_map(|m| m.world_positions());
+    points.filter(|p| p.is_finite()).fold(None, |found: Option<[DVec3; 2]>, p| {
+        Some(found.map_or([p, p], |[low, high]| [low.min(p), high.max(p)]))
+    })
+}
+
+impl<'a> Studio<'a> {
+    fn new(view: &'a Visibility<'a>, look: Look) -> Self {
+        let meshes = &view.scene.meshes;
+        let lights = Lights::of(view.projector.camera());
+        let bounds = bounds(meshes).filter(|[low, high]| (*high - *low).length() > 0.0);
+        let size = bounds.map_or(1.0, |[low, high]| (high - low).length());
+        let side = (view.size.height() as usize / 2).clamp(128, 768);
+        let shadow = bounds
+            .filter(|_| look.shadows > 0.0)
+            .map(|bounds| ShadowMap::new(meshes, lights.key.as_dvec3(), bounds, side));
+        let occlusion = bounds.filter(|_| look.occlusion > 0.0).map(|_| Occlusion::new(view, 0.07 * size));
+        let height = match look.ground {
+            Ground::Lowest => bounds.map(|[low, _]| low.y),
+            Ground::At(y) => Some(y).filter(|y| y.is_finite()),
+            Ground::None => None,
+        };
+        let ground = height
+            .zip(bounds)
+            .filter(|_| look.shadows > 0.0)
+            .map(|(height, bounds)| (height, Contact::new(meshes, height, bounds, side)));
+        let camera = view.projector.camera();
+        let (eye, to_camera) = (camera.eye(), camera.back().as_vec3());
+        Self { view, lights, look, shadow, occlusion, ground, eye, to_camera, veil_depth: 0.004 * size }
+    }
+
+    /// Premultiplied linear RGBA.
+    fn pixel(&self, pixel: usize) -> [f32; 4] {
+        let width = self.view.size.width() as usize;
+        let (x, y) = (pixel % width, pixel / width);
+        let samples = self.view.pattern.offsets().len();
+        let range = pixel * samples..(pixel + 1) * samples;
+        let ids = &self.view.solid.ids[range.clone()];
+        let first = if samples > 1 { 1 } else { 0 };
+        let per_sample = 1.0 / (samples - first) as f32;
+
+        let mut color = [0.0; 4];
+        let open = ids[first..].iter().filter(|&&id| id == Layer::NONE).count() as f32 * per_sample;
+        if open > 0.0 {
+            let background = self.background(x, y);
+            (0..4).for_each(|c| color[c] += background[c] * open);
+        }
+        if open < 1.0 {
+            let occlusion = self.occlusion.as_ref().map_or(1.0, |o| 1.0 + (o.at(x, y) - 1.0) * self.look.occlusion);
+            for_each_surface(ids, first, |id, members| {
+                let setup = &self.view.solid.setups[id as usize];
+                let [px, py] = self.place(x, y, members);
+                let weight = members.count_ones() as f32 * per_sample;
+                let rgb = self.solid(setup, px, py, occlusion);
+                (0..3).for_each(|c| color[c] += rgb[c] * weight);
+                color[3] += weight;
+            });
+        }
+        if let Some(ghost) = &self.view.ghost {
+            let keys = [&self.view.solid.keys[range.clone()], &ghost.keys[range.clone()]];
+            for_each_surface(&ghost.ids[range], first, |id, members| {
+                let setup = &ghost.setups[id as usize];
+                let [px, py] = self.place(x, y, members);
+                let ghost = &self.view.scene.ghosts[setup.mesh as usize];
+                let (rgb, alpha) = self.veil(ghost, setup, px, py);
+                let alpha = alpha * per_sample * self.unhidden(keys, members, ghost.through);
+                (0..3).for_each(|c| color[c] += (rgb[c] - color[c]) * alpha);
+                color[3] += (1.0 - color[3]) * alpha;
+            });
+        }
+        color
+    }
+
+    /// Mean place of the samples of a pixel: inside the triangle that covers them.
+    fn place(&self, x: usize, y: usize, members: u32) -> [f64; 2] {
+        let center = [x as f64 + 0.5, y as f64 + 0.5];
+        if members & 1 == 1 {
+            return center;
+        }
+        let mut sum = [0.0; 2];
+        for s in (0..self.view.pattern.offsets().len()).filter(|s| members >> s & 1 == 1) {
+            let offset = self.view.pattern.offset(s);
+            sum = [sum[0] + offset[0], sum[1] + offset[1]];
+        }
+        let count = f64::from(members.count_ones().max(1));
+        [center[0] + sum[0] / count, center[1] + sum[1] / count]
+    }
+
+    fn background(&self, x: usize, y: usize) -> [f32; 4] {
+        let dark = self.ground_shadow(x, y);
+        match self.look.background {
+            Background::Transparent => [0.0, 0.0, 0.0, dark],
+            Background::Gradient(top, bottom) => {
+                let t = (y as f32 + 0.5) / self.view.size.height() as f32;
+                let (top, bottom) = (linear_rgb(top), linear_rgb(bottom));
+                // Shadows keep some of the sky's blue.
+                let tint = [1.0, 0.97, 0.92];
+                let [r, g, b] = std::array::from_fn(|c| (top[c] + (bottom[c] - top[c]) * t) * (1.0 - dark * tint[c]));
+                [r, g, b, 1.0]
+            }
+        }
+    }
+
+    fn ground_shadow(&self, x: usize, y: usize) -> f32 {
+        let Some((height, contact)) = &self.ground else { return 0.0 };
+        let (origin, direction) = self.view.projector.ray(x as f64 + 0.5, y as f64 + 0.5);
+        let depth = (height - origin.y) / direction.y;
+        if !(direction.y < 0.0 && depth > 0.0) {
+            return 0.0;
+        }
+        let p = origin + direction * depth;
+        let near = contact.at(p);
+        let cast = self.shadow.as_ref().map_or(0.0, |s| 1.0 - s.light_on_ground(p));
+        let open = (1.0 - 0.62 * near) * (1.0 - 0.30 * cast);
+        (1.0 - open) * self.look.shadows
+    }
+
+    fn to_eye(&self, p: DVec3) -> Vec3 {
+        if self.view.projector.is_perspective() {
+            (self.eye - p).normalize_or(self.to_camera.as_dvec3()).as_vec3()
+        } else {
+            self.to_camera
+        }
+    }
+
+    fn solid(&self, setup: &Setup, x: f64, y: f64, occlusion: f32) -> [f32; 3] {
+        let mesh = &self.view.scene.meshes[setup.mesh as usize];
+        let weights = setup.barycentrics(x, y);
+        let surface = Surface::new(mesh, setup, weights);
+        let [r, g, b, _] = surface.color(|| setup.barycentric_slopes(weights, x, y));
+        let finite = |c: f32| if c.is_finite() { c.max(0.0) } else { 0.0 };
+        let albedo = Vec3::new(finite(r), finite(g), finite(b));
+        let mut rgb = match mesh.material.finish {
+            Finish::Flat => albedo,
+            Finish::Chart => {
+                let n = surface.normal();
+                let facing = n.dot(self.to_eye(surface.position())).max(0.0);
+                let key = n.dot(self.lights.key).max(0.0);
+                albedo * ((0.58 + 0.22 * facing + 0.24 * key) * (0.6 + 0.4 * occlusion))
+            }
+            Finish::Studio => {
+                let p = surface.position();
+                self.studio(albedo, surface.normal(), p, occlusion)
+            }
+        };
+        if let Some(wire) = &mesh.wire {
+            // Each of two faces draws its half.
+            let distance = setup.edge_distance(x, y) as f32;
+            let coverage = (0.5 * wire.width + 0.5 - distance).clamp(0.0, 1.0) * wire.opacity.clamp(0.0, 1.0);
+            rgb += (Vec3::from(wire.color) - rgb) * coverage;
+        }
+        rgb.to_array()
+    }
+
+    fn studio(&self, albedo: Vec3, n: Vec3, p: DVec3, occlusion: f32) -> Vec3 {
+        const KEY: Vec3 = Vec3::new(0.86, 0.82, 0.76);
+        const FILL: Vec3 = Vec3::new(0.10, 0.12, 0.15);
+        const RIM: Vec3 = Vec3::new(0.42, 0.46, 0.52);
+        const SKY: Vec3 = Vec3::new(0.40, 0.44, 0.50);
+        const FLOOR: Vec3 = Vec3::new(0.27, 0.245, 0.22);
+        const WRAP: Vec3 = Vec3::new(0.30, 0.19, 0.14);
+
+        let to_eye = self.to_eye(p);
+        let facing = n.dot(to_eye).clamp(0.0, 1.0);
+        let shadow = self.shadow.as_ref().map_or(1.0, |s| 1.0 + (s.light_on_surface(p) - 1.0) * self.look.shadows);
+
+        let toward_key = n.dot(self.lights.key);
+        let wrapped = ((Vec3::splat(toward_key) + WRAP) / (Vec3::ONE + WRAP)).max(Vec3::ZERO);
+        let key = KEY * wrapped * shadow * (0.75 + 0.25 * occlusion);
+        let fill = FILL * (0.5 + 0.5 * n.dot(self.lights.fill)).max(0.0);
+        let sky = 0.5 + 0.5 * n.y;
+        // Light that bounces in crevices takes on the surface's colour.
+        let dim = 1.0 - occlusion;
+        let open = Vec3::ONE - (Vec3::ONE - albedo * 0.45) * dim;
+        let ambient = (FLOOR + (SKY - FLOOR) * sky) * open;
+        let diffuse = albedo * (key + fill + ambient);
+
+        let grazing = 1.0 - facing;
+        let fresnel = grazing * grazing * grazing * grazing;
+        let behind = (0.3 + 0.7 * n.dot(self.lights.rim)).max(0.0);
+        let rim = RIM * (fresnel * behind * occlusion) * (0.35 + 0.65 * albedo);
+
+        let half = (self.lights.key + to_eye).normalize_or(n);
+        let glint = power_24(n.dot(half).max(0.0)) * toward_key.max(0.0) * shadow;
+        shoulder(diffuse + rim + Vec3::splat(0.07 * glint))
+    }
+
+    /// Colour and opacity of a ghost.
+    fn veil(&self, ghost: &Ghost<'_>, setup: &Setup, x: f64, y: f64) -> ([f32; 3], f32) {
+        let surface = Surface::new(&self.view.ghost_meshes[setup.mesh as usize], setup, setup.barycentrics(x, y));
+        let n = surface.normal();
+        let facing = n.dot(self.to_eye(surface.position())).clamp(0.0, 1.0);
+        let grazing = 1.0 - facing;
+        let light = 0.75 + 0.35 * n.dot(self.lights.key).max(0.0);
+        let alpha = ghost.opacity.clamp(0.0, 1.0) * (0.7 + 1.3 * grazing * grazing);
+        ((Vec3::from(ghost.tint) * light).to_array(), alpha.min(1.0))
+    }
+
+    /// Number of a ghost's samples that are seen, those behind surfaces counted by their part.
+    fn unhidden(&self, [solid, ghost]: [&[f32]; 2], members: u32, through: f32) -> f32 {
+        let projector = &self.view.projector;
+        let first = usize::from(solid.len() > 1);
+        (first..solid.len())
+            .filter(|s| members >> s & 1 == 1)
+            .map(|s| {
+                if solid[s] == f32::NEG_INFINITY {
+                    return 1.0;
+                }
+                let [front, back] = [solid[s], ghost[s]].map(|key| projector.depth_of_key(f64::from(key)));
+                // Gradual, so that surfaces that nearly coincide do not flicker through each other.
+                let seen = (0.5 + (front - back) / self.veil_depth).clamp(0.0, 1.0) as f32;
+                seen + (1.0 - seen) * through.clamp(0.0, 1.0)
+            })
+            .sum()
+    }
+}
+
+/// Each triangle among a pixel's samples once, with the set of its samples; the centre (bit 0) takes part in the set
+/// without having an entry of its own.
+fn for_each_surface(ids: &[u32], first: usize, mut visit: impl FnMut(u32, u32)) {
+    let mut done = 0_u32;
+    for s in first..ids.len() {
+        let id = ids[s];
+        if id == Layer::NONE || done >> s & 1 == 1 {
+            continue;
+        }
+        let members = (0..ids.len()).filter(|&t| ids[t] == id).fold(0, |m, t| m | 1 << t);
+        done |= members;
+        visit(id, members);
+    }
+}
+
+fn power_24(x: f32) -> f32 {
+    let x2 = x * x;
+    let x4 = x2 * x2;
+    let x8 = x4 * x4;
+    x8 * x8 * x8
+}
+
+/// Linear up to a knee, then towards 1 without reaching it.
+fn shoulder(c: Vec3) -> Vec3 {
+    const KNEE: f32 = 0.72;
+    let over = (c - KNEE).max(Vec3::ZERO) / (1.0 - KNEE);
+    c.min(Vec3::splat(KNEE)) + (over / (Vec3::ONE + over)) * (1.0 - KNEE)
+}
