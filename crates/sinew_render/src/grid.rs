@@ -1,7 +1,7 @@
 //! A square grid of numbers over a plane: drawn into by triangles, blurred, looked up between its cells. Shadows on the
 //! ground and on the character are made of these; they are soft, so plain floating point is exact enough here.
 
-use glam::{DVec2, DVec3};
+use glam::{DVec2, DVec3, Vec2};
 use rayon::prelude::*;
 
 /// `N` numbers per cell.
@@ -25,9 +25,9 @@ impl<const N: usize> Grid<N> {
 
     /// Offers a value to each cell a triangle covers, interpolated between its corners `(x, y, value)`, and to the
     /// cells of the corners, so that slivers leave a trace.
-    pub fn draw(&mut self, corners: [DVec3; 3], mut put: impl FnMut(&mut [f32; N], f64)) {
-        let [a, b, c] = corners.map(|p| self.place(p.truncate()).extend(p.z));
-        let side = self.side as f64;
+    pub fn draw(&mut self, corners: [DVec3; 3], mut put: impl FnMut(&mut [f32; N], f32)) {
+        let [a, b, c] = corners.map(|p| self.place(p.truncate()).extend(p.z).as_vec3());
+        let side = self.side as f32;
         for p in [a, b, c] {
             if p.x >= 0.0 && p.y >= 0.0 && p.x < side && p.y < side {
                 put(&mut self.cells[p.y as usize * self.side + p.x as usize], p.z);
@@ -37,14 +37,18 @@ impl<const N: usize> Grid<N> {
         if !(area.abs() > 0.0 && area.is_finite()) {
             return;
         }
-        let low = a.min(b).min(c).max(DVec3::ZERO);
-        let high = a.max(b).max(c).min(DVec3::splat(side));
-        let first = |v: f64| (v - 0.5).ceil().max(0.0) as usize;
-        for y in first(low.y)..first(high.y) {
-            for x in first(low.x)..first(high.x) {
-                let p = DVec2::new(x as f64 + 0.5, y as f64 + 0.5);
-                let u = (c - b).truncate().perp_dot(p - b.truncate()) / area;
-                let v = (a - c).truncate().perp_dot(p - c.truncate()) / area;
+        let (low, high) = (a.min(b).min(c), a.max(b).max(c));
+        // From the first cell whose centre is not left of the corner to before the first right of it.
+        let range = |low: f32, high: f32| {
+            let first = |v: f32| (v + 0.5).clamp(0.0, side) as usize;
+            first(low)..first(high)
+        };
+        let inverse = 1.0 / area;
+        for y in range(low.y, high.y) {
+            for x in range(low.x, high.x) {
+                let p = Vec2::new(x as f32 + 0.5, y as f32 + 0.5);
+                let u = (c - b).truncate().perp_dot(p - b.truncate()) * inverse;
+                let v = (a - c).truncate().perp_dot(p - c.truncate()) * inverse;
                 let w = 1.0 - u - v;
                 if u >= 0.0 && v >= 0.0 && w >= 0.0 {
                     put(&mut self.cells[y * self.side + x], a.z * u + b.z * v + c.z * w);
@@ -57,6 +61,11 @@ impl<const N: usize> Grid<N> {
     pub fn map<const M: usize>(&self, f: impl Fn(&[f32; N]) -> [f32; M] + Sync) -> Grid<M> {
         let Self { side, origin, cells_per_unit, .. } = *self;
         Grid { side, origin, cells_per_unit, cells: self.cells.iter().map(f).collect() }
+    }
+
+    /// Cell by cell with a grid of the same kind.
+    pub fn zip(&self, other: &Self, f: impl Fn([f32; N], [f32; N]) -> [f32; N]) -> Self {
+        Self { cells: self.cells.iter().zip(&other.cells).map(|(a, b)| f(*a, *b)).collect(), ..*self }
     }
 
     /// Two box filters of `2 radius + 1` cells in each direction: a tent, smooth enough for shadows.
@@ -118,7 +127,7 @@ mod tests {
         let mut grid = Grid::new(16, DVec2::new(-1.0, -1.0), 2.0, [f32::NAN]);
         let z = |x: f64, y: f64| 3.0 + x - 2.0 * y;
         let corner = |x: f64, y: f64| DVec3::new(x, y, z(x, y));
-        grid.draw([corner(-3.0, -3.0), corner(-3.0, 9.0), corner(9.0, -3.0)], |cell, v| cell[0] = v as f32);
+        grid.draw([corner(-3.0, -3.0), corner(-3.0, 9.0), corner(9.0, -3.0)], |cell, v| cell[0] = v);
         for (x, y) in [(0.0, 0.0), (0.3, -0.8), (-0.77, 0.51)] {
             let [got] = grid.at(DVec2::new(x, y)).unwrap();
             assert!((f64::from(got) - z(x, y)).abs() < 1e-5);
@@ -129,7 +138,7 @@ mod tests {
     #[test]
     fn blur_keeps_the_sum_and_a_plane() {
         let mut grid = Grid::new(32, DVec2::ZERO, 32.0, [0.0]);
-        grid.draw([DVec3::new(16.2, 16.2, 1.0); 3], |cell, v| cell[0] = v as f32);
+        grid.draw([DVec3::new(16.2, 16.2, 1.0); 3], |cell, v| cell[0] = v);
         let soft = grid.blurred(3);
         let sum: f32 = soft.cells.iter().map(|c| c[0]).sum();
         assert!((sum - 1.0).abs() < 1e-5);

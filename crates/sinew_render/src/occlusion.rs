@@ -13,50 +13,55 @@ const TURNS: usize = 16;
 /// Against surfaces that hide themselves where they are merely coarse.
 const BETA: f32 = 0.06;
 
-/// Light of the sky that arrives, per pixel, 0…1.
+/// Pixels per node in each direction: what is hidden changes slowly.
+const STEP: usize = 2;
+
+/// Light of the sky that arrives, 0…1, at every second pixel of every second row.
 pub struct Occlusion {
     open: Vec<f32>,
     depth: Vec<f32>,
-    width: usize,
-    height: usize,
+    columns: usize,
+    rows: usize,
     depth_tolerance: f32,
 }
 
 impl Occlusion {
     /// Computes it with taps within `radius` scene units.
     pub fn new(view: &Visibility<'_>, radius: f64) -> Self {
-        let (width, height) = (view.size.width() as usize, view.size.height() as usize);
-        let seen: Vec<(f32, Vec3)> = (0..view.size.pixels())
-            .into_par_iter()
-            .with_min_len(4096)
-            .map(|i| view.hit(i).map_or((f32::INFINITY, Vec3::ZERO), |(hit, s)| (hit.depth as f32, s.normal())))
+        let [columns, rows] = [view.size.width(), view.size.height()].map(|s| (s as usize).div_ceil(STEP));
+        let nodes = || (0..columns * rows).into_par_iter().with_min_len(2048);
+        let width = view.size.width() as usize;
+        let seen: Vec<(f32, Vec3)> = nodes()
+            .map(|i| {
+                let pixel = i / columns * STEP * width + i % columns * STEP;
+                view.hit(pixel).map_or((f32::INFINITY, Vec3::ZERO), |(hit, s)| (hit.depth as f32, s.normal()))
+            })
             .collect();
         let camera = view.projector.camera();
         let axes = [camera.right(), camera.up(), camera.back()].map(DVec3::as_vec3);
         let spirals = spirals();
         let lens = Lens::of(view, radius);
-        let open = (0..seen.len())
-            .into_par_iter()
-            .with_min_len(4096)
+        let depth: Vec<f32> = seen.iter().map(|s| s.0).collect();
+        let open = nodes()
             .map(|i| {
-                let (x, y) = (i % width, i / width);
-                let (depth, normal) = seen[i];
-                if depth == f32::INFINITY {
+                let (x, y) = (i % columns, i / columns);
+                let (here, normal) = seen[i];
+                if here == f32::INFINITY {
                     return 1.0;
                 }
                 let normal = Vec3::from(axes.map(|a| a.dot(normal)));
-                let reach = lens.pixels(depth).clamp(2.0, 0.25 * height as f32);
-                let at = lens.point(x as f32, y as f32, depth);
+                let reach = lens.nodes(here).clamp(2.0, 0.25 * rows as f32);
+                let at = lens.point(x, y, here);
                 let mut hidden = 0.0;
                 for &[dx, dy] in &spirals[x % 4 + 4 * (y % 4)] {
                     let (tx, ty) = (x as f32 + 0.5 + reach * dx, y as f32 + 0.5 + reach * dy);
-                    if !(tx >= 0.0 && ty >= 0.0 && tx < width as f32 && ty < height as f32) {
+                    if !(tx >= 0.0 && ty >= 0.0 && tx < columns as f32 && ty < rows as f32) {
                         continue;
                     }
                     let (tx, ty) = (tx as usize, ty as usize);
-                    let (tap, _) = seen[ty * width + tx];
+                    let tap = depth[ty * columns + tx];
                     if tap < f32::INFINITY {
-                        let v = lens.point(tx as f32, ty as f32, tap) - at;
+                        let v = lens.point(tx, ty, tap) - at;
                         let square = v.dot(v);
                         let near = (1.0 - square).max(0.0);
                         hidden += near * near * near * (v.dot(normal) - BETA).max(0.0) / (square + 0.02);
@@ -65,20 +70,24 @@ impl Occlusion {
                 (1.0 - 1.1 * hidden / TAPS as f32).max(0.0)
             })
             .collect();
-        let depth = seen.into_iter().map(|(depth, _)| depth).collect();
-        Self { open, depth, width, height, depth_tolerance: (0.5 * radius) as f32 }
+        let rough = Self { open, depth, columns, rows, depth_tolerance: (0.5 * radius) as f32 };
+        let open = nodes().map(|i| rough.mean(i % columns, i / columns)).collect();
+        Self { open, ..rough }
     }
 
-    /// At a pixel, freed from the pattern.
-    pub fn at(&self, x: usize, y: usize) -> f32 {
-        let here = self.depth[y * self.width + x];
+    /// Whether two depths belong to one surface. Where the picture shows nothing, what is around decides.
+    fn joined(&self, here: f32, there: f32) -> bool {
+        there < f32::INFINITY && (here == f32::INFINITY || (there - here).abs() < self.depth_tolerance)
+    }
+
+    /// Takes the 4 × 4 pattern out.
+    fn mean(&self, x: usize, y: usize) -> f32 {
+        let here = self.depth[y * self.columns + x];
         let (mut sum, mut count) = (0.0, 0.0);
-        for ty in y.saturating_sub(2)..(y + 2).min(self.height) {
-            for tx in x.saturating_sub(2)..(x + 2).min(self.width) {
-                let i = ty * self.width + tx;
-                let depth = self.depth[i];
-                // Where the centre sees nothing, the pixel is an edge: what is around it decides.
-                if depth < f32::INFINITY && (here == f32::INFINITY || (depth - here).abs() < self.depth_tolerance) {
+        for ty in y.saturating_sub(2)..(y + 2).min(self.rows) {
+            for tx in x.saturating_sub(2)..(x + 2).min(self.columns) {
+                let i = ty * self.columns + tx;
+                if self.joined(here, self.depth[i]) {
                     sum += self.open[i];
                     count += 1.0;
                 }
@@ -86,9 +95,33 @@ impl Occlusion {
         }
         if count > 0.0 { sum / count } else { 1.0 }
     }
+
+    /// At a pixel whose surface is at this depth: between the nodes on the same surface.
+    pub fn at(&self, x: usize, y: usize, depth: f32) -> f32 {
+        let (i, j) = (x / STEP, y / STEP);
+        let (right, down) = ((i + 1).min(self.columns - 1), (j + 1).min(self.rows - 1));
+        let part = |v: usize| (v % STEP) as f32 / STEP as f32;
+        let (fx, fy) = (part(x), part(y));
+        let corners = [
+            (i, j, (1.0 - fx) * (1.0 - fy)),
+            (right, j, fx * (1.0 - fy)),
+            (i, down, (1.0 - fx) * fy),
+            (right, down, fx * fy),
+        ];
+        let (mut sum, mut weight, mut any) = (0.0, 0.0, 1.0_f32);
+        for (x, y, w) in corners {
+            let node = y * self.columns + x;
+            any = any.min(self.open[node]);
+            if self.joined(depth, self.depth[node]) {
+                sum += w * self.open[node];
+                weight += w;
+            }
+        }
+        if weight > 0.0 { sum / weight } else { any }
+    }
 }
 
-/// Pixels to points in the camera's axes, in units of the radius.
+/// Nodes to points in the camera's axes, in units of the radius.
 struct Lens {
     perspective: bool,
     /// Units of R per pixel and unit of depth (or per pixel).
@@ -104,11 +137,14 @@ impl Lens {
         Self { perspective: view.projector.is_perspective(), step, per_radius: radius.recip() as f32, center }
     }
 
-    fn pixels(&self, depth: f32) -> f32 {
-        1.0 / (self.step * if self.perspective { depth } else { 1.0 })
+    /// Nodes per radius.
+    fn nodes(&self, depth: f32) -> f32 {
+        1.0 / (STEP as f32 * self.step * if self.perspective { depth } else { 1.0 })
     }
 
-    fn point(&self, x: f32, y: f32, depth: f32) -> Vec3 {
+    /// The point of a node.
+    fn point(&self, x: usize, y: usize, depth: f32) -> Vec3 {
+        let (x, y) = ((STEP * x) as f32, (STEP * y) as f32);
         let scale = self.step * if self.perspective { depth } else { 1.0 };
         Vec3::new(
             (x + 0.5 - self.center[0]) * scale,

@@ -156,7 +156,7 @@ impl Overlay {
     pub fn paint(&self, first_row: usize, width: usize, pixels: &mut [[f32; 4]], keys: &[f32], pattern: Pattern) {
         let rows = pixels.len() / width;
         let (top, bottom) = (first_row as f32, (first_row + rows) as f32);
-        let samples = pattern.offsets().len();
+        let samples = pattern.samples();
         let mut cover: Vec<(f32, [f32; 4])> = Vec::new();
         for path in &self.paths {
             if path.rows[1] < top || path.rows[0] > bottom {

@@ -39,7 +39,7 @@ impl Visibility<'_> {
 
     /// The hit of a pixel and its point.
     pub(crate) fn hit(&self, pixel: usize) -> Option<(Hit, Surface<'_>)> {
-        let id = self.solid.ids[pixel * self.pattern.offsets().len()];
+        let id = self.solid.ids[pixel * self.pattern.samples()];
         if id == Layer::NONE {
             return None;
         }
@@ -47,7 +47,7 @@ impl Visibility<'_> {
         let (x, y) = ((pixel % width) as f64 + 0.5, (pixel / width) as f64 + 0.5);
         let setup = &self.solid.setups[id as usize];
         let barycentrics = setup.barycentrics(x, y);
-        let surface = Surface::new(&self.scene.meshes[setup.mesh as usize], setup, barycentrics);
+        let surface = self.solid.surface(&self.scene.meshes, setup, barycentrics);
         let depth = self.projector.project(surface.position()).depth;
         Some((Hit { mesh: setup.mesh, triangle: setup.triangle, barycentrics, depth }, surface))
     }

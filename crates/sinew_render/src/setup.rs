@@ -6,6 +6,7 @@
 //! screen. Oracle: ray–triangle intersection in f64.
 
 use crate::camera::{Projected, Projector};
+use crate::raster::SUBPIXEL;
 
 /// See the module's text.
 #[derive(Clone, Copy, Debug)]
@@ -41,18 +42,25 @@ impl Setup {
         Some(Self { mesh, triangle, back: (det > 0.0) != mirrored, edges, key, key_range: [farthest, nearest] })
     }
 
-    /// Depth key at a place of the picture. Kept within the corners' keys: a sample may lie a fraction of a grid step
-    /// outside the triangle, and a plane seen edge-on shoots away there.
-    pub fn key(&self, x: f64, y: f64) -> f32 {
+    /// Depth keys at the centre of a pixel and offsets from it. Kept within the corners' keys: a sample may lie a
+    /// fraction of a grid step outside the triangle, and a plane seen edge-on shoots away there.
+    pub fn keys<const N: usize>(&self, offsets: &[(i64, i64); N]) -> impl Fn(i64, i64) -> [f32; N] + use<N> {
         let [a, b, c] = self.key;
-        (a * x + b * y + c).clamp(self.key_range[0], self.key_range[1]) as f32
+        let [low, high] = self.key_range.map(|k| k as f32);
+        let grid = SUBPIXEL as f64;
+        let shift = offsets.map(|(x, y)| ((a * x as f64 + b * y as f64) / grid) as f32);
+        move |x, y| {
+            let center = (a * (x as f64 + 0.5) + b * (y as f64 + 0.5) + c) as f32;
+            // Not `clamp`, which insists on low ≤ high.
+            shift.map(|s| (center + s).max(low).min(high))
+        }
     }
 
     /// Barycentrics at a place of the picture: none negative, sum 1.
     pub fn barycentrics(&self, x: f64, y: f64) -> [f64; 3] {
         let e = self.edges.map(|[a, b, c]| (a * x + b * y + c).max(0.0));
         let sum = e[0] + e[1] + e[2];
-        if sum > 0.0 && sum.is_finite() { e.map(|e| e / sum) } else { [1.0 / 3.0; 3] }
+        if sum > 0.0 && sum.is_finite() { e.map(|e| e * (1.0 / sum)) } else { [1.0 / 3.0; 3] }
     }
 
     /// How barycentrics change per pixel to the right and downwards.

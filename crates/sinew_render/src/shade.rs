@@ -6,15 +6,14 @@
 //! it does on skin.
 
 use crate::camera::Camera;
-use crate::ground::Contact;
+use crate::ground::{Contact, GroundShade};
 use crate::image::Image;
 use crate::occlusion::Occlusion;
 use crate::overlay::Overlay;
-use crate::scene::{Finish, Ghost, Mesh};
+use crate::scene::{Finish, Mesh};
 use crate::setup::Setup;
 use crate::shadow::ShadowMap;
 use crate::srgb::{byte_from_linear, linear_rgb};
-use crate::surface::Surface;
 use crate::visibility::{BAND, Layer, Visibility};
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
@@ -90,7 +89,7 @@ struct Studio<'a> {
     look: Look,
     shadow: Option<ShadowMap>,
     occlusion: Option<Occlusion>,
-    ground: Option<(f64, Contact)>,
+    ground: Option<GroundShade>,
     eye: DVec3,
     to_camera: Vec3,
     /// Length over which a ghost passes from behind a surface to before it.
@@ -102,7 +101,7 @@ impl Visibility<'_> {
     pub fn shade(&self, look: &Look) -> Image {
         let studio = Studio::new(self, *look);
         let overlay = Overlay::new(&self.scene.lines, &self.scene.dots, &self.projector);
-        let (width, samples) = (self.size.width() as usize, self.pattern.offsets().len());
+        let (width, samples) = (self.size.width() as usize, self.pattern.samples());
         let mut rgba = vec![[0_u8; 4]; self.size.pixels()];
         rgba.par_chunks_mut(width * BAND).enumerate().for_each(|(band, out)| {
             let first_row = band * BAND;
@@ -144,10 +143,13 @@ impl<'a> Studio<'a> {
             Ground::At(y) => Some(y).filter(|y| y.is_finite()),
             Ground::None => None,
         };
-        let ground = height
-            .zip(bounds)
-            .filter(|_| look.shadows > 0.0)
-            .map(|(height, bounds)| (height, Contact::new(meshes, height, bounds, side)));
+        let ground = height.zip(bounds).filter(|_| look.shadows > 0.0).map(|(height, bounds)| {
+            let contact = Contact::new(meshes, height, bounds, side);
+            GroundShade::new(view, |p| {
+                let cast = shadow.as_ref().map_or(0.0, |s| 1.0 - s.light_on_ground(p));
+                (1.0 - (1.0 - contact.at(p)) * (1.0 - 0.26 * cast)) * look.shadows
+            }, height)
+        });
         let camera = view.projector.camera();
         let (eye, to_camera) = (camera.eye(), camera.back().as_vec3());
         Self { view, lights, look, shadow, occlusion, ground, eye, to_camera, veil_depth: 0.004 * size }
@@ -157,7 +159,7 @@ impl<'a> Studio<'a> {
     fn pixel(&self, pixel: usize) -> [f32; 4] {
         let width = self.view.size.width() as usize;
         let (x, y) = (pixel % width, pixel / width);
-        let samples = self.view.pattern.offsets().len();
+        let samples = self.view.pattern.samples();
         let range = pixel * samples..(pixel + 1) * samples;
         let ids = &self.view.solid.ids[range.clone()];
         let first = if samples > 1 { 1 } else { 0 };
@@ -170,24 +172,28 @@ impl<'a> Studio<'a> {
             (0..4).for_each(|c| color[c] += background[c] * open);
         }
         if open < 1.0 {
-            let occlusion = self.occlusion.as_ref().map_or(1.0, |o| 1.0 + (o.at(x, y) - 1.0) * self.look.occlusion);
+            let keys = &self.view.solid.keys[range.clone()];
             for_each_surface(ids, first, |id, members| {
+                let key = f64::from(keys[members.trailing_zeros() as usize]);
+                let depth = self.view.projector.depth_of_key(key) as f32;
+                let open = self.occlusion.as_ref().map_or(1.0, |o| o.at(x, y, depth));
+                let occlusion = 1.0 + (open - 1.0) * self.look.occlusion;
                 let setup = &self.view.solid.setups[id as usize];
                 let [px, py] = self.place(x, y, members);
-                let weight = members.count_ones() as f32 * per_sample;
+                let weight = (members >> first).count_ones() as f32 * per_sample;
                 let rgb = self.solid(setup, px, py, occlusion);
                 (0..3).for_each(|c| color[c] += rgb[c] * weight);
                 color[3] += weight;
             });
         }
-        if let Some(ghost) = &self.view.ghost {
-            let keys = [&self.view.solid.keys[range.clone()], &ghost.keys[range.clone()]];
-            for_each_surface(&ghost.ids[range], first, |id, members| {
-                let setup = &ghost.setups[id as usize];
+        if let Some(layer) = &self.view.ghost {
+            let keys = [&self.view.solid.keys[range.clone()], &layer.keys[range.clone()]];
+            for_each_surface(&layer.ids[range], first, |id, members| {
+                let setup = &layer.setups[id as usize];
                 let [px, py] = self.place(x, y, members);
-                let ghost = &self.view.scene.ghosts[setup.mesh as usize];
-                let (rgb, alpha) = self.veil(ghost, setup, px, py);
-                let alpha = alpha * per_sample * self.unhidden(keys, members, ghost.through);
+                let (rgb, alpha) = self.veil(layer, setup, px, py);
+                let through = self.view.scene.ghosts[setup.mesh as usize].through;
+                let alpha = alpha * per_sample * self.unhidden(keys, members, through);
                 (0..3).for_each(|c| color[c] += (rgb[c] - color[c]) * alpha);
                 color[3] += (1.0 - color[3]) * alpha;
             });
@@ -202,7 +208,7 @@ impl<'a> Studio<'a> {
             return center;
         }
         let mut sum = [0.0; 2];
-        for s in (0..self.view.pattern.offsets().len()).filter(|s| members >> s & 1 == 1) {
+        for s in (0..self.view.pattern.samples()).filter(|s| members >> s & 1 == 1) {
             let offset = self.view.pattern.offset(s);
             sum = [sum[0] + offset[0], sum[1] + offset[1]];
         }
@@ -211,7 +217,7 @@ impl<'a> Studio<'a> {
     }
 
     fn background(&self, x: usize, y: usize) -> [f32; 4] {
-        let dark = self.ground_shadow(x, y);
+        let dark = self.ground.as_ref().map_or(0.0, |g| g.at(x, y));
         match self.look.background {
             Background::Transparent => [0.0, 0.0, 0.0, dark],
             Background::Gradient(top, bottom) => {
@@ -225,23 +231,9 @@ impl<'a> Studio<'a> {
         }
     }
 
-    fn ground_shadow(&self, x: usize, y: usize) -> f32 {
-        let Some((height, contact)) = &self.ground else { return 0.0 };
-        let (origin, direction) = self.view.projector.ray(x as f64 + 0.5, y as f64 + 0.5);
-        let depth = (height - origin.y) / direction.y;
-        if !(direction.y < 0.0 && depth > 0.0) {
-            return 0.0;
-        }
-        let p = origin + direction * depth;
-        let near = contact.at(p);
-        let cast = self.shadow.as_ref().map_or(0.0, |s| 1.0 - s.light_on_ground(p));
-        let open = (1.0 - 0.62 * near) * (1.0 - 0.30 * cast);
-        (1.0 - open) * self.look.shadows
-    }
-
     fn to_eye(&self, p: DVec3) -> Vec3 {
         if self.view.projector.is_perspective() {
-            (self.eye - p).normalize_or(self.to_camera.as_dvec3()).as_vec3()
+            (self.eye - p).as_vec3().normalize_or(self.to_camera)
         } else {
             self.to_camera
         }
@@ -250,7 +242,7 @@ impl<'a> Studio<'a> {
     fn solid(&self, setup: &Setup, x: f64, y: f64, occlusion: f32) -> [f32; 3] {
         let mesh = &self.view.scene.meshes[setup.mesh as usize];
         let weights = setup.barycentrics(x, y);
-        let surface = Surface::new(mesh, setup, weights);
+        let surface = self.view.solid.surface(&self.view.scene.meshes, setup, weights);
         let [r, g, b, _] = surface.color(|| setup.barycentric_slopes(weights, x, y));
         let finite = |c: f32| if c.is_finite() { c.max(0.0) } else { 0.0 };
         let albedo = Vec3::new(finite(r), finite(g), finite(b));
@@ -277,19 +269,20 @@ impl<'a> Studio<'a> {
     }
 
     fn studio(&self, albedo: Vec3, n: Vec3, p: DVec3, occlusion: f32) -> Vec3 {
-        const KEY: Vec3 = Vec3::new(0.86, 0.82, 0.76);
-        const FILL: Vec3 = Vec3::new(0.10, 0.12, 0.15);
+        const KEY: Vec3 = Vec3::new(0.74, 0.70, 0.645);
+        const FILL: Vec3 = Vec3::new(0.07, 0.085, 0.11);
         const RIM: Vec3 = Vec3::new(0.42, 0.46, 0.52);
-        const SKY: Vec3 = Vec3::new(0.40, 0.44, 0.50);
-        const FLOOR: Vec3 = Vec3::new(0.27, 0.245, 0.22);
+        const SKY: Vec3 = Vec3::new(0.27, 0.295, 0.335);
+        const FLOOR: Vec3 = Vec3::new(0.20, 0.18, 0.16);
         const WRAP: Vec3 = Vec3::new(0.30, 0.19, 0.14);
+        const WRAP_SCALE: Vec3 = Vec3::new(1.0 / 1.30, 1.0 / 1.19, 1.0 / 1.14);
 
         let to_eye = self.to_eye(p);
         let facing = n.dot(to_eye).clamp(0.0, 1.0);
         let shadow = self.shadow.as_ref().map_or(1.0, |s| 1.0 + (s.light_on_surface(p) - 1.0) * self.look.shadows);
 
         let toward_key = n.dot(self.lights.key);
-        let wrapped = ((Vec3::splat(toward_key) + WRAP) / (Vec3::ONE + WRAP)).max(Vec3::ZERO);
+        let wrapped = ((Vec3::splat(toward_key) + WRAP) * WRAP_SCALE).max(Vec3::ZERO);
         let key = KEY * wrapped * shadow * (0.75 + 0.25 * occlusion);
         let fill = FILL * (0.5 + 0.5 * n.dot(self.lights.fill)).max(0.0);
         let sky = 0.5 + 0.5 * n.y;
@@ -304,14 +297,19 @@ impl<'a> Studio<'a> {
         let behind = (0.3 + 0.7 * n.dot(self.lights.rim)).max(0.0);
         let rim = RIM * (fresnel * behind * occlusion) * (0.35 + 0.65 * albedo);
 
-        let half = (self.lights.key + to_eye).normalize_or(n);
-        let glint = power_24(n.dot(half).max(0.0)) * toward_key.max(0.0) * shadow;
+        let glint = if toward_key > 0.0 {
+            let half = (self.lights.key + to_eye).normalize_or(n);
+            power_24(n.dot(half).max(0.0)) * toward_key * shadow
+        } else {
+            0.0
+        };
         shoulder(diffuse + rim + Vec3::splat(0.07 * glint))
     }
 
     /// Colour and opacity of a ghost.
-    fn veil(&self, ghost: &Ghost<'_>, setup: &Setup, x: f64, y: f64) -> ([f32; 3], f32) {
-        let surface = Surface::new(&self.view.ghost_meshes[setup.mesh as usize], setup, setup.barycentrics(x, y));
+    fn veil(&self, layer: &Layer, setup: &Setup, x: f64, y: f64) -> ([f32; 3], f32) {
+        let ghost = &self.view.scene.ghosts[setup.mesh as usize];
+        let surface = layer.surface(&self.view.ghost_meshes, setup, setup.barycentrics(x, y));
         let n = surface.normal();
         let facing = n.dot(self.to_eye(surface.position())).clamp(0.0, 1.0);
         let grazing = 1.0 - facing;
@@ -342,6 +340,10 @@ impl<'a> Studio<'a> {
 /// Each triangle among a pixel's samples once, with the set of its samples; the centre (bit 0) takes part in the set
 /// without having an entry of its own.
 fn for_each_surface(ids: &[u32], first: usize, mut visit: impl FnMut(u32, u32)) {
+    // Most pixels see one triangle.
+    if ids[0] != Layer::NONE && ids.iter().all(|&id| id == ids[0]) {
+        return visit(ids[0], (1 << ids.len()) - 1);
+    }
     let mut done = 0_u32;
     for s in first..ids.len() {
         let id = ids[s];
@@ -364,6 +366,9 @@ fn power_24(x: f32) -> f32 {
 /// Linear up to a knee, then towards 1 without reaching it.
 fn shoulder(c: Vec3) -> Vec3 {
     const KNEE: f32 = 0.72;
+    if c.max_element() <= KNEE {
+        return c;
+    }
     let over = (c - KNEE).max(Vec3::ZERO) / (1.0 - KNEE);
     c.min(Vec3::splat(KNEE)) + (over / (Vec3::ONE + over)) * (1.0 - KNEE)
 }

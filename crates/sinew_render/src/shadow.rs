@@ -43,7 +43,7 @@ impl ShadowMap {
             let points: Vec<DVec3> = mesh.world_positions().map(|p| map.to_light(p)).collect();
             for triangle in mesh.triangles {
                 if let [Some(a), Some(b), Some(c)] = triangle.map(|i| points.get(i as usize)) {
-                    nearest.draw([*a, *b, *c], |cell, depth| cell[0] = cell[0].min(depth as f32));
+                    nearest.draw([*a, *b, *c], |cell, depth| cell[0] = cell[0].min(depth));
                 }
             }
         }
@@ -73,7 +73,8 @@ impl ShadowMap {
     fn light(&self, grid: &Grid<2>, p: DVec3, bias: f32) -> f32 {
         let q = self.to_light(p);
         let Some([mean, square]) = grid.at(q.truncate()) else { return 1.0 };
-        let behind = q.z as f32 - bias - mean;
+        // Beyond the map's far end there is nothing more to tell apart.
+        let behind = q.z.min(1.0) as f32 - bias - mean;
         if behind <= 0.0 {
             return 1.0;
         }

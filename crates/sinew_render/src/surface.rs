@@ -2,7 +2,7 @@
 
 use crate::scene::Mesh;
 use crate::setup::Setup;
-use glam::{DVec3, Vec2, Vec3};
+use glam::{DVec3, Mat3, Vec2, Vec3};
 
 /// A point on a mesh, given by barycentrics.
 #[derive(Clone, Copy)]
@@ -10,14 +10,27 @@ pub struct Surface<'a> {
     mesh: &'a Mesh<'a>,
     corners: [usize; 3],
     weights: [f64; 3],
+    normals_to_world: Mat3,
     back: bool,
+}
+
+/// Carries normals of a mesh outward into the world: the cofactor matrix, which is the inverse transpose without its
+/// division, scaled to be harmless in f32.
+pub fn normals_to_world(mesh: &Mesh<'_>) -> Mat3 {
+    let m = mesh.transform.matrix3;
+    let [x, y, z] = [m.x_axis, m.y_axis, m.z_axis];
+    let side = if x.cross(y).dot(z) < 0.0 { -1.0 } else { 1.0 };
+    let columns = [y.cross(z), z.cross(x), x.cross(y)];
+    let largest = columns.iter().map(|c| c.abs().max_element()).fold(0.0, f64::max);
+    let [x, y, z] = columns.map(|c| if largest > 0.0 { (c * (side / largest)).as_vec3() } else { Vec3::ZERO });
+    Mat3::from_cols(x, y, z)
 }
 
 impl<'a> Surface<'a> {
     /// The point of a triangle that has a setup, and so corners in range.
-    pub fn new(mesh: &'a Mesh<'a>, setup: &Setup, weights: [f64; 3]) -> Self {
+    pub fn new(mesh: &'a Mesh<'a>, setup: &Setup, normals_to_world: Mat3, weights: [f64; 3]) -> Self {
         let corners = mesh.triangles[setup.triangle as usize].map(|i| i as usize);
-        Self { mesh, corners, weights, back: setup.back }
+        Self { mesh, corners, weights, normals_to_world, back: setup.back }
     }
 
     fn corner_positions(&self) -> [Vec3; 3] {
@@ -35,16 +48,13 @@ impl<'a> Surface<'a> {
     pub fn normal(&self) -> Vec3 {
         let [u, v, w] = self.weights.map(|w| w as f32);
         let get = |i: usize| self.mesh.normals.get(self.corners[i]).copied().unwrap_or(Vec3::ZERO);
-        let smooth = (get(0) * u + get(1) * v + get(2) * w).as_dvec3();
-        let [x, y, z] = [self.mesh.transform.matrix3.x_axis, self.mesh.transform.matrix3.y_axis, self.mesh.transform.matrix3.z_axis];
-        // The cofactor matrix: det·inverse-transpose, which has no division to fail.
-        let side = if (x.cross(y).dot(z) < 0.0) != self.back { -1.0 } else { 1.0 };
-        let carry = |n: DVec3| (y.cross(z) * n.x + z.cross(x) * n.y + x.cross(y) * n.z) * side;
-        let unit = |n: DVec3| carry(n).try_normalize().map(|n| n.as_vec3());
-        unit(smooth).unwrap_or_else(|| {
+        let carry = |n: Vec3| (self.normals_to_world * n).try_normalize();
+        let normal = carry(get(0) * u + get(1) * v + get(2) * w).or_else(|| {
             let [a, b, c] = self.corner_positions().map(Vec3::as_dvec3);
-            unit((b - a).cross(c - a)).unwrap_or(Vec3::Y)
-        })
+            carry((b - a).cross(c - a).normalize_or_zero().as_vec3())
+        });
+        let normal = normal.unwrap_or(Vec3::Y);
+        if self.back { -normal } else { normal }
     }
 
     /// Linear RGBA: base colour × vertex colour × texture. `slopes` are the barycentrics' changes per pixel.

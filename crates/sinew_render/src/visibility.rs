@@ -7,10 +7,11 @@
 use crate::camera::{Camera, Projected, Projector};
 use crate::clip::clip;
 use crate::image::Size;
-use crate::raster::{Pattern, Piece, cover};
+use crate::raster::{EIGHT, FOUR, ONE, Pattern, Piece, SUBPIXEL, cover};
 use crate::scene::{Mesh, Scene};
 use crate::setup::Setup;
-use crate::surface::Surface;
+use crate::surface::{Surface, normals_to_world};
+use glam::Mat3;
 use rayon::prelude::*;
 
 /// Rows worked at a time.
@@ -31,15 +32,17 @@ pub enum Antialias {
 impl Antialias {
     pub(crate) fn pattern(self) -> Pattern {
         match self {
-            Self::Off => Pattern::ONE,
-            Self::Four => Pattern::FOUR,
-            Self::Eight => Pattern::EIGHT,
+            Self::Off => Pattern::One,
+            Self::Four => Pattern::Four,
+            Self::Eight => Pattern::Eight,
         }
     }
 }
 
 /// The nearest surfaces of some meshes.
 pub(crate) struct Layer {
+    /// Per mesh.
+    pub normals_to_world: Vec<Mat3>,
     pub setups: Vec<Setup>,
     /// Index into `setups` per pixel and sample, [`Layer::NONE`] where nothing is seen.
     pub ids: Vec<u32>,
@@ -49,6 +52,12 @@ pub(crate) struct Layer {
 
 impl Layer {
     pub const NONE: u32 = u32::MAX;
+
+    /// The point of a triangle of these meshes that is seen at a place of the picture.
+    pub fn surface<'a>(&self, meshes: &'a [Mesh<'a>], setup: &Setup, weights: [f64; 3]) -> Surface<'a> {
+        let mesh = setup.mesh as usize;
+        Surface::new(&meshes[mesh], setup, self.normals_to_world[mesh], weights)
+    }
 
     fn new(meshes: &[Mesh<'_>], projector: &Projector, size: Size, pattern: Pattern) -> Self {
         let (setups, pieces) = prepare(meshes, projector, size);
@@ -62,7 +71,7 @@ impl Layer {
                 bin.push(i);
             }
         }
-        let samples = pattern.offsets().len();
+        let samples = pattern.samples();
         let mut ids = vec![Self::NONE; size.pixels() * samples];
         let mut keys = vec![f32::NEG_INFINITY; size.pixels() * samples];
         let chunk = size.width() as usize * BAND * samples;
@@ -70,54 +79,66 @@ impl Layer {
             |(band, ((ids, keys), bin))| {
                 let first = (band * BAND) as i64;
                 let rows = first..(first + BAND as i64).min(i64::from(size.height()));
+                let mut band = Band { rows, width: i64::from(size.width()), ids, keys };
                 for &piece in bin {
                     let piece = &pieces[piece];
-                    draw(piece, &setups, meshes, rows.clone(), size, pattern, ids, keys);
+                    let setup = &setups[piece.setup as usize];
+                    let mesh = &meshes[setup.mesh as usize];
+                    match pattern {
+                        Pattern::One => band.draw(piece, setup, mesh, &ONE),
+                        Pattern::Four => band.draw(piece, setup, mesh, &FOUR),
+                        Pattern::Eight => band.draw(piece, setup, mesh, &EIGHT),
+                    }
                 }
             },
         );
-        Self { setups, ids, keys }
+        let normals_to_world = meshes.iter().map(normals_to_world).collect();
+        Self { normals_to_world, setups, ids, keys }
     }
 }
 
-#[allow(clippy::too_many_arguments)]
-fn draw(
-    piece: &Piece,
-    setups: &[Setup],
-    meshes: &[Mesh<'_>],
+/// A band of rows on its way.
+struct Band<'a> {
     rows: std::ops::Range<i64>,
-    size: Size,
-    pattern: Pattern,
-    ids: &mut [u32],
-    keys: &mut [f32],
-) {
-    let setup = &setups[piece.setup as usize];
-    let mesh = &meshes[setup.mesh as usize];
-    let samples = pattern.offsets().len();
-    let width = i64::from(size.width());
-    let first = rows.start;
-    cover(piece, rows, width, pattern, |x, y, mask| {
-        let at = ((y - first) * width + x) as usize * samples;
-        for s in 0..samples {
-            if mask >> s & 1 == 0 {
-                continue;
+    width: i64,
+    ids: &'a mut [u32],
+    keys: &'a mut [f32],
+}
+
+impl Band<'_> {
+    fn draw<const N: usize>(&mut self, piece: &Piece, setup: &Setup, mesh: &Mesh<'_>, offsets: &[(i64, i64); N]) {
+        let Self { rows, width, ids, keys } = self;
+        let (ids, _) = ids.as_chunks_mut::<N>();
+        let (keys, _) = keys.as_chunks_mut::<N>();
+        let first = rows.start;
+        let keys_at = setup.keys(offsets);
+        let holes = mesh.material.alpha_cutoff.is_some();
+        cover(piece, rows.clone(), *width, offsets, |x, y, mut mask| {
+            let at = ((y - first) * *width + x) as usize;
+            let new = keys_at(x, y);
+            if holes {
+                for (s, (ox, oy)) in offsets.iter().enumerate() {
+                    let place = |v: i64, offset: &i64| v as f64 + 0.5 + *offset as f64 / SUBPIXEL as f64;
+                    if mask >> s & 1 == 1 && !solid(mesh, setup, place(x, ox), place(y, oy)) {
+                        mask &= !(1 << s);
+                    }
+                }
             }
-            let [ox, oy] = pattern.offset(s);
-            let (px, py) = (x as f64 + 0.5 + ox, y as f64 + 0.5 + oy);
-            let key = setup.key(px, py);
-            if key > keys[at + s] && solid(mesh, setup, px, py) {
-                keys[at + s] = key;
-                ids[at + s] = piece.setup;
+            let (ids, keys) = (&mut ids[at], &mut keys[at]);
+            for s in 0..N {
+                let nearer = mask >> s & 1 == 1 && new[s] > keys[s];
+                keys[s] = if nearer { new[s] } else { keys[s] };
+                ids[s] = if nearer { piece.setup } else { ids[s] };
             }
-        }
-    });
+        });
+    }
 }
 
 /// Whether the material has no hole there.
 fn solid(mesh: &Mesh<'_>, setup: &Setup, x: f64, y: f64) -> bool {
     let Some(cutoff) = mesh.material.alpha_cutoff else { return true };
     let weights = setup.barycentrics(x, y);
-    Surface::new(mesh, setup, weights).color(|| setup.barycentric_slopes(weights, x, y))[3] >= cutoff
+    Surface::new(mesh, setup, Mat3::IDENTITY, weights).color(|| setup.barycentric_slopes(weights, x, y))[3] >= cutoff
 }
 
 /// Triangles that may be seen, and their pieces in the picture, both in the scene's order.
