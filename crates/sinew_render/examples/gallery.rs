@@ -62,7 +62,8 @@ impl Solid {
                 let mut n = [0.0; 3];
                 n[axis] = sign;
                 let n = Vec3::from(n);
-                let u = Vec3::from([[0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]][axis]) * if axis == 1 { 1.0 } else { sign };
+                let u = Vec3::from([[0.0, 0.0, -1.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]][axis])
+                    * if axis == 1 { 1.0 } else { sign };
                 let v = n.cross(u);
                 let base = cube.positions.len() as u32;
                 for (s, t) in [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)] {
@@ -144,7 +145,9 @@ fn main() -> Result<(), Error> {
             triangles += primitive.triangles.len();
             scene.meshes.push(mesh);
         }
-        for (view, tag) in [(View::ThreeQuarter, "34"), (View::Front, "front"), (View::Side, "side"), (View::Top, "top")] {
+        for (view, tag) in
+            [(View::ThreeQuarter, "34"), (View::Front, "front"), (View::Side, "side"), (View::Top, "top")]
+        {
             if tag != "34" && name != "calf" {
                 continue;
             }
@@ -157,5 +160,102 @@ fn main() -> Result<(), Error> {
             save(dir, &format!("{name}-{tag}.png"), &image)?;
         }
     }
-    Ok(())
+    features(dir, size)
+}
+
+/// Heat map, ghost, skeleton, trajectory and wire, on a contact sheet; a turntable as GIF and animated PNG.
+fn features(dir: &Path, size: Size) -> Result<(), Error> {
+    let calf = sinew_zoo::build("calf")?;
+    let parts: Vec<_> = calf.raw.meshes.iter().flat_map(|m| &m.primitives).collect();
+    let sway = |p: Vec3, gain: f32| p + Vec3::new(0.35 * p.y * p.y, 0.0, 0.25 * p.y) * gain;
+    let swayed: Vec<Vec<Vec3>> =
+        parts.iter().map(|part| part.positions.iter().map(|p| sway(*p, 0.6)).collect()).collect();
+    let moved: Vec<Vec<f32>> = parts
+        .iter()
+        .zip(&swayed)
+        .map(|(part, to)| part.positions.iter().zip(to).map(|(a, b)| a.distance(*b)).collect())
+        .collect();
+    let signed: Vec<Vec<f32>> = parts
+        .iter()
+        .zip(&moved)
+        .map(|(part, m)| part.positions.iter().zip(m).map(|(p, m)| m * p.z).collect())
+        .collect();
+    let solid = |i: usize| {
+        let mut mesh = Mesh::new(&swayed[i], parts[i].normals.as_deref().unwrap_or_default(), &parts[i].triangles);
+        mesh.material.base_color = parts[i].color;
+        mesh
+    };
+    let base = |i: usize| Mesh { positions: &parts[i].positions, ..solid(i) };
+    let scene = Scene { meshes: (0..parts.len()).map(solid).collect(), ..Scene::default() };
+    let mut framing = Framing::new(View::ThreeQuarter, FramingLens::default(), size);
+    for i in 0..parts.len() {
+        framing.include_points(&swayed[i]);
+        framing.include_points(&parts[i].positions);
+    }
+    let camera = framing.camera();
+    let look = Look { ground: Ground::At(0.0), ..Look::default() };
+    let picture = |scene: &Scene<'_>| draw(scene, &camera, size, Antialias::Eight, &look);
+
+    let mut ghosted = scene.clone();
+    ghosted.ghosts = (0..parts.len()).map(|i| Ghost::new(base(i))).collect();
+    let mut wired = scene.clone();
+    wired.meshes.iter_mut().for_each(|m| m.wire = Some(Wire::default()));
+
+    let heat = |values: &[Vec<f32>], label: &str| {
+        let scale = Scale::fit(values.iter().flatten().copied(), Palette::Viridis);
+        let colors: Vec<_> = values.iter().map(|v| scale.colors(v)).collect();
+        let mut heated = scene.clone();
+        for (mesh, colors) in heated.meshes.iter_mut().zip(&colors) {
+            mesh.material = Material { base_color: [1.0; 4], finish: Finish::Chart, ..Material::default() };
+            mesh.colors = Some(colors);
+        }
+        let mut image = picture(&heated);
+        draw_legend(&mut image, &scale, label);
+        image
+    };
+
+    let mut boned = scene.clone();
+    let bones = &calf.raw.bones;
+    let mut origins = vec![DVec3::ZERO; bones.len()];
+    let mut world = vec![DAffine3::IDENTITY; bones.len()];
+    for (i, bone) in bones.iter().enumerate() {
+        world[i] = bone.parent.map_or(DAffine3::IDENTITY, |p| world[p]) * bone.local.to_affine();
+        origins[i] = sway(world[i].translation.as_vec3(), 0.6).as_dvec3();
+    }
+    let joints: Vec<usize> = calf.raw.skins[0].joints.iter().map(|j| j.bone).collect();
+    let joint_origins: Vec<_> = joints.iter().map(|&j| origins[j]).collect();
+    let parents: Vec<_> =
+        joints.iter().map(|&j| bones[j].parent.and_then(|p| joints.iter().position(|&k| k == p))).collect();
+    (boned.lines, boned.dots) = skeleton(&joint_origins, &parents, &SkeletonStyle::default());
+    for start in parts[0].positions.iter().step_by(97) {
+        let path: Vec<DVec3> = (0..30).map(|t| sway(*start, 0.6 * (t as f32 / 29.0)).as_dvec3()).collect();
+        boned.lines.push(Line::trajectory(&path, [0.75, 0.05, 0.10], 2.0));
+    }
+
+    let cells = [
+        vec![picture(&scene), picture(&ghosted), picture(&wired)],
+        vec![heat(&moved, "displacement, m"), heat(&signed, "painted map (signed)"), picture(&boned)],
+    ];
+    let columns = ["t = 0.00 s", "t = 0.25 s", "t = 0.50 s"].map(String::from);
+    let rows = ["Result, ghost of the base, wire", "Heat maps, skeleton & paths"].map(String::from);
+    let sheet = Sheet { title: "zoo:calf · lively (0.1 %)", columns: &columns, rows: &rows, cells: &cells };
+    save(dir, "sheet.png", &sheet.compose()?)?;
+
+    let small = Size::new(256, 256).ok_or("size")?;
+    let frames: Vec<Image> = (0..24)
+        .map(|t| {
+            let azimuth = f64::from(t) / 24.0 * std::f64::consts::TAU;
+            let mut framing = Framing::new(View::Angles { azimuth, elevation: 0.2 }, FramingLens::default(), small);
+            swayed.iter().for_each(|p| framing.include_points(p));
+            draw(&scene, &framing.camera(), small, Antialias::Four, &look)
+        })
+        .collect();
+    let rate = encode::FrameRate::new(24.0).ok_or("rate")?;
+    encode::write_gif(std::fs::File::create(dir.join("turn.gif"))?, &frames, rate)?;
+    let file = std::io::BufWriter::new(std::fs::File::create(dir.join("turn.png"))?);
+    let mut film = encode::ApngWriter::new(file, small, rate, frames.len() as u32)?;
+    for frame in &frames {
+        film.frame(frame)?;
+    }
+    Ok(film.finish()?)
 }

@@ -358,9 +358,11 @@ impl Framing {
         };
         let distance = toward - 0.5 * (z0 + z1);
         let target = x * center[0] + y * center[1] + z * (0.5 * (z0 + z1));
-        Camera::look_at(target + z * distance, target, y, lens).unwrap_or_else(|_| {
-            // A single point, or so far away that the extent is lost in rounding.
-            let unit = (1e-3 * target.abs().max_element()).max(1.0);
+        // A single point, or so far away that the extent is lost in rounding.
+        let reach = target.abs().max_element();
+        let fitted = Camera::look_at(target + z * distance, target, y, lens).ok().filter(|_| distance > 1e-9 * reach);
+        fitted.unwrap_or_else(|| {
+            let unit = (1e-3 * reach).max(1.0);
             let lens = match lens {
                 Lens::Orthographic { .. } => Lens::Orthographic { height: unit },
                 perspective => perspective,

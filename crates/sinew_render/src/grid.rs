@@ -70,7 +70,9 @@ impl<const N: usize> Grid<N> {
 
     /// Two box filters of `2 radius + 1` cells in each direction: a tent, smooth enough for shadows.
     pub fn blurred(&self, radius: usize) -> Self {
-        let pass = |cells: &[[f32; N]]| transpose(&box_rows(&box_rows(cells, self.side, radius), self.side, radius), self.side);
+        let pass = |cells: &[[f32; N]]| {
+            transpose(&box_rows(&box_rows(cells, self.side, radius), self.side, radius), self.side)
+        };
         let cells = pass(&pass(&self.cells));
         Self { cells, ..*self }
     }

@@ -146,11 +146,7 @@ impl Lens {
     fn point(&self, x: usize, y: usize, depth: f32) -> Vec3 {
         let (x, y) = ((STEP * x) as f32, (STEP * y) as f32);
         let scale = self.step * if self.perspective { depth } else { 1.0 };
-        Vec3::new(
-            (x + 0.5 - self.center[0]) * scale,
-            (self.center[1] - y - 0.5) * scale,
-            -depth * self.per_radius,
-        )
+        Vec3::new((x + 0.5 - self.center[0]) * scale, (self.center[1] - y - 0.5) * scale, -depth * self.per_radius)
     }
 }
 

@@ -59,9 +59,7 @@ impl Visibility<'_> {
             .with_min_len(4096)
             .map(|pixel| match self.hit(pixel) {
                 None => (f32::INFINITY, Vec3::ZERO, Vec3::ZERO, None),
-                Some((hit, surface)) => {
-                    (hit.depth as f32, surface.normal(), surface.position().as_vec3(), Some(hit))
-                }
+                Some((hit, surface)) => (hit.depth as f32, surface.normal(), surface.position().as_vec3(), Some(hit)),
             })
             .collect();
         let mut buffers = Buffers { depth: vec![], normal: vec![], position: vec![], hit: vec![] };

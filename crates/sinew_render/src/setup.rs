@@ -25,7 +25,8 @@ pub struct Setup {
 impl Setup {
     /// `None` for a triangle seen edge-on, without area, or not finite.
     pub fn new(mesh: u32, triangle: u32, mirrored: bool, p: &[Projected; 3], projector: &Projector) -> Option<Self> {
-        let cross = |a: &Projected, b: &Projected| [a.y * b.w - a.w * b.y, a.w * b.x - a.x * b.w, a.x * b.y - a.y * b.x];
+        let cross =
+            |a: &Projected, b: &Projected| [a.y * b.w - a.w * b.y, a.w * b.x - a.x * b.w, a.x * b.y - a.y * b.x];
         let mut edges = [cross(&p[1], &p[2]), cross(&p[2], &p[0]), cross(&p[0], &p[1])];
         let det = p[0].x * edges[0][0] + p[0].y * edges[0][1] + p[0].w * edges[0][2];
         let inverse = det.recip();

@@ -78,7 +78,9 @@ impl Lights {
             let toward = if back.dot(camera.back()) < 0.0 { -back } else { back };
             (camera.right() * x + up * y + toward * z).normalize_or(DVec3::Y).as_vec3()
         };
-        Self { key: along(-0.62, 0.95, 0.72), fill: along(0.85, 0.25, 0.55), rim: along(0.55, 0.55, -0.75) }
+        // From above, a light above the picture's top would throw shadows as long as the character is tall.
+        let key = if camera.back().y > 0.9 { along(-0.45, 0.45, 1.0) } else { along(-0.62, 0.95, 0.72) };
+        Self { key, fill: along(0.85, 0.25, 0.55), rim: along(0.55, 0.55, -0.75) }
     }
 }
 
@@ -122,9 +124,9 @@ impl Visibility<'_> {
 /// The box around all finite points of meshes that triangles use.
 fn bounds(meshes: &[Mesh<'_>]) -> Option<[DVec3; 2]> {
     let points = meshes.iter().filter(|m| !m.triangles.is_empty()).flat_map(|m| m.world_positions());
-    points.filter(|p| p.is_finite()).fold(None, |found: Option<[DVec3; 2]>, p| {
-        Some(found.map_or([p, p], |[low, high]| [low.min(p), high.max(p)]))
-    })
+    points
+        .filter(|p| p.is_finite())
+        .fold(None, |found: Option<[DVec3; 2]>, p| Some(found.map_or([p, p], |[low, high]| [low.min(p), high.max(p)])))
 }
 
 impl<'a> Studio<'a> {
@@ -145,10 +147,14 @@ impl<'a> Studio<'a> {
         };
         let ground = height.zip(bounds).filter(|_| look.shadows > 0.0).map(|(height, bounds)| {
             let contact = Contact::new(meshes, height, bounds, side);
-            GroundShade::new(view, |p| {
-                let cast = shadow.as_ref().map_or(0.0, |s| 1.0 - s.light_on_ground(p));
-                (1.0 - (1.0 - contact.at(p)) * (1.0 - 0.26 * cast)) * look.shadows
-            }, height)
+            GroundShade::new(
+                view,
+                |p| {
+                    let cast = shadow.as_ref().map_or(0.0, |s| 1.0 - s.light_on_ground(p));
+                    (1.0 - (1.0 - contact.at(p)) * (1.0 - 0.26 * cast)) * look.shadows
+                },
+                height,
+            )
         });
         let camera = view.projector.camera();
         let (eye, to_camera) = (camera.eye(), camera.back().as_vec3());
@@ -279,7 +285,8 @@ impl<'a> Studio<'a> {
 
         let to_eye = self.to_eye(p);
         let facing = n.dot(to_eye).clamp(0.0, 1.0);
-        let shadow = self.shadow.as_ref().map_or(1.0, |s| 1.0 + (s.light_on_surface(p) - 1.0) * self.look.shadows);
+        let shadow =
+            self.shadow.as_ref().map_or(1.0, |s| 1.0 + (s.light_on_surface(p) - 1.0) * 0.85 * self.look.shadows);
 
         let toward_key = n.dot(self.lights.key);
         let wrapped = ((Vec3::splat(toward_key) + WRAP) * WRAP_SCALE).max(Vec3::ZERO);

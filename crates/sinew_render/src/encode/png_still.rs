@@ -1,15 +1,8 @@
 //! Stills as PNG.
 
-use crate::Image;
+use super::EncodeError;
+use crate::image::Image;
 use std::io::Write;
-
-/// Why a picture cannot be written.
-#[derive(Debug, thiserror::Error)]
-pub enum EncodeError {
-    /// The writer or the encoder failed.
-    #[error("the PNG cannot be written: {0}")]
-    Png(#[from] png::EncodingError),
-}
 
 /// Writes a PNG, without an alpha channel where the picture is opaque.
 pub fn write_png(writer: impl Write, image: &Image) -> Result<(), EncodeError> {
