@@ -1,4 +1,5 @@
-//! Times a frame of about five thousand triangles: `cargo run --release -p sinew_render --example speed`.
+//! Times a frame of about five thousand triangles, best of some rounds:
+//! `cargo run --release -p sinew_render --example speed -- ROUNDS`.
 
 use glam::Vec3;
 use sinew_render::*;
@@ -29,6 +30,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     framing.include_points(&positions);
     let camera = framing.camera();
     let plain = Look { shadows: 0.0, occlusion: 0.0, ..Look::default() };
+    let rounds = std::env::args().nth(1).map_or(Ok(40), |n| n.parse::<u32>())?;
     for threads in [1, 2] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
         let best = |work: &(dyn Fn() + Sync)| {
@@ -37,7 +39,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 pool.install(work);
                 start.elapsed()
             };
-            (0..40).map(once).min().unwrap_or(Duration::ZERO)
+            (0..rounds).map(once).min().unwrap_or(Duration::ZERO)
         };
         let seen = best(&|| drop(Visibility::new(&scene, &camera, size, Antialias::Four)));
         let view = Visibility::new(&scene, &camera, size, Antialias::Four);

@@ -433,7 +433,9 @@ mod tests {
                 }
                 let seen = framing.camera().projector(size(64, 64)).project(point.unwrap_or(DVec3::ZERO));
                 let [x, y] = seen.pixel().unwrap();
-                assert!((x - 32.0).abs() < 1.0 && (y - 32.0).abs() < 1.0, "{x} {y}");
+                // A cube's outline is not symmetric about the picture of its centre; a point is its own.
+                let slack = if point.is_some() { 1.0 } else { 8.0 };
+                assert!((x - 32.0).abs() < slack && (y - 32.0).abs() < slack, "{x} {y}");
             }
         }
         assert!(empty.camera().near() > 0.0);

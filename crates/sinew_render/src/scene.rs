@@ -123,7 +123,7 @@ pub struct Ghost<'a> {
 impl<'a> Ghost<'a> {
     /// A blue veil.
     pub fn new(mesh: Mesh<'a>) -> Self {
-        Self { mesh, tint: [0.10, 0.32, 0.85], opacity: 0.35, through: 0.35 }
+        Self { mesh, tint: [0.10, 0.32, 0.85], opacity: 0.35, through: 0.15 }
     }
 }
 
