@@ -79,18 +79,24 @@ impl<const N: usize> Grid<N> {
 
     /// The value at a place in the plane, between cells; `None` outside.
     pub fn at(&self, p: DVec2) -> Option<[f32; N]> {
-        let q = self.place(p) - 0.5;
-        let limit = (self.side - 1) as f64;
+        self.at_place(self.place(p).as_vec2())
+    }
+
+    /// The value at a [`Grid::place`].
+    pub fn at_place(&self, place: Vec2) -> Option<[f32; N]> {
+        let q = place - 0.5;
+        let limit = (self.side - 1) as f32;
         if !(q.x >= 0.0 && q.y >= 0.0 && q.x < limit && q.y < limit) {
             return None;
         }
-        let (x, y) = (q.x as usize, q.y as usize);
-        let (fx, fy) = ((q.x - x as f64) as f32, (q.y - y as f64) as f32);
+        // By way of i32, which has an instruction of its own.
+        let (x, y) = (q.x as i32 as usize, q.y as i32 as usize);
+        let (fx, fy) = (q.x - x as f32, q.y - y as f32);
         let i = y * self.side + x;
-        let (a, b, c, d) = (self.cells[i], self.cells[i + 1], self.cells[i + self.side], self.cells[i + self.side + 1]);
+        let (top, bottom) = (self.cells.get(i..i + 2)?, self.cells.get(i + self.side..i + self.side + 2)?);
         Some(std::array::from_fn(|n| {
-            let top = a[n] + (b[n] - a[n]) * fx;
-            top + (c[n] + (d[n] - c[n]) * fx - top) * fy
+            let upper = top[0][n] + (top[1][n] - top[0][n]) * fx;
+            upper + (bottom[0][n] + (bottom[1][n] - bottom[0][n]) * fx - upper) * fy
         }))
     }
 }
@@ -98,18 +104,18 @@ impl<const N: usize> Grid<N> {
 /// Mean over a window along each row, cells beyond the border repeating the last.
 fn box_rows<const N: usize>(cells: &[[f32; N]], side: usize, radius: usize) -> Vec<[f32; N]> {
     let mut out = vec![[0.0; N]; cells.len()];
-    let scale = 1.0 / (2 * radius + 1) as f64;
+    let window = 2 * radius + 1;
+    let scale = 1.0 / window as f64;
     out.par_chunks_mut(side).with_min_len(64).zip(cells.par_chunks(side)).for_each(|(out, row)| {
-        let get = |i: isize| row[i.clamp(0, side as isize - 1) as usize];
+        let (first, last) = (row[0], row[side - 1]);
+        let mut wide = vec![first; radius];
+        wide.extend_from_slice(row);
+        wide.resize(side + window, last);
         // In f64: a running sum in f32 would drift along the row.
         let mut sum = [0.0_f64; N];
-        let r = radius as isize;
-        for i in -r..=r {
-            (0..N).for_each(|n| sum[n] += f64::from(get(i)[n]));
-        }
-        for (i, cell) in out.iter_mut().enumerate() {
+        wide[..window].iter().for_each(|cell| (0..N).for_each(|n| sum[n] += f64::from(cell[n])));
+        for ((cell, leave), enter) in out.iter_mut().zip(&wide).zip(&wide[window..]) {
             *cell = sum.map(|s| (s * scale) as f32);
-            let (enter, leave) = (get(i as isize + r + 1), get(i as isize - r));
             (0..N).for_each(|n| sum[n] += f64::from(enter[n]) - f64::from(leave[n]));
         }
     });
@@ -117,7 +123,13 @@ fn box_rows<const N: usize>(cells: &[[f32; N]], side: usize, radius: usize) -> V
 }
 
 fn transpose<const N: usize>(cells: &[[f32; N]], side: usize) -> Vec<[f32; N]> {
-    (0..cells.len()).map(|i| cells[i % side * side + i / side]).collect()
+    let mut out = vec![[0.0; N]; cells.len()];
+    for (column, turned) in out.chunks_mut(side).enumerate() {
+        for (cell, row) in turned.iter_mut().zip(cells.chunks(side)) {
+            *cell = row[column];
+        }
+    }
+    out
 }
 
 #[cfg(test)]

@@ -14,34 +14,43 @@ const REACH: f64 = 0.12;
 
 /// Darkness of the ground as the picture shows it: exact at every few pixels and linear between, as it is soft.
 pub struct GroundShade {
-    step: usize,
+    /// Pixels from node to node, as a power of two.
+    shift: u32,
     columns: usize,
     nodes: Vec<f32>,
+    /// Whether a row of nodes is dark anywhere.
+    dark_rows: Vec<bool>,
 }
 
 impl GroundShade {
     /// Darkness `dark(p)` of points of the plane `y = height`.
     pub fn new(view: &Visibility<'_>, dark: impl Fn(DVec3) -> f32 + Sync, height: f64) -> Self {
         let [width, rows] = [view.size.width(), view.size.height()].map(|s| s as usize);
-        let step = (rows / 128).clamp(1, 4);
-        let columns = width / step + 2;
+        let shift = (rows / 128).clamp(1, 4).ilog2();
+        let columns = (width >> shift) + 2;
         let at = |i: usize| {
-            let (x, y) = (i % columns * step, i / columns * step);
+            let (x, y) = ((i % columns) << shift, (i / columns) << shift);
             let (origin, direction) = view.projector.ray(x as f64 + 0.5, y as f64 + 0.5);
             let depth = (height - origin.y) / direction.y;
             if direction.y < 0.0 && depth > 0.0 { dark(origin + direction * depth) } else { 0.0 }
         };
-        let nodes = (0..columns * (rows / step + 2)).into_par_iter().with_min_len(2048).map(at).collect();
-        Self { step, columns, nodes }
+        let nodes: Vec<f32> = (0..columns * ((rows >> shift) + 2)).into_par_iter().with_min_len(2048).map(at).collect();
+        let dark_rows = nodes.chunks(columns).map(|row| row.iter().any(|&d| d > 0.0)).collect();
+        Self { shift, columns, nodes, dark_rows }
     }
 
     /// At a pixel.
     pub fn at(&self, x: usize, y: usize) -> f32 {
-        let part = |v: usize| (v % self.step) as f32 / self.step as f32;
-        let i = y / self.step * self.columns + x / self.step;
-        let [a, b, c, d] = [i, i + 1, i + self.columns, i + self.columns + 1].map(|i| self.nodes[i]);
-        let top = a + (b - a) * part(x);
-        top + (c + (d - c) * part(x) - top) * part(y)
+        let row = y >> self.shift;
+        if !self.dark_rows[row] && !self.dark_rows[row + 1] {
+            return 0.0;
+        }
+        let step = 1 << self.shift;
+        let part = |v: usize| (v & (step - 1)) as f32 / step as f32;
+        let i = row * self.columns + (x >> self.shift);
+        let (upper, lower) = (&self.nodes[i..i + 2], &self.nodes[i + self.columns..i + self.columns + 2]);
+        let top = upper[0] + (upper[1] - upper[0]) * part(x);
+        top + (lower[0] + (lower[1] - lower[0]) * part(x) - top) * part(y)
     }
 }
 

@@ -1,10 +1,10 @@
 //! Colours for numbers: Viridis and Inferno (van der Walt & Smith 2015) for values from 0, the blue–white–red of
 //! Moreland (2009) for signed ones.
 //!
-//! Viridis and Inferno are sums of powers fitted to the published tables (error below 2 %); Moreland's is computed
+//! Viridis and Inferno are polynomials fitted to the published tables (the fit is Zucker's; off by less than 6 of 255); Moreland's is computed
 //! from his construction in polar Lab ("Msh"), so it needs no table. Oracle: the published colours.
 
-use crate::srgb::byte_from_linear;
+use crate::srgb::{byte_from_linear, decode, encode};
 
 /// A scale of colours over 0…1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -109,14 +109,6 @@ impl Scale {
 
 fn polynomial(fit: &Fit, t: f64) -> [f64; 3] {
     std::array::from_fn(|c| fit.iter().rev().fold(0.0, |sum, row| sum * t + row[c]).clamp(0.0, 1.0))
-}
-
-fn decode(s: f64) -> f64 {
-    if s <= 0.04045 { s / 12.92 } else { libm::pow((s + 0.055) / 1.055, 2.4) }
-}
-
-fn encode(l: f64) -> f64 {
-    if l <= 0.0031308 { 12.92 * l } else { 1.055 * libm::pow(l, 1.0 / 2.4) - 0.055 }
 }
 
 /// From blue to red through light grey, the hue turned towards grey so that neither half looks kinked.

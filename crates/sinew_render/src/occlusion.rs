@@ -8,15 +8,15 @@ use crate::visibility::Visibility;
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
 
-const TAPS: usize = 10;
+const TAPS: usize = 8;
 const TURNS: usize = 16;
 /// Against surfaces that hide themselves where they are merely coarse.
 const BETA: f32 = 0.06;
 
 /// Pixels per node in each direction: what is hidden changes slowly.
-const STEP: usize = 2;
+const STEP: usize = 3;
 
-/// Light of the sky that arrives, 0…1, at every second pixel of every second row.
+/// Light of the sky that arrives, 0…1, at every third pixel of every third row.
 pub struct Occlusion {
     open: Vec<f32>,
     depth: Vec<f32>,
@@ -30,14 +30,15 @@ impl Occlusion {
     pub fn new(view: &Visibility<'_>, radius: f64) -> Self {
         let [columns, rows] = [view.size.width(), view.size.height()].map(|s| (s as usize).div_ceil(STEP));
         let nodes = || (0..columns * rows).into_par_iter().with_min_len(2048);
-        let width = view.size.width() as usize;
+        let camera = view.projector.camera();
+        let forward = -camera.back().as_vec3();
         let seen: Vec<(f32, Vec3)> = nodes()
             .map(|i| {
-                let pixel = i / columns * STEP * width + i % columns * STEP;
-                view.hit(pixel).map_or((f32::INFINITY, Vec3::ZERO), |(hit, s)| (hit.depth as f32, s.normal()))
+                let [x, y] = [i % columns, i / columns].map(|n| (n * STEP) as u32);
+                let seen = view.seen(x, y).map(|(_, _, s)| (s.offset_from_eye().dot(forward), s.normal()));
+                seen.unwrap_or((f32::INFINITY, Vec3::ZERO))
             })
             .collect();
-        let camera = view.projector.camera();
         let axes = [camera.right(), camera.up(), camera.back()].map(DVec3::as_vec3);
         let spirals = spirals();
         let lens = Lens::of(view, radius);
@@ -50,7 +51,7 @@ impl Occlusion {
                     return 1.0;
                 }
                 let normal = Vec3::from(axes.map(|a| a.dot(normal)));
-                let reach = lens.nodes(here).clamp(2.0, 0.25 * rows as f32);
+                let reach = lens.nodes(here).min(0.25 * rows as f32).max(2.0);
                 let at = lens.point(x, y, here);
                 let mut hidden = 0.0;
                 for &[dx, dy] in &spirals[x % 4 + 4 * (y % 4)] {

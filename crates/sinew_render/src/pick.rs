@@ -1,7 +1,8 @@
 //! Picking, and the buffers other tools read: all exact at pixel centres, of solid meshes only.
 
+use crate::setup::Setup;
 use crate::surface::Surface;
-use crate::visibility::{Layer, Visibility};
+use crate::visibility::Visibility;
 use glam::Vec3;
 use rayon::prelude::*;
 
@@ -34,30 +35,30 @@ pub struct Buffers {
 impl Visibility<'_> {
     /// What is under a pixel's centre; `None` for the background and outside the picture.
     pub fn pick(&self, x: u32, y: u32) -> Option<Hit> {
-        self.hit(self.size.index(x, y)?).map(|(hit, _)| hit)
+        self.hit(x, y).map(|(hit, _)| hit)
     }
 
-    /// The hit of a pixel and its point.
-    pub(crate) fn hit(&self, pixel: usize) -> Option<(Hit, Surface<'_>)> {
-        let id = self.solid.ids[pixel * self.pattern.samples()];
-        if id == Layer::NONE {
-            return None;
-        }
-        let width = self.size.width() as usize;
-        let (x, y) = ((pixel % width) as f64 + 0.5, (pixel / width) as f64 + 0.5);
-        let setup = &self.solid.setups[id as usize];
-        let barycentrics = setup.barycentrics(x, y);
-        let surface = self.solid.surface(&self.scene.meshes, setup, barycentrics);
+    /// The setup of the triangle under a pixel's centre, and its point.
+    pub(crate) fn seen(&self, x: u32, y: u32) -> Option<(&Setup, [f64; 3], Surface<'_>)> {
+        let id = self.solid.ids[self.size.index(x, y)? * self.pattern.samples()];
+        let setup = self.solid.setups.get(id as usize)?;
+        let barycentrics = setup.barycentrics(f64::from(x) + 0.5, f64::from(y) + 0.5);
+        Some((setup, barycentrics, self.solid.surface(&self.scene.meshes, setup, barycentrics)))
+    }
+
+    fn hit(&self, x: u32, y: u32) -> Option<(Hit, Surface<'_>)> {
+        let (setup, barycentrics, surface) = self.seen(x, y)?;
         let depth = self.projector.project(surface.position()).depth;
         Some((Hit { mesh: setup.mesh, triangle: setup.triangle, barycentrics, depth }, surface))
     }
 
     /// All buffers.
     pub fn buffers(&self) -> Buffers {
+        let width = self.size.width() as usize;
         let values: Vec<_> = (0..self.size.pixels())
             .into_par_iter()
             .with_min_len(4096)
-            .map(|pixel| match self.hit(pixel) {
+            .map(|pixel| match self.hit((pixel % width) as u32, (pixel / width) as u32) {
                 None => (f32::INFINITY, Vec3::ZERO, Vec3::ZERO, None),
                 Some((hit, surface)) => (hit.depth as f32, surface.normal(), surface.position().as_vec3(), Some(hit)),
             })

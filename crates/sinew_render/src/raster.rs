@@ -131,14 +131,14 @@ pub fn cover<const N: usize>(
             if outside >= 0 {
                 entered = true;
                 let inside = (e[0] + least[0]) | (e[1] + least[1]) | (e[2] + least[2]);
-                let mut mask = full;
-                if inside < 0 {
-                    mask = 0;
-                    for s in 0..N {
+                let mask = if inside >= 0 {
+                    full
+                } else {
+                    (0..N).fold(0, |mask, s| {
                         let sign = (e[0] + offset[0][s]) | (e[1] + offset[1][s]) | (e[2] + offset[2][s]);
-                        mask |= u32::from(sign >= 0) << s;
-                    }
-                }
+                        mask | u32::from(sign >= 0) << s
+                    })
+                };
                 if mask != 0 {
                     hit(x, y, mask);
                 }

@@ -13,9 +13,9 @@ use crate::overlay::Overlay;
 use crate::scene::{Finish, Mesh};
 use crate::setup::Setup;
 use crate::shadow::ShadowMap;
-use crate::srgb::{byte_from_linear, linear_rgb};
+use crate::srgb::{Bytes, linear_rgb};
 use crate::visibility::{BAND, Layer, Visibility};
-use glam::{DVec3, Vec3};
+use glam::{DVec3, Vec3, Vec4};
 use rayon::prelude::*;
 
 /// What is behind the scene.
@@ -92,7 +92,6 @@ struct Studio<'a> {
     shadow: Option<ShadowMap>,
     occlusion: Option<Occlusion>,
     ground: Option<GroundShade>,
-    eye: DVec3,
     to_camera: Vec3,
     /// Length over which a ghost passes from behind a surface to before it.
     veil_depth: f64,
@@ -107,13 +106,19 @@ impl Visibility<'_> {
         let mut rgba = vec![[0_u8; 4]; self.size.pixels()];
         rgba.par_chunks_mut(width * BAND).enumerate().for_each(|(band, out)| {
             let first_row = band * BAND;
-            let mut pixels: Vec<[f32; 4]> = (0..out.len()).map(|i| studio.pixel(first_row * width + i)).collect();
+            let rows = first_row..first_row + out.len() / width;
+            let mut pixels: Vec<[f32; 4]> = Vec::with_capacity(out.len());
+            for y in rows {
+                let backdrop = studio.backdrop(y);
+                pixels.extend((0..width).map(|x| studio.pixel(x, y, backdrop).to_array()));
+            }
             let at = first_row * width * samples;
             let keys = &self.solid.keys[at..at + out.len() * samples];
             overlay.paint(first_row, width, &mut pixels, keys, self.pattern);
+            let bytes = Bytes::new();
             for (out, &[r, g, b, alpha]) in out.iter_mut().zip(&pixels) {
                 let straight = if alpha > 0.0 { 1.0 / alpha } else { 0.0 };
-                let [r, g, b] = [r, g, b].map(|c| byte_from_linear(c * straight));
+                let [r, g, b] = [r, g, b].map(|c| bytes.of(c * straight));
                 *out = [r, g, b, (alpha.clamp(0.0, 1.0) * 255.0 + 0.5) as u8];
             }
         });
@@ -135,10 +140,11 @@ impl<'a> Studio<'a> {
         let lights = Lights::of(view.projector.camera());
         let bounds = bounds(meshes).filter(|[low, high]| (*high - *low).length() > 0.0);
         let size = bounds.map_or(1.0, |[low, high]| (high - low).length());
-        let side = (view.size.height() as usize / 2).clamp(128, 768);
+        let side = (view.size.height() as usize * 3 / 8).clamp(96, 768);
+        let eye = view.projector.camera().eye();
         let shadow = bounds
             .filter(|_| look.shadows > 0.0)
-            .map(|bounds| ShadowMap::new(meshes, lights.key.as_dvec3(), bounds, side));
+            .map(|bounds| ShadowMap::new(meshes, lights.key.as_dvec3(), eye, bounds, side));
         let occlusion = bounds.filter(|_| look.occlusion > 0.0).map(|_| Occlusion::new(view, 0.07 * size));
         let height = match look.ground {
             Ground::Lowest => bounds.map(|[low, _]| low.y),
@@ -150,46 +156,54 @@ impl<'a> Studio<'a> {
             GroundShade::new(
                 view,
                 |p| {
-                    let cast = shadow.as_ref().map_or(0.0, |s| 1.0 - s.light_on_ground(p));
+                    let cast = shadow.as_ref().map_or(0.0, |s| 1.0 - s.light_on_ground((p - eye).as_vec3()));
                     (1.0 - (1.0 - contact.at(p)) * (1.0 - 0.26 * cast)) * look.shadows
                 },
                 height,
             )
         });
-        let camera = view.projector.camera();
-        let (eye, to_camera) = (camera.eye(), camera.back().as_vec3());
-        Self { view, lights, look, shadow, occlusion, ground, eye, to_camera, veil_depth: 0.004 * size }
+        let to_camera = view.projector.camera().back().as_vec3();
+        Self { view, lights, look, shadow, occlusion, ground, to_camera, veil_depth: 0.004 * size }
+    }
+
+    /// The background of a row, linear RGBA.
+    fn backdrop(&self, y: usize) -> Vec4 {
+        match self.look.background {
+            Background::Transparent => Vec4::ZERO,
+            Background::Gradient(top, bottom) => {
+                let t = (y as f32 + 0.5) / self.view.size.height() as f32;
+                let [top, bottom] = [top, bottom].map(|c| Vec3::from(linear_rgb(c)));
+                (top + (bottom - top) * t).extend(1.0)
+            }
+        }
     }
 
     /// Premultiplied linear RGBA.
-    fn pixel(&self, pixel: usize) -> [f32; 4] {
-        let width = self.view.size.width() as usize;
-        let (x, y) = (pixel % width, pixel / width);
+    fn pixel(&self, x: usize, y: usize, backdrop: Vec4) -> Vec4 {
         let samples = self.view.pattern.samples();
-        let range = pixel * samples..(pixel + 1) * samples;
+        let at = (y * self.view.size.width() as usize + x) * samples;
+        let range = at..at + samples;
         let ids = &self.view.solid.ids[range.clone()];
         let first = if samples > 1 { 1 } else { 0 };
         let per_sample = 1.0 / (samples - first) as f32;
 
-        let mut color = [0.0; 4];
-        let open = ids[first..].iter().filter(|&&id| id == Layer::NONE).count() as f32 * per_sample;
-        if open > 0.0 {
-            let background = self.background(x, y);
-            (0..4).for_each(|c| color[c] += background[c] * open);
+        let mut color = Vec4::ZERO;
+        let open = ids[first..].iter().filter(|&&id| id == Layer::NONE).count();
+        if open > 0 {
+            color += self.background(x, y, backdrop) * (open as f32 * per_sample);
         }
-        if open < 1.0 {
+        if open < samples - first {
             let keys = &self.view.solid.keys[range.clone()];
             for_each_surface(ids, first, |id, members| {
-                let key = f64::from(keys[members.trailing_zeros() as usize]);
-                let depth = self.view.projector.depth_of_key(key) as f32;
-                let open = self.occlusion.as_ref().map_or(1.0, |o| o.at(x, y, depth));
+                let open = self.occlusion.as_ref().map_or(1.0, |o| {
+                    let key = f64::from(keys[members.trailing_zeros() as usize]);
+                    o.at(x, y, self.view.projector.depth_of_key(key) as f32)
+                });
                 let occlusion = 1.0 + (open - 1.0) * self.look.occlusion;
                 let setup = &self.view.solid.setups[id as usize];
                 let [px, py] = self.place(x, y, members);
                 let weight = (members >> first).count_ones() as f32 * per_sample;
-                let rgb = self.solid(setup, px, py, occlusion);
-                (0..3).for_each(|c| color[c] += rgb[c] * weight);
-                color[3] += weight;
+                color += self.solid(setup, px, py, occlusion) * weight;
             });
         }
         if let Some(layer) = &self.view.ghost {
@@ -200,8 +214,7 @@ impl<'a> Studio<'a> {
                 let (rgb, alpha) = self.veil(layer, setup, px, py);
                 let through = self.view.scene.ghosts[setup.mesh as usize].through;
                 let alpha = alpha * per_sample * self.unhidden(keys, members, through);
-                (0..3).for_each(|c| color[c] += (rgb[c] - color[c]) * alpha);
-                color[3] += (1.0 - color[3]) * alpha;
+                color += (rgb.extend(1.0) - color) * alpha;
             });
         }
         color
@@ -222,87 +235,74 @@ impl<'a> Studio<'a> {
         [center[0] + sum[0] / count, center[1] + sum[1] / count]
     }
 
-    fn background(&self, x: usize, y: usize) -> [f32; 4] {
+    fn background(&self, x: usize, y: usize, backdrop: Vec4) -> Vec4 {
         let dark = self.ground.as_ref().map_or(0.0, |g| g.at(x, y));
-        match self.look.background {
-            Background::Transparent => [0.0, 0.0, 0.0, dark],
-            Background::Gradient(top, bottom) => {
-                let t = (y as f32 + 0.5) / self.view.size.height() as f32;
-                let (top, bottom) = (linear_rgb(top), linear_rgb(bottom));
-                // Shadows keep some of the sky's blue.
-                let tint = [1.0, 0.97, 0.92];
-                let [r, g, b] = std::array::from_fn(|c| (top[c] + (bottom[c] - top[c]) * t) * (1.0 - dark * tint[c]));
-                [r, g, b, 1.0]
-            }
+        if self.look.background == Background::Transparent {
+            return Vec4::new(0.0, 0.0, 0.0, dark);
         }
+        // Shadows keep some of the sky's blue.
+        backdrop * (Vec4::ONE - Vec4::new(1.0, 0.97, 0.92, 0.0) * dark)
     }
 
-    fn to_eye(&self, p: DVec3) -> Vec3 {
-        if self.view.projector.is_perspective() {
-            (self.eye - p).as_vec3().normalize_or(self.to_camera)
-        } else {
-            self.to_camera
-        }
+    fn to_eye(&self, from_eye: Vec3) -> Vec3 {
+        if self.view.projector.is_perspective() { (-from_eye).normalize_or(self.to_camera) } else { self.to_camera }
     }
 
-    fn solid(&self, setup: &Setup, x: f64, y: f64, occlusion: f32) -> [f32; 3] {
+    /// Linear RGBA of a solid mesh.
+    fn solid(&self, setup: &Setup, x: f64, y: f64, occlusion: f32) -> Vec4 {
         let mesh = &self.view.scene.meshes[setup.mesh as usize];
         let weights = setup.barycentrics(x, y);
         let surface = self.view.solid.surface(&self.view.scene.meshes, setup, weights);
-        let [r, g, b, _] = surface.color(|| setup.barycentric_slopes(weights, x, y));
-        let finite = |c: f32| if c.is_finite() { c.max(0.0) } else { 0.0 };
-        let albedo = Vec3::new(finite(r), finite(g), finite(b));
+        let color = Vec4::from(surface.color(|| setup.barycentric_slopes(weights, x, y)));
+        let albedo = if color.is_finite() { color.max(Vec4::ZERO) } else { Vec4::ZERO };
         let mut rgb = match mesh.material.finish {
             Finish::Flat => albedo,
             Finish::Chart => {
                 let n = surface.normal();
-                let facing = n.dot(self.to_eye(surface.position())).max(0.0);
+                let facing = n.dot(self.to_eye(surface.offset_from_eye())).max(0.0);
                 let key = n.dot(self.lights.key).max(0.0);
                 albedo * ((0.58 + 0.22 * facing + 0.24 * key) * (0.6 + 0.4 * occlusion))
             }
-            Finish::Studio => {
-                let p = surface.position();
-                self.studio(albedo, surface.normal(), p, occlusion)
-            }
+            Finish::Studio => self.studio(albedo, surface.normal(), surface.offset_from_eye(), occlusion),
         };
         if let Some(wire) = &mesh.wire {
             // Each of two faces draws its half.
             let distance = setup.edge_distance(x, y) as f32;
             let coverage = (0.5 * wire.width + 0.5 - distance).clamp(0.0, 1.0) * wire.opacity.clamp(0.0, 1.0);
-            rgb += (Vec3::from(wire.color) - rgb) * coverage;
+            rgb += (Vec3::from(wire.color).extend(1.0) - rgb) * coverage;
         }
-        rgb.to_array()
+        rgb.truncate().extend(1.0)
     }
 
-    fn studio(&self, albedo: Vec3, n: Vec3, p: DVec3, occlusion: f32) -> Vec3 {
-        const KEY: Vec3 = Vec3::new(0.74, 0.70, 0.645);
-        const FILL: Vec3 = Vec3::new(0.07, 0.085, 0.11);
-        const RIM: Vec3 = Vec3::new(0.42, 0.46, 0.52);
-        const SKY: Vec3 = Vec3::new(0.27, 0.295, 0.335);
-        const FLOOR: Vec3 = Vec3::new(0.20, 0.18, 0.16);
-        const WRAP: Vec3 = Vec3::new(0.30, 0.19, 0.14);
-        const WRAP_SCALE: Vec3 = Vec3::new(1.0 / 1.30, 1.0 / 1.19, 1.0 / 1.14);
+    /// Light on a surface. Colours are four lanes wide, the last without meaning.
+    fn studio(&self, albedo: Vec4, n: Vec3, from_eye: Vec3, occlusion: f32) -> Vec4 {
+        const KEY: Vec4 = Vec4::new(0.74, 0.70, 0.645, 0.0);
+        const FILL: Vec4 = Vec4::new(0.07, 0.085, 0.11, 0.0);
+        const RIM: Vec4 = Vec4::new(0.42, 0.46, 0.52, 0.0);
+        const SKY: Vec4 = Vec4::new(0.27, 0.295, 0.335, 0.0);
+        const FLOOR: Vec4 = Vec4::new(0.20, 0.18, 0.16, 0.0);
+        const WRAP: Vec4 = Vec4::new(0.30, 0.19, 0.14, 0.0);
+        const WRAP_SCALE: Vec4 = Vec4::new(1.0 / 1.30, 1.0 / 1.19, 1.0 / 1.14, 0.0);
 
-        let to_eye = self.to_eye(p);
+        let to_eye = self.to_eye(from_eye);
         let facing = n.dot(to_eye).clamp(0.0, 1.0);
         let shadow =
-            self.shadow.as_ref().map_or(1.0, |s| 1.0 + (s.light_on_surface(p) - 1.0) * 0.85 * self.look.shadows);
+            self.shadow.as_ref().map_or(1.0, |s| 1.0 + (s.light_on_surface(from_eye) - 1.0) * 0.85 * self.look.shadows);
 
         let toward_key = n.dot(self.lights.key);
-        let wrapped = ((Vec3::splat(toward_key) + WRAP) * WRAP_SCALE).max(Vec3::ZERO);
-        let key = KEY * wrapped * shadow * (0.75 + 0.25 * occlusion);
+        let wrapped = ((Vec4::splat(toward_key) + WRAP) * WRAP_SCALE).max(Vec4::ZERO);
+        let key = KEY * wrapped * (shadow * (0.75 + 0.25 * occlusion));
         let fill = FILL * (0.5 + 0.5 * n.dot(self.lights.fill)).max(0.0);
         let sky = 0.5 + 0.5 * n.y;
         // Light that bounces in crevices takes on the surface's colour.
-        let dim = 1.0 - occlusion;
-        let open = Vec3::ONE - (Vec3::ONE - albedo * 0.45) * dim;
+        let open = Vec4::ONE - (Vec4::ONE - albedo * 0.45) * (1.0 - occlusion);
         let ambient = (FLOOR + (SKY - FLOOR) * sky) * open;
         let diffuse = albedo * (key + fill + ambient);
 
         let grazing = 1.0 - facing;
         let fresnel = grazing * grazing * grazing * grazing;
         let behind = (0.3 + 0.7 * n.dot(self.lights.rim)).max(0.0);
-        let rim = RIM * (fresnel * behind * occlusion) * (0.35 + 0.65 * albedo);
+        let rim = RIM * (fresnel * behind * occlusion) * (Vec4::splat(0.35) + albedo * 0.65);
 
         let glint = if toward_key > 0.0 {
             let half = (self.lights.key + to_eye).normalize_or(n);
@@ -310,19 +310,19 @@ impl<'a> Studio<'a> {
         } else {
             0.0
         };
-        shoulder(diffuse + rim + Vec3::splat(0.07 * glint))
+        shoulder(diffuse + rim + Vec4::splat(0.07 * glint))
     }
 
     /// Colour and opacity of a ghost.
-    fn veil(&self, layer: &Layer, setup: &Setup, x: f64, y: f64) -> ([f32; 3], f32) {
+    fn veil(&self, layer: &Layer, setup: &Setup, x: f64, y: f64) -> (Vec3, f32) {
         let ghost = &self.view.scene.ghosts[setup.mesh as usize];
         let surface = layer.surface(&self.view.ghost_meshes, setup, setup.barycentrics(x, y));
         let n = surface.normal();
-        let facing = n.dot(self.to_eye(surface.position())).clamp(0.0, 1.0);
+        let facing = n.dot(self.to_eye(surface.offset_from_eye())).clamp(0.0, 1.0);
         let grazing = 1.0 - facing;
         let light = 0.75 + 0.35 * n.dot(self.lights.key).max(0.0);
         let alpha = ghost.opacity.clamp(0.0, 1.0) * (0.7 + 1.3 * grazing * grazing);
-        ((Vec3::from(ghost.tint) * light).to_array(), alpha.min(1.0))
+        (Vec3::from(ghost.tint) * light, alpha.min(1.0))
     }
 
     /// Number of a ghost's samples that are seen, those behind surfaces counted by their part.
@@ -371,11 +371,11 @@ fn power_24(x: f32) -> f32 {
 }
 
 /// Linear up to a knee, then towards 1 without reaching it.
-fn shoulder(c: Vec3) -> Vec3 {
+fn shoulder(c: Vec4) -> Vec4 {
     const KNEE: f32 = 0.72;
-    if c.max_element() <= KNEE {
+    if c.cmple(Vec4::splat(KNEE)).all() {
         return c;
     }
-    let over = (c - KNEE).max(Vec3::ZERO) / (1.0 - KNEE);
-    c.min(Vec3::splat(KNEE)) + (over / (Vec3::ONE + over)) * (1.0 - KNEE)
+    let over = (c - KNEE).max(Vec4::ZERO) / (1.0 - KNEE);
+    c.min(Vec4::splat(KNEE)) + (over / (Vec4::ONE + over)) * (1.0 - KNEE)
 }

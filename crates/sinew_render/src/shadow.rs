@@ -6,7 +6,7 @@
 
 use crate::grid::Grid;
 use crate::scene::Mesh;
-use glam::{DVec2, DVec3};
+use glam::{DVec2, DVec3, Mat3, Vec3};
 
 /// Light that arrives is cut below this part and stretched, against light that bleeds through two layers.
 const BLEEDING: f32 = 0.3;
@@ -15,13 +15,15 @@ const BLEEDING: f32 = 0.3;
 pub struct ShadowMap {
     axes: [DVec3; 3],
     depth_range: [f64; 2],
+    /// From a point relative to the eye to the place in the grids and the depth.
+    from_eye: (Mat3, Vec3),
     sharp: Grid<2>,
     soft: Grid<2>,
 }
 
 impl ShadowMap {
     /// The map of a light that shines from `toward_light`, in `side` × `side` cells. The box bounds the meshes.
-    pub fn new(meshes: &[Mesh<'_>], toward_light: DVec3, bounds: [DVec3; 2], side: usize) -> Self {
+    pub fn new(meshes: &[Mesh<'_>], toward_light: DVec3, eye: DVec3, bounds: [DVec3; 2], side: usize) -> Self {
         let z = toward_light;
         let x = z.any_orthonormal_vector();
         let axes = [x, z.cross(x), z];
@@ -35,6 +37,7 @@ impl ShadowMap {
         let mut map = Self {
             axes,
             depth_range,
+            from_eye: (Mat3::IDENTITY, Vec3::ZERO),
             sharp: Grid::new(side, origin, extent, [0.0; 2]),
             soft: Grid::new(1, origin, extent, [0.0; 2]),
         };
@@ -47,6 +50,13 @@ impl ShadowMap {
                 }
             }
         }
+        let place = |p: DVec3| {
+            let q = map.to_light(p);
+            nearest.place(q.truncate()).extend(q.z)
+        };
+        let start = place(eye);
+        let [x, y, z] = DVec3::AXES.map(|axis| (place(eye + axis * radius) - start).as_vec3() / radius as f32);
+        map.from_eye = (Mat3::from_cols(x, y, z), start.as_vec3());
         let moments = nearest.map(|&[d]| [d, d * d]);
         map.sharp = moments.blurred((side / 160).max(1));
         map.soft = map.sharp.blurred((side / 40).max(1));
@@ -60,21 +70,21 @@ impl ShadowMap {
         DVec3::new(x, y, (z - near) / (far - near))
     }
 
-    /// Part of the light that reaches a point of a surface.
-    pub fn light_on_surface(&self, p: DVec3) -> f32 {
-        self.light(&self.sharp, p, 0.012)
+    /// Part of the light that reaches a point of a surface, given from the eye.
+    pub fn light_on_surface(&self, from_eye: Vec3) -> f32 {
+        self.light(&self.sharp, from_eye, 0.012)
     }
 
-    /// Part of the light that reaches a point of the ground.
-    pub fn light_on_ground(&self, p: DVec3) -> f32 {
-        self.light(&self.soft, p, 0.0)
+    /// Part of the light that reaches a point of the ground, given from the eye.
+    pub fn light_on_ground(&self, from_eye: Vec3) -> f32 {
+        self.light(&self.soft, from_eye, 0.0)
     }
 
-    fn light(&self, grid: &Grid<2>, p: DVec3, bias: f32) -> f32 {
-        let q = self.to_light(p);
-        let Some([mean, square]) = grid.at(q.truncate()) else { return 1.0 };
+    fn light(&self, grid: &Grid<2>, from_eye: Vec3, bias: f32) -> f32 {
+        let q = self.from_eye.0 * from_eye + self.from_eye.1;
+        let Some([mean, square]) = grid.at_place(q.truncate()) else { return 1.0 };
         // Beyond the map's far end there is nothing more to tell apart.
-        let behind = q.z.min(1.0) as f32 - bias - mean;
+        let behind = q.z.min(1.0) - bias - mean;
         if behind <= 0.0 {
             return 1.0;
         }

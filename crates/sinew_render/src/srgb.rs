@@ -11,11 +11,13 @@ static BYTES: LazyLock<Vec<u8>> = LazyLock::new(|| {
     (0..=ENCODE_STEPS).map(|i| (encode(i as f64 / ENCODE_STEPS as f64) * 255.0 + 0.5) as u8).collect()
 });
 
-fn decode(s: f64) -> f64 {
+/// Linear light of an sRGB value in 0…1.
+pub(crate) fn decode(s: f64) -> f64 {
     if s <= 0.04045 { s / 12.92 } else { libm::pow((s + 0.055) / 1.055, 2.4) }
 }
 
-fn encode(l: f64) -> f64 {
+/// sRGB value of linear light in 0…1.
+pub(crate) fn encode(l: f64) -> f64 {
     if l <= 0.0031308 { 12.92 * l } else { 1.055 * libm::pow(l, 1.0 / 2.4) - 0.055 }
 }
 
@@ -26,10 +28,24 @@ pub fn linear_from_byte(byte: u8) -> f32 {
 
 /// The sRGB byte of linear light; values outside 0…1 are clamped, NaN is black.
 pub fn byte_from_linear(light: f32) -> u8 {
-    BYTES[(light.clamp(0.0, 1.0) * ENCODE_STEPS as f32 + 0.5) as usize]
+    Bytes::new().of(light)
 }
 
-/// Linear RGB of an sRGB colour written as three bytes, `0xRRGGBB` in sequence.
+/// [`byte_from_linear`] for many values in a row.
+pub(crate) struct Bytes(&'static [u8]);
+
+impl Bytes {
+    pub fn new() -> Self {
+        Self(&BYTES)
+    }
+
+    pub fn of(&self, light: f32) -> u8 {
+        // NaN becomes 0 in the cast. By way of i32, which has an instruction of its own.
+        self.0[(light.clamp(0.0, 1.0) * ENCODE_STEPS as f32 + 0.5) as i32 as usize]
+    }
+}
+
+/// Linear RGB of an sRGB colour written as three bytes.
 pub fn linear_rgb(rgb: [u8; 3]) -> [f32; 3] {
     rgb.map(linear_from_byte)
 }

@@ -10,8 +10,7 @@ use crate::image::Size;
 use crate::raster::{EIGHT, FOUR, ONE, Pattern, Piece, SUBPIXEL, cover};
 use crate::scene::{Mesh, Scene};
 use crate::setup::Setup;
-use crate::surface::{Surface, normals_to_world};
-use glam::Mat3;
+use crate::surface::{Corner, Surface, corners};
 use rayon::prelude::*;
 
 /// Rows worked at a time.
@@ -42,7 +41,7 @@ impl Antialias {
 /// The nearest surfaces of some meshes.
 pub(crate) struct Layer {
     /// Per mesh.
-    pub normals_to_world: Vec<Mat3>,
+    corners: Vec<Vec<Corner>>,
     pub setups: Vec<Setup>,
     /// Index into `setups` per pixel and sample, [`Layer::NONE`] where nothing is seen.
     pub ids: Vec<u32>,
@@ -54,13 +53,14 @@ impl Layer {
     pub const NONE: u32 = u32::MAX;
 
     /// The point of a triangle of these meshes that is seen at a place of the picture.
-    pub fn surface<'a>(&self, meshes: &'a [Mesh<'a>], setup: &Setup, weights: [f64; 3]) -> Surface<'a> {
+    pub fn surface<'a>(&'a self, meshes: &'a [Mesh<'a>], setup: &Setup, weights: [f64; 3]) -> Surface<'a> {
         let mesh = setup.mesh as usize;
-        Surface::new(&meshes[mesh], setup, self.normals_to_world[mesh], weights)
+        Surface::new(&meshes[mesh], &self.corners[mesh], setup, weights)
     }
 
     fn new(meshes: &[Mesh<'_>], projector: &Projector, size: Size, pattern: Pattern) -> Self {
         let (setups, pieces) = prepare(meshes, projector, size);
+        let corners = meshes.iter().map(|mesh| corners(mesh, projector.camera().eye())).collect();
         let bands = (size.height() as usize).div_ceil(BAND);
         let mut bins = vec![Vec::new(); bands];
         for (i, piece) in pieces.iter().enumerate() {
@@ -92,8 +92,7 @@ impl Layer {
                 }
             },
         );
-        let normals_to_world = meshes.iter().map(normals_to_world).collect();
-        Self { normals_to_world, setups, ids, keys }
+        Self { corners, setups, ids, keys }
     }
 }
 
@@ -138,7 +137,7 @@ impl Band<'_> {
 fn solid(mesh: &Mesh<'_>, setup: &Setup, x: f64, y: f64) -> bool {
     let Some(cutoff) = mesh.material.alpha_cutoff else { return true };
     let weights = setup.barycentrics(x, y);
-    Surface::new(mesh, setup, Mat3::IDENTITY, weights).color(|| setup.barycentric_slopes(weights, x, y))[3] >= cutoff
+    Surface::new(mesh, &[], setup, weights).color(|| setup.barycentric_slopes(weights, x, y))[3] >= cutoff
 }
 
 /// Triangles that may be seen, and their pieces in the picture, both in the scene's order.
