@@ -3,7 +3,7 @@
 use crate::ZooCharacter;
 use crate::body::{Body, near, past};
 use crate::looping::Loop;
-use crate::solid::{Solid, blend, ellipsoid, limb, v};
+use crate::solid::{blend, ellipsoid, limb, through, v};
 use glam::{DQuat, DVec3};
 use sinew::Clip;
 use sinew::raw::RawBone;
@@ -40,10 +40,10 @@ fn fingers() -> [Finger; 5] {
         Finger { name, line: [knuckle, knuckle + along * length * 0.52, knuckle + along * length], radius }
     };
     [
-        finger("index", 0.0385, 0.632, 0.17, 0.094, 0.0118),
-        finger("middle", 0.0125, 0.640, 0.045, 0.103, 0.0122),
-        finger("ring", -0.0140, 0.636, -0.085, 0.095, 0.0117),
-        finger("little", -0.0390, 0.622, -0.23, 0.077, 0.0106),
+        finger("index", 0.0410, 0.632, 0.20, 0.094, 0.0118),
+        finger("middle", 0.0135, 0.640, 0.055, 0.103, 0.0122),
+        finger("ring", -0.0142, 0.636, -0.095, 0.095, 0.0117),
+        finger("little", -0.0412, 0.622, -0.26, 0.077, 0.0106),
         Finger {
             name: "thumb",
             line: [v(0.040, 0.575, 0.010), v(0.074, 0.607, 0.022), v(0.094, 0.646, 0.030)],
@@ -69,11 +69,11 @@ fn bones(body: &mut Body) -> Bones {
         let (first, second) = ((b - a).normalize(), (c - b).normalize());
         // The claim begins above the web and ends before the surface of the next finger: none follows its neighbour.
         let claim = vec![
-            past(a + first * 0.026, first, 0.014),
-            near(&[a, b, c], finger.radius + 0.0015, finger.radius + 0.0055),
+            past(a + first * 0.032, first, 0.014),
+            near(&[a, b, c], finger.radius + 0.0008, finger.radius + 0.0034),
         ];
         let one = body.bone(&format!("{}.1", finger.name), hand, a, claim);
-        [one, body.bone(&format!("{}.2", finger.name), one, b, vec![past(b, second, 0.012)])]
+        [one, body.bone(&format!("{}.2", finger.name), one, b, vec![past(b, second, 0.014)])]
     });
     Bones { upper_arm, forearm, hand, fingers }
 }
@@ -105,13 +105,11 @@ fn parts(body: &mut Body) {
     )
     .flattened(DVec3::ZERO, DVec3::Z, 0.80);
     let fingers = fingers().map(|finger| {
-        let [a, b, c] = finger.line;
-        let r = finger.radius;
-        let tip = Solid::Cone { a: b, ra: r, b: c, rb: 0.86 * r };
-        blend(0.006, [Solid::Cone { a, ra: 1.03 * r, b, rb: r }, tip])
+        let ([a, b, c], r) = (finger.line, finger.radius);
+        through(vec![(a, 1.03 * r), (b, r), (c, 0.86 * r)])
     });
-    let hand = blend(0.012, [palm].into_iter().chain(fingers));
-    body.part(SKIN, 0.0078, blend(0.035, [bone, hand].into_iter().chain(muscles)));
+    let hand = blend(0.009, [palm].into_iter().chain(fingers));
+    body.part(SKIN, 0.0074, blend(0.035, [bone, hand].into_iter().chain(muscles)));
 }
 
 /// The elbow from straight to 110° and back, the hand closing to a fist on the way.

@@ -1,10 +1,10 @@
 //! A bird on a single joint. No bone moves the wings: what they do when the body rises and falls is left to the
-//! effects (VS section 7 shows the idea).
+//! effects, as with the bird of Velocity Skinning, fig. 7.
 
 use crate::ZooCharacter;
 use crate::body::Body;
 use crate::looping::Loop;
-use crate::solid::{Solid, ball, blend, ellipsoid, limb, v};
+use crate::solid::{Solid, ball, blend, cone, ellipsoid, limb, v};
 use glam::DQuat;
 use sinew::Clip;
 use sinew::raw::RawBone;
@@ -41,24 +41,21 @@ fn wing() -> Solid {
         (v(0.10, 0.26, 0.03), v(0.190, 0.270, -0.105), 0.029),
         (v(0.07, 0.25, 0.02), v(0.120, 0.262, -0.100), 0.029),
     ];
-    let feathers = feathers.map(|(from, to, r)| Solid::Cone { a: from, ra: 0.034, b: to, rb: r });
+    let feathers = feathers.map(|(from, to, r)| cone(from, 0.034, to, r));
     let edge = limb(&[(shoulder, 0.045), (wrist, 0.036)]);
     blend(0.012, [edge].into_iter().chain(feathers)).sheet(v(0.2, 0.272, 0.0), v(-0.09, 1.0, 0.0), 0.0102, -0.30)
 }
 
 fn parts(body: &mut Body) {
-    let tail = [-1.0, 0.0, 1.0].map(|side: f64| Solid::Cone {
-        a: v(side * 0.012, 0.225, -0.10),
-        ra: 0.030,
-        b: v(side * 0.062, 0.245, -0.255 + 0.012 * side.abs()),
-        rb: 0.030,
+    let tail = [-1.0, 0.0, 1.0].map(|side: f64| {
+        cone(v(side * 0.012, 0.225, -0.10), 0.030, v(side * 0.062, 0.245, -0.255 + 0.012 * side.abs()), 0.030)
     });
     let tail = blend(0.012, tail).sheet(v(0.0, 0.235, -0.18), v(0.0, 1.0, 0.15), 0.0102, -0.8);
     let crest = limb(&[(v(0.0, 0.365, 0.09), 0.022), (v(0.0, 0.395, 0.055), 0.014), (v(0.0, 0.40, 0.02), 0.010)]);
     let trunk = [
         ellipsoid(v(0.0, 0.22, 0.0), v(0.082, 0.084, 0.125)).turned(DQuat::from_rotation_x(-0.30)),
         ball(v(0.0, 0.315, 0.105), 0.070),
-        Solid::Cone { a: v(0.0, 0.22, -0.05), ra: 0.055, b: v(0.0, 0.232, -0.14), rb: 0.024 },
+        cone(v(0.0, 0.22, -0.05), 0.055, v(0.0, 0.232, -0.14), 0.024),
         crest,
     ];
     let wing = wing();
@@ -69,17 +66,13 @@ fn parts(body: &mut Body) {
         0.018,
         ellipsoid(v(0.0, 0.222, 0.042), v(0.070, 0.075, 0.090)).turned(DQuat::from_rotation_x(-0.30)),
     );
-    body.part(BEAK, 0.009, limb(&[(v(0.0, 0.312, 0.165), 0.020), (v(0.0, 0.302, 0.212), 0.006)]));
+    body.part(BEAK, 0.009, limb(&[(v(0.0, 0.312, 0.165), 0.020), (v(0.0, 0.302, 0.209), 0.009)]));
     for side in [1.0, -1.0] {
         body.part(EYE, 0.007, ball(v(side * 0.047, 0.332, 0.153), 0.0155));
         body.part(GLINT, 0.0035, ball(v(side * 0.0545, 0.3385, 0.1645), 0.0048));
         let leg = [(v(side * 0.03, 0.155, 0.0), 0.012), (v(side * 0.035, 0.105, 0.01), 0.0085)];
-        let toe = |x: f64, z: f64| Solid::Cone {
-            a: v(side * 0.035, 0.102, 0.01),
-            ra: 0.0095,
-            b: v(side * (0.035 + x), 0.092, 0.01 + z),
-            rb: 0.0082,
-        };
+        let toe =
+            |x: f64, z: f64| cone(v(side * 0.035, 0.102, 0.01), 0.0095, v(side * (0.035 + x), 0.092, 0.01 + z), 0.0082);
         let toes = [toe(-0.016, 0.034), toe(0.016, 0.034), toe(0.0, -0.03)];
         body.part(BEAK, 0.0078, blend(0.006, [limb(&leg)].into_iter().chain(toes)));
     }

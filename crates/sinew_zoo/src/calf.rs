@@ -45,36 +45,37 @@ fn bones(body: &mut Body) -> Bones {
     let chest = body.bone("chest", spine, v(0.0, 0.72, 0.12), vec![past(v(0.0, 0.0, 0.10), DVec3::Z, 0.11)]);
     let up = v(0.0, 0.80, 0.60);
     let neck = body.bone("neck", chest, v(0.0, 0.75, 0.30), vec![past(v(0.0, 0.79, 0.34), up, 0.09)]);
-    let head = body.bone("head", neck, v(0.0, 0.90, 0.44), vec![past(v(0.0, 0.90, 0.44), up, 0.06)]);
-    let t1 = body.bone("tail.1", hips, v(0.0, 0.78, -0.50), vec![past(v(0.0, 0.0, -0.545), -DVec3::Z, 0.045)]);
+    let head = body.bone("head", neck, v(0.0, 0.90, 0.44), vec![past(v(0.0, 0.860, 0.410), up, 0.065)]);
+    let t1 = body.bone("tail.1", hips, v(0.0, 0.78, -0.50), vec![past(v(0.0, 0.0, -0.555), -DVec3::Z, 0.06)]);
     let t2 = body.bone("tail.2", t1, v(0.0, 0.66, -0.62), vec![past(v(0.0, 0.64, 0.0), -DVec3::Y, 0.07)]);
     let t3 = body.bone("tail.3", t2, v(0.0, 0.50, -0.65), vec![past(v(0.0, 0.50, 0.0), -DVec3::Y, 0.07)]);
     let mut legs = [[0; 3]; 4];
     for (leg, bones) in legs.iter_mut().enumerate() {
         let side = if leg % 2 == 0 { 1.0 } else { -1.0 };
-        let out = past(DVec3::ZERO, v(side, 0.0, 0.0), 0.05);
+        let out = past(DVec3::ZERO, v(side, 0.0, 0.0), 0.055);
+        let apart = || past(DVec3::ZERO, v(side, 0.0, 0.0), 0.02);
         let tag = if leg % 2 == 0 { "L" } else { "R" };
         *bones = if leg < 2 {
             let [a, b, c] = fore_leg(side);
             let region = near(&[a, b, c], 0.11, 0.19);
             let upper = vec![past(a - DVec3::Y * 0.06, -DVec3::Y, 0.09), out, region];
             let upper = body.bone(&format!("leg.front.{tag}"), chest, a, upper);
-            let shin = body.bone(&format!("shin.front.{tag}"), upper, b, vec![past(b, -DVec3::Y, 0.06)]);
+            let shin = body.bone(&format!("shin.front.{tag}"), upper, b, vec![past(b, -DVec3::Y, 0.075), apart()]);
             [
                 upper,
                 shin,
-                body.bone(&format!("foot.front.{tag}"), shin, c, vec![past(c + DVec3::Y * 0.02, -DVec3::Y, 0.025)]),
+                body.bone(&format!("foot.front.{tag}"), shin, c, vec![past(c + DVec3::Y * 0.055, -DVec3::Y, 0.065)]),
             ]
         } else {
             let [a, b, c, d] = hind_leg(side);
             let region = near(&[a, b, c, d], 0.13, 0.20);
             let upper = vec![past(a - DVec3::Y * 0.08, -DVec3::Y, 0.10), out, region];
             let upper = body.bone(&format!("leg.hind.{tag}"), hips, a, upper);
-            let shin = body.bone(&format!("shin.hind.{tag}"), upper, c, vec![past(c, -DVec3::Y, 0.06)]);
+            let shin = body.bone(&format!("shin.hind.{tag}"), upper, c, vec![past(c, -DVec3::Y, 0.075), apart()]);
             [
                 upper,
                 shin,
-                body.bone(&format!("foot.hind.{tag}"), shin, d, vec![past(d + DVec3::Y * 0.02, -DVec3::Y, 0.025)]),
+                body.bone(&format!("foot.hind.{tag}"), shin, d, vec![past(d + DVec3::Y * 0.055, -DVec3::Y, 0.065)]),
             ]
         };
     }
@@ -120,7 +121,7 @@ fn parts(body: &mut Body) {
     });
     let tilt = |side: f64| DQuat::from_rotation_z(side * -0.30) * DQuat::from_rotation_y(side * 0.35);
     let ears = [1.0, -1.0].map(|side| {
-        let center = v(side * 0.205, 1.01, 0.45);
+        let center = v(side * 0.205, 1.015, 0.46);
         ellipsoid(center, v(0.13, 0.070, 0.13)).turned(tilt(side)).sheet(center, tilt(side) * DVec3::Z, 0.030, -0.6)
     });
     let head = [
@@ -135,7 +136,7 @@ fn parts(body: &mut Body) {
         body.part(HORN, 0.013, limb(&[(v(side * 0.065, 1.08, 0.51), 0.024), (v(side * 0.078, 1.125, 0.50), 0.012)]));
         body.part(EYE, 0.016, ellipsoid(v(side * 0.099, 1.012, 0.618), v(0.029, 0.037, 0.030)));
         body.part(GLINT, 0.008, ball(v(side * 0.116, 1.028, 0.640), 0.010));
-        body.part(EYE, 0.0075, ellipsoid(v(side * 0.032, 0.915, 0.802), v(0.013, 0.011, 0.009)));
+        body.part(EYE, 0.0075, ellipsoid(v(side * 0.032, 0.915, 0.798), v(0.013, 0.011, 0.009)));
         for leg in [fore_leg(side)[2], hind_leg(side)[3]] {
             let hoof = limb(&[(v(leg.x, 0.01, leg.z + 0.03), 0.055), (v(leg.x, 0.05, leg.z + 0.018), 0.046)]);
             body.part(HOOF, 0.024, hoof.above(0.0, 0.04));

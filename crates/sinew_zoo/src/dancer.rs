@@ -9,6 +9,7 @@ use crate::surface_nets::Surface;
 use glam::{DQuat, DVec3};
 use sinew::Clip;
 use sinew::raw::RawBone;
+use std::cmp::Ordering;
 use std::f64::consts::TAU;
 
 pub(crate) const NAME: &str = "dancer";
@@ -63,17 +64,17 @@ fn leg(side: f64) -> [DVec3; 4] {
 fn bones(body: &mut Body) -> Bones {
     let hips = 0;
     let spine = body.bone("spine", hips, v(0.0, 1.07, 0.0), vec![past(v(0.0, 1.085, 0.0), DVec3::Y, 0.055)]);
-    let chest = body.bone("chest", spine, v(0.0, 1.19, 0.0), vec![past(v(0.0, 1.20, 0.0), DVec3::Y, 0.06)]);
-    let neck = body.bone("neck", chest, v(0.0, 1.43, -0.005), vec![past(v(0.0, 1.445, 0.0), DVec3::Y, 0.03)]);
-    let head = body.bone("head", neck, v(0.0, 1.51, 0.005), vec![past(v(0.0, 1.51, 0.0), DVec3::Y, 0.03)]);
+    let chest = body.bone("chest", spine, v(0.0, 1.19, 0.0), vec![past(v(0.0, 1.20, 0.0), DVec3::Y, 0.075)]);
+    let neck = body.bone("neck", chest, v(0.0, 1.43, -0.005), vec![past(v(0.0, 1.445, 0.0), DVec3::Y, 0.04)]);
+    let head = body.bone("head", neck, v(0.0, 1.51, 0.005), vec![past(v(0.0, 1.505, 0.0), DVec3::Y, 0.042)]);
     let tags = [("L", 1.0), ("R", -1.0)];
     let arms = tags.map(|(tag, side)| {
-        let [a, b, c, _] = arm(side);
+        let [a, b, c, d] = arm(side);
         let out = v(side, 0.0, 0.0);
-        let upper = vec![past(a + out * 0.02, out, 0.05), past(v(0.0, 1.46, 0.0), -DVec3::Y, 0.03)];
+        let upper = vec![past(a + out * 0.02, out, 0.05), near(&[a, b, c, d], 0.065, 0.10)];
         let upper = body.bone(&format!("upper_arm.{tag}"), chest, a, upper);
         let forearm = body.bone(&format!("forearm.{tag}"), upper, b, vec![past(b, out, 0.045)]);
-        [upper, forearm, body.bone(&format!("hand.{tag}"), forearm, c, vec![past(c, out, 0.025)])]
+        [upper, forearm, body.bone(&format!("hand.{tag}"), forearm, c, vec![past(c, out, 0.045)])]
     });
     let legs = tags.map(|(tag, side)| {
         let [a, b, c, d] = leg(side);
@@ -86,7 +87,7 @@ fn bones(body: &mut Body) -> Bones {
         let thigh = body.bone(&format!("thigh.{tag}"), hips, a, thigh);
         let shin =
             body.bone(&format!("shin.{tag}"), thigh, b, vec![past(b, -DVec3::Y, 0.055), past(DVec3::ZERO, out, 0.01)]);
-        [thigh, shin, body.bone(&format!("foot.{tag}"), shin, c, vec![past(c, -DVec3::Y, 0.03)])]
+        [thigh, shin, body.bone(&format!("foot.{tag}"), shin, c, vec![past(c, -DVec3::Y, 0.055)])]
     });
     Bones { hips, spine, chest, neck, head, arms, legs }
 }
@@ -100,13 +101,19 @@ fn parts(body: &mut Body) {
             0.92,
         ),
         ellipsoid(v(0.0, 1.29, 0.0), v(0.125, 0.105, 0.085)),
-        limb(&[(v(0.0, 1.36, -0.005), 0.06), (v(0.0, 1.51, 0.005), 0.043)]),
+        limb(&[(v(0.0, 1.36, -0.005), 0.06), (v(0.0, 1.51, 0.005), 0.042)]),
+        limb(&[
+            (v(0.155, 1.388, -0.005), 0.046),
+            (v(0.06, 1.405, -0.01), 0.050),
+            (v(-0.06, 1.405, -0.01), 0.050),
+            (v(-0.155, 1.388, -0.005), 0.046),
+        ]),
     ];
     let limbs = [1.0, -1.0].into_iter().flat_map(|side| {
         let [a, b, c, d] = arm(side);
         let [e, f, g, h] = leg(side);
         [
-            limb(&[(a, 0.050), (b, 0.036), (c, 0.026), (c.lerp(d, 0.45), 0.030), (d, 0.018)]),
+            limb(&[(a, 0.047), (b, 0.036), (c, 0.026), (c.lerp(d, 0.45), 0.030), (d, 0.018)]),
             limb(&[(e, 0.078), (f, 0.055), (f.lerp(g, 0.3) - DVec3::Z * 0.012, 0.055), (g, 0.034), (h, 0.030)]),
         ]
     });
@@ -127,7 +134,7 @@ fn parts(body: &mut Body) {
     ];
     body.part(HAIR, 0.026, blend(0.03, hair));
     for side in [1.0, -1.0] {
-        body.part(EYE, 0.0095, ellipsoid(v(side * 0.038, 1.618, 0.106), v(0.012, 0.018, 0.010)));
+        body.part(EYE, 0.0072, ellipsoid(v(side * 0.038, 1.618, 0.106), v(0.012, 0.018, 0.010)));
         let [_, _, ankle, toes] = leg(side);
         let shoe = limb(&[(v(ankle.x, 0.045, ankle.z - 0.005), 0.044), (v(toes.x, 0.034, toes.z + 0.01), 0.038)]);
         body.part(SHOE, 0.025, shoe.above(0.0, 0.02));
@@ -160,21 +167,25 @@ const DRESS_OUTLINE: [(f64, f64, f64); 17] = [
     (0.416, 0.560, 1.0),
 ];
 
-/// Tight above the waist, a bell with eight pleats below; the lining runs back up inside.
+/// Tight above the waist, a bell with eight pleats below; around the hem the lining runs back up inside.
 fn dress() -> Surface {
     let outside = DRESS_OUTLINE.len();
-    lathe(64, 2 * outside, |angle, row| {
-        let lining = row >= outside;
-        let (width, height, depth) = DRESS_OUTLINE[if lining { 2 * outside - 1 - row } else { row }];
+    lathe(64, 2 * outside + 1, |angle, row| {
+        let knot = if row <= outside { row.min(outside - 1) } else { 2 * outside - row };
+        let (width, height, depth) = DRESS_OUTLINE[knot];
+        // Cloth is thin; where it lies against the body the lining may as well be out of sight inside it.
+        let (inwards, downwards) = if height > 1.03 { (0.030, 0.0) } else { (0.012, 0.0075) };
+        let (inwards, downwards) = match row.cmp(&outside) {
+            Ordering::Less => (0.0, 0.0),
+            Ordering::Equal => (0.5 * inwards - 0.003, 0.5 * downwards + 0.005),
+            Ordering::Greater => (inwards, downwards),
+        };
         let below = ((1.03 - height) / 0.47).max(0.0);
         let pleat = (8.0 * angle).cos();
         let bump = |at: f64| (-((angle - at) / 0.36).powi(2) - ((height - 1.283) / 0.042).powi(2)).exp();
         let bust = 0.024 * (bump(0.52) + bump(TAU - 0.52));
-        let thickness = if height > 1.03 { 0.030 } else { 0.014 };
-        let radius = width + bust + 0.034 * below.powf(1.4) * pleat - if lining { thickness } else { 0.0 };
-        // The lining ends a little higher than the hem, so that the edge is round.
-        let lift = if lining && height < 1.03 { 0.006 } else { 0.0 };
-        let y = height + lift + 0.012 * below * below * pleat;
+        let radius = width + bust + 0.034 * below.powf(1.4) * pleat - inwards;
+        let y = height - downwards + 0.012 * below * below * pleat;
         v(radius * angle.sin(), y, radius * depth * angle.cos())
     })
 }

@@ -4,7 +4,7 @@ use crate::ZooCharacter;
 use crate::body::{Body, any, near, past};
 use crate::lathe::lathe;
 use crate::looping::Loop;
-use crate::solid::{Solid, blend, ellipsoid, limb, v};
+use crate::solid::{blend, cone, ellipsoid, limb, v};
 use crate::surface_nets::Surface;
 use glam::{DQuat, DVec3};
 use sinew::Clip;
@@ -99,17 +99,8 @@ fn parts(body: &mut Body) {
         let normal = v(-0.35 * side, 1.0, 0.25).normalize();
         let normal = (normal - out * normal.dot(out)).normalize();
         let middle = root.lerp(tip, 0.6);
-        let blade = [
-            Solid::Cone { a: root, ra: 0.012, b: middle, rb: 0.040 },
-            Solid::Cone { a: middle, ra: 0.040, b: tip, rb: 0.010 },
-        ];
-        blend(
-            0.02,
-            [
-                blend(0.03, blade).sheet(middle, normal, 0.0083, -0.9),
-                Solid::Cone { a: root, ra: 0.008, b: middle, rb: 0.008 },
-            ],
-        )
+        let blade = [cone(root, 0.012, middle, 0.040), cone(middle, 0.040, tip, 0.010)];
+        blend(0.02, [blend(0.03, blade).sheet(middle, normal, 0.0083, -0.9), cone(root, 0.008, middle, 0.008)])
     });
     let turn = DQuat::from_rotation_x(FACING);
     let calyx = ellipsoid(HEAD - turn * DVec3::Y * 0.020, v(0.036, 0.024, 0.036)).turned(turn);
@@ -121,14 +112,14 @@ fn parts(body: &mut Body) {
         let out = cup * DVec3::Z;
         let normal = cup * DVec3::Y;
         let blade = [
-            Solid::Cone { a: HEAD + out * 0.03, ra: 0.018, b: HEAD + out * 0.100, rb: 0.031 },
-            Solid::Cone { a: HEAD + out * 0.100, ra: 0.031, b: HEAD + out * 0.130, rb: 0.020 },
+            cone(HEAD + out * 0.03, 0.018, HEAD + out * 0.100, 0.031),
+            cone(HEAD + out * 0.100, 0.031, HEAD + out * 0.130, 0.020),
         ];
         blend(0.02, blade).sheet(HEAD + out * 0.075, normal, 0.0080, 1.6)
     });
-    let hub = ellipsoid(HEAD, v(0.045, 0.015, 0.045)).turned(turn);
+    let hub = ellipsoid(HEAD, v(0.058, 0.020, 0.058)).turned(turn);
     body.part(PETAL, 0.0088, blend(0.012, [hub].into_iter().chain(petals)));
-    body.part(CENTRE, 0.011, ellipsoid(HEAD + turn * DVec3::Y * 0.012, v(0.054, 0.030, 0.054)).turned(turn));
+    body.part(CENTRE, 0.011, ellipsoid(HEAD + turn * DVec3::Y * 0.020, v(0.054, 0.022, 0.054)).turned(turn));
     for side in [1.0, -1.0] {
         body.part(
             FACE,
@@ -137,7 +128,7 @@ fn parts(body: &mut Body) {
         );
     }
     let smile = [-1.0, -0.6, 0.0, 0.6, 1.0_f64]
-        .map(|s| (HEAD + turn * v(0.023 * s, 0.0385 - 0.0055 * s * s, 0.021 - 0.011 * s * s), 0.0038));
+        .map(|s| (HEAD + turn * v(0.023 * s, 0.0402 - 0.0012 * s * s, 0.022 - 0.012 * s * s), 0.0038));
     body.part(FACE, 0.0042, limb(&smile));
 }
 

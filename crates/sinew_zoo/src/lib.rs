@@ -4,7 +4,7 @@
 //! `calf`, `tube`, `tube:vertices=10000,bones=12`. [`names`] lists them.
 //!
 //! What holds for every character, and is tested for every character:
-//! - metres, +Y up, +Z forward, feet on the ground plane `y = 0`;
+//! - metres, +Y up, +Z forward, standing on the ground plane `y = 0` (the bird hovers above it);
 //! - every primitive is a closed, oriented two-manifold without doubled points: each edge has exactly two faces;
 //! - weights are the values of an analytic [`WeightField`], a smooth function of the rest position alone, with at
 //!   most four influences anywhere on the surface and nothing pruned;

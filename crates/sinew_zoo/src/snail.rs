@@ -74,7 +74,7 @@ fn bones(body: &mut Body) -> Bones {
         let (low, high) = ((b - a).normalize(), (c - b).normalize());
         let out = past(DVec3::ZERO, v(side, 0.0, 0.0), 0.012 * SCALE);
         let lower =
-            vec![past(a + low * 0.022 * SCALE, low, 0.018 * SCALE), out, near(&[a, b, c], 0.05 * SCALE, 0.08 * SCALE)];
+            vec![past(a + low * 0.026 * SCALE, low, 0.026 * SCALE), out, near(&[a, b, c], 0.05 * SCALE, 0.08 * SCALE)];
         let lower = body.bone(&format!("stalk.1.{tag}"), head, a, lower);
         [lower, body.bone(&format!("stalk.2.{tag}"), lower, b, vec![past(b, high, 0.025 * SCALE)])]
     });
@@ -90,7 +90,7 @@ fn parts(body: &mut Body) {
             (s(0.0, 0.050, 0.10), 0.066 * SCALE),
             (s(0.0, 0.085, 0.17), 0.058 * SCALE),
             (s(0.0, 0.165, 0.235), 0.054 * SCALE),
-            (s(0.0, 0.205, 0.265), 0.058 * SCALE),
+            (s(0.0, 0.205, 0.262), 0.064 * SCALE),
         ]),
         ellipsoid(s(0.0, 0.012, -0.03), s(0.098, 0.034, 0.27)),
         ellipsoid(s(0.0, 0.085, -0.02), s(0.060, 0.060, 0.10)),
@@ -102,12 +102,19 @@ fn parts(body: &mut Body) {
     });
     let flesh = blend(0.03 * SCALE, [blend(0.06 * SCALE, foot)].into_iter().chain(horns));
     body.part(FLESH, 0.0145 * SCALE, flesh.above(0.0, 0.045 * SCALE));
+    body.part(PUPIL, 0.0048 * SCALE, smile());
     body.part(SHELL, 0.0152 * SCALE, spiral());
     for side in [1.0, -1.0] {
         let eye = stalk(side)[2] + s(0.0, 0.012, 0.004);
         body.part(WHITE, 0.014 * SCALE, ball(eye, 0.033 * SCALE));
         body.part(PUPIL, 0.009 * SCALE, ball(eye + s(side * -0.002, 0.002, 0.0200), 0.0175 * SCALE));
     }
+}
+
+/// On the front of the head.
+fn smile() -> Solid {
+    let corner = [-1.0, -0.6, 0.0, 0.6, 1.0_f64];
+    limb(&corner.map(|t| (s(0.028 * t, 0.196 + 0.014 * t * t, 0.3245 - 0.0085 * t * t), 0.0052 * SCALE)))
 }
 
 /// Two tubes wound side by side, growing by 2.2 a turn: the whorls touch and the grooves between them show, and

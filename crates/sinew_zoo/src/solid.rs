@@ -1,17 +1,15 @@
 //! Solids by signed distance: negative inside, zero on the surface, smooth across joins.
 //!
 //! Primitives and blends after Inigo Quilez, "Distance functions" and "Smooth minimum" (cubic, C2). Distances of
-//! ellipsoids, flattened and revolved solids are approximate; only their zero set is relied on.
+//! ellipsoids, flattened solids and sheets are approximate; only their zero set is relied on.
 
 use glam::{DQuat, DVec3};
 
 /// A solid.
 #[derive(Clone, Debug)]
 pub(crate) enum Solid {
-    /// The hull of two balls.
-    Cone { a: DVec3, ra: f64, b: DVec3, rb: f64 },
     /// The union of the hulls of successive balls, which lies within `reach` of `center`.
-    Limb { balls: Vec<(DVec3, f64)>, center: DVec3, reach: f64 },
+    Limb { hulls: Vec<Hull>, center: DVec3, reach: f64 },
     /// An ellipsoid with half-axes `radii`, then turned about its centre.
     Ellipsoid { center: DVec3, radii: DVec3, turn: DQuat },
     /// The union of parts, with joins rounded over a distance `k`.
@@ -25,8 +23,17 @@ pub(crate) enum Solid {
     Sheet { center: DVec3, normal: DVec3, half: f64, bow: f64, outline: Box<Solid> },
     /// The other side of the plane x = 0.
     Mirror(Box<Solid>),
-    /// The half-plane (x = distance from the axis, y) of a solid, carried around the Y axis.
-    Revolve(Box<Solid>),
+}
+
+/// The hull of two balls, which lies within `reach` of `middle`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hull {
+    a: DVec3,
+    ra: f64,
+    b: DVec3,
+    rb: f64,
+    middle: DVec3,
+    reach: f64,
 }
 
 use Solid::*;
@@ -74,11 +81,20 @@ pub(crate) fn limb(knots: &[(DVec3, f64)]) -> Solid {
 pub(crate) fn through(balls: Vec<(DVec3, f64)>) -> Solid {
     let center = balls.iter().map(|ball| ball.0).sum::<DVec3>() / balls.len() as f64;
     let reach = balls.iter().map(|ball| ball.0.distance(center) + ball.1).fold(0.0, f64::max);
-    Limb { balls, center, reach }
+    let hulls = balls.windows(2).map(|w| {
+        let [(a, ra), (b, rb)] = [w[0], w[1]];
+        Hull { a, ra, b, rb, middle: 0.5 * (a + b), reach: 0.5 * a.distance(b) + ra.max(rb) }
+    });
+    Limb { hulls: hulls.collect(), center, reach }
+}
+
+/// The hull of a ball at `a` and a ball at `b`.
+pub(crate) fn cone(a: DVec3, ra: f64, b: DVec3, rb: f64) -> Solid {
+    through(vec![(a, ra), (b, rb)])
 }
 
 impl Solid {
-    /// Turned about the origin of its own centre (ellipsoids only are ever turned).
+    /// An ellipsoid turned about its centre; anything else stays as it is.
     pub fn turned(self, by: DQuat) -> Self {
         match self {
             Ellipsoid { center, radii, turn } => Ellipsoid { center, radii, turn: by * turn },
@@ -105,17 +121,19 @@ impl Solid {
     /// Signed distance of `p`.
     pub fn distance(&self, p: DVec3) -> f64 {
         match self {
-            Cone { a, ra, b, rb } => cone_distance(p - *a, *b - *a, *ra, *rb),
             Ellipsoid { center, radii, turn } => {
                 let q = turn.conjugate() * (p - *center);
                 let (k0, k1) = ((q / *radii).length(), (q / (*radii * *radii)).length());
                 // At the centre the quotient is 0/0.
                 if k1 == 0.0 { -radii.min_element() } else { k0 * (k0 - 1.0) / k1 }
             }
-            Limb { balls, .. } => balls
-                .windows(2)
-                .map(|w| cone_distance(p - w[0].0, w[1].0 - w[0].0, w[0].1, w[1].1))
-                .fold(f64::INFINITY, f64::min),
+            Limb { hulls, .. } => hulls.iter().fold(f64::INFINITY, |nearest, hull| {
+                let worth = nearest + hull.reach;
+                if worth <= 0.0 || p.distance_squared(hull.middle) >= worth * worth {
+                    return nearest;
+                }
+                nearest.min(cone_distance(p - hull.a, hull.b - hull.a, hull.ra, hull.rb))
+            }),
             Blend { k, parts } => parts.iter().fold(f64::INFINITY, |nearest, part| match part {
                 // Too far to count: the smooth minimum would return `nearest` itself.
                 Limb { center, reach, .. } if p.distance(*center) - reach > nearest + k => nearest,
@@ -134,14 +152,12 @@ impl Solid {
                 let beyond = (outline.distance(foot) + half).max(0.0);
                 beyond.hypot(up) - half
             }
-            Revolve(part) => part.distance(v(p.x.hypot(p.z), p.y, 0.0)),
         }
     }
 
     /// A box that holds the solid: low and high corner.
     pub fn bounds(&self) -> (DVec3, DVec3) {
         match self {
-            Cone { a, ra, b, rb } => ((*a - *ra).min(*b - *rb), (*a + *ra).max(*b + *rb)),
             Ellipsoid { center, radii, .. } => (*center - radii.max_element(), *center + radii.max_element()),
             Blend { k, parts } => {
                 let empty = (DVec3::INFINITY, DVec3::NEG_INFINITY);
@@ -167,10 +183,6 @@ impl Solid {
                 let reach = (*center - low).max(high - *center).length();
                 let rise = half + bow.abs() * reach * reach;
                 (low - rise, high + rise)
-            }
-            Revolve(part) => {
-                let (low, high) = part.bounds();
-                (v(-high.x, low.y, -high.x), v(high.x, high.y, high.x))
             }
         }
     }
@@ -225,7 +237,7 @@ mod tests {
     #[test]
     fn cone_is_a_union_of_balls() {
         let (b, ra, rb) = (v(0.3, 0.7, -0.2), 0.2, 0.05);
-        let cone = Cone { a: DVec3::ZERO, ra, b, rb };
+        let hull = cone(DVec3::ZERO, ra, b, rb);
         for i in 0..500 {
             let t = f64::from(i);
             let p = v((t * 0.7).sin(), (t * 1.3).cos(), (t * 2.1).sin());
@@ -233,7 +245,7 @@ mod tests {
                 .map(|k| f64::from(k) / 4000.0)
                 .map(|s| p.distance(b * s) - (ra + (rb - ra) * s))
                 .fold(f64::INFINITY, f64::min);
-            assert!((cone.distance(p) - swept).abs() < 1e-6, "{p}: {} {swept}", cone.distance(p));
+            assert!((hull.distance(p) - swept).abs() < 1e-6, "{p}: {} {swept}", hull.distance(p));
         }
     }
 

@@ -13,8 +13,11 @@ pub struct Entry {
     pub about: &'static str,
     /// Options it takes: name and what it means, in a line.
     pub options: &'static [(&'static str, &'static str)],
-    make: fn(&[(&'static str, &str)]) -> Result<ZooCharacter, ZooError>,
+    make: fn(&OptionValues<'_>) -> Result<ZooCharacter, ZooError>,
 }
+
+/// Options given: name and value as written.
+type OptionValues<'a> = [(&'static str, &'a str)];
 
 const TUBE_OPTIONS: &[(&str, &str)] = &[
     ("vertices", "about how many vertices, 11 to 16777216"),
@@ -171,7 +174,7 @@ pub fn build(spec: &str) -> Result<ZooCharacter, ZooError> {
     (entry.make)(&values)
 }
 
-fn make_tube(values: &[(&'static str, &str)]) -> Result<ZooCharacter, ZooError> {
+fn make_tube(values: &OptionValues<'_>) -> Result<ZooCharacter, ZooError> {
     let not_a_number =
         |option, given: &str| ZooError::NotANumber { character: tube::NAME, option, given: given.to_owned() };
     let find = |option: &str| values.iter().find(|value| value.0 == option).copied();

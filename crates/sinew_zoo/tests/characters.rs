@@ -185,7 +185,7 @@ fn weights_are_those_of_the_field_and_change_gently() {
                         .map(|(x, y)| (x - y).abs())
                         .fold(0.0, f64::max);
                     assert!(
-                        most < 0.5,
+                        most < 0.6,
                         "{spec} primitive {index}: weights jump by {most} from {} to {}",
                         primitive.positions[from as usize],
                         primitive.positions[to as usize]
@@ -326,6 +326,82 @@ fn same_bits_every_time() {
         let again = build(spec).unwrap();
         assert_eq!(format!("{:?}", character.raw), format!("{:?}", again.raw));
         assert_eq!(format!("{:?}", character.clips), format!("{:?}", again.clips));
+    }
+}
+
+/// Vertices of a primitive that a bone moves at all.
+fn moved_by<'a>(character: &'a ZooCharacter, primitive: &'a RawPrimitive, bone: &str) -> impl Iterator<Item = usize> {
+    let node = character.raw.bones.iter().position(|b| b.name == bone).unwrap() as u32;
+    let influences = &primitive.influences;
+    let pairs = influences.joints.iter().zip(&influences.weights).enumerate();
+    pairs
+        .filter(move |(_, (joint, weight))| **joint == node && **weight > 0.0)
+        .map(|(at, _)| at / influences.per_vertex)
+}
+
+fn weight_of(character: &ZooCharacter, p: DVec3, bone: &str) -> f64 {
+    let weights = character.weights_at(p);
+    weights.iter().filter(|w| character.raw.bones[w.0].name == bone).map(|w| w.1).sum()
+}
+
+#[test]
+fn no_finger_follows_its_neighbour() {
+    let arm = build("arm").unwrap();
+    let primitive = &arm.raw.meshes[0].primitives[0];
+    let fingers = ["index", "middle", "ring", "little", "thumb"];
+    let mut owner: HashMap<usize, &str> = HashMap::new();
+    for finger in fingers {
+        let mut moved: HashSet<usize> = moved_by(&arm, primitive, &format!("{finger}.1")).collect();
+        moved.extend(moved_by(&arm, primitive, &format!("{finger}.2")));
+        assert!(moved.len() > 60, "{finger} has {} vertices", moved.len());
+        for &vertex in &moved {
+            if let Some(other) = owner.insert(vertex, finger) {
+                panic!("vertex {vertex} follows {finger} and {other}");
+            }
+        }
+        // What a finger moves is one piece: a patch on its neighbour would be a second.
+        let mut neighbours: HashMap<usize, Vec<usize>> = HashMap::new();
+        for triangle in &primitive.triangles {
+            let [a, b, c] = triangle.map(|vertex| vertex as usize);
+            for (from, to) in [(a, b), (b, c), (c, a)] {
+                neighbours.entry(from).or_default().push(to);
+            }
+        }
+        let mut reached: HashSet<usize> = HashSet::new();
+        let mut open: Vec<usize> = moved.iter().take(1).copied().collect();
+        while let Some(vertex) = open.pop() {
+            if reached.insert(vertex) {
+                open.extend(neighbours[&vertex].iter().filter(|next| moved.contains(next)));
+            }
+        }
+        assert_eq!(reached, moved, "{finger} moves something apart from itself");
+    }
+}
+
+#[test]
+fn parts_follow_the_bones_they_should() {
+    let calf = build("calf").unwrap();
+    let height = primitives(&calf).flat_map(|p| &p.positions).map(|p| p.y).fold(0.0, f32::max);
+    assert!((1.0..1.2).contains(&height), "the calf is {height} m tall");
+    for p in primitives(&calf).flat_map(|p| &p.positions).filter(|p| p.y > 0.93 && p.x.abs() > 0.13) {
+        assert_eq!(weight_of(&calf, p.as_dvec3(), "head"), 1.0, "ear at {p}");
+    }
+    let bird = build("bird").unwrap();
+    assert_eq!(bird.raw.skins[0].joints.len(), 1);
+    assert!(primitives(&bird).all(|p| p.influences.weights.iter().all(|&w| w == 1.0)));
+
+    let dancer = build("dancer").unwrap();
+    let dress = &dancer.raw.meshes[0].primitives[1];
+    for p in &dress.positions {
+        let hips = weight_of(&dancer, p.as_dvec3(), "hips");
+        if (0.97..1.02).contains(&p.y) || p.y < 0.6 {
+            assert!(hips > 0.95, "waist and hem hang from the hips: {hips} at {p}");
+        }
+        let below: f64 = ["shin.L", "shin.R", "foot.L", "foot.R", "upper_arm.L", "upper_arm.R"]
+            .iter()
+            .map(|bone| weight_of(&dancer, p.as_dvec3(), bone))
+            .sum();
+        assert!(below < 0.1, "the dress at {p} follows shins or arms by {below}");
     }
 }
 
