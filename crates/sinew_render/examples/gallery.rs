@@ -92,7 +92,7 @@ fn checker() -> Result<Texture, Error> {
     let size = Size::new(256, 256).ok_or("size")?;
     let pixel = |i: u32| {
         let (x, y) = (i % 256, i / 256);
-        if (x / 32 + y / 32) % 2 == 0 { [233, 226, 208, 255] } else { [52, 116, 140, 255] }
+        if (x / 32 + y / 32).is_multiple_of(2) { [233, 226, 208, 255] } else { [52, 116, 140, 255] }
     };
     let image = Image::from_pixels(size, (0..256 * 256).map(pixel).collect()).ok_or("pixels")?;
     Ok(Texture::new(&image, [Wrap::Repeat; 2]))

@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for j in 0..=rows {
         for i in 0..=columns {
             let a = i as f32 / columns as f32 * std::f32::consts::TAU;
-            let b = (j as f32 / rows as f32 - 0.5) * 3.14;
+            let b = (j as f32 / rows as f32 - 0.5) * std::f32::consts::PI * 0.999;
             let n = Vec3::new(a.sin() * b.cos(), b.sin(), a.cos() * b.cos());
             positions.push(n * (1.0 + 0.15 * (3.0 * a).sin() * (4.0 * b).cos()));
             normals.push(n);

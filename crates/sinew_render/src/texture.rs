@@ -213,7 +213,8 @@ mod tests {
 
     fn checker(side: u32) -> Image {
         let size = Size::new(side, side).unwrap();
-        let pixels = (0..side * side).map(|i| if (i % side + i / side) % 2 == 0 { [255; 4] } else { [0, 0, 0, 255] });
+        let pixels =
+            (0..side * side).map(|i| if (i % side + i / side).is_multiple_of(2) { [255; 4] } else { [0, 0, 0, 255] });
         Image::from_pixels(size, pixels.collect()).unwrap()
     }
 
@@ -273,5 +274,42 @@ mod tests {
         }
         assert!(matches!(Texture::decode(b"GIF89a", [Wrap::Repeat; 2]), Err(TextureError::UnknownFormat)));
         assert!(matches!(Texture::decode(&[0xFF, 0xD8, 0, 1], [Wrap::Repeat; 2]), Err(TextureError::Jpeg(_))));
+    }
+
+    /// A JPEG of one 8 × 8 block per component and nothing but its mean: the mean's difference from 128 has six bits,
+    /// and one-bit codes say so and end the block.
+    fn flat_jpeg(components: u8, data: &[u8]) -> Vec<u8> {
+        let mut jpeg = vec![0xFF, 0xD8, 0xFF, 0xDB, 0, 67, 0, 8];
+        jpeg.extend([1; 63]);
+        jpeg.extend([0xFF, 0xC0, 0, 8 + 3 * components, 8, 0, 8, 0, 8, components]);
+        (1..=components).for_each(|c| jpeg.extend([c, 0x11, 0]));
+        for (table, symbol) in [(0x00, 6), (0x10, 0)] {
+            jpeg.extend([0xFF, 0xC4, 0, 20, table, 1]);
+            jpeg.extend([0; 15]);
+            jpeg.push(symbol);
+        }
+        jpeg.extend([0xFF, 0xDA, 0, 6 + 2 * components, components]);
+        (1..=components).for_each(|c| jpeg.extend([c, 0]));
+        jpeg.extend([0, 63, 0]);
+        jpeg.extend(data);
+        jpeg.extend([0xFF, 0xD9]);
+        jpeg
+    }
+
+    #[test]
+    fn jpeg_in_colour_and_grey_decodes_to_what_its_coefficients_say() {
+        // Y − 128 = 40, Cb − 128 = −40, Cr − 128 = 50, by the equations of JFIF.
+        let color = [168.0 + 1.402 * 50.0, 168.0 + 0.344136 * 40.0 - 0.714136 * 50.0, 168.0 - 1.772 * 40.0];
+        for (jpeg, want) in [(flat_jpeg(3, &[0x50, 0x2E, 0x64]), color), (flat_jpeg(1, &[0x50]), [168.0; 3])] {
+            let image = decode_jpeg(&jpeg).unwrap();
+            assert_eq!(image.size(), Size::new(8, 8).unwrap());
+            for pixel in image.pixels() {
+                assert!((0..3).all(|c| (f64::from(pixel[c]) - want[c]).abs() < 2.0), "{pixel:?} {want:?}");
+            }
+            for cut in 0..jpeg.len() {
+                // Whatever is missing: pixels or an error, never a panic.
+                let _ = Texture::decode(&jpeg[..cut], [Wrap::Repeat; 2]);
+            }
+        }
     }
 }
