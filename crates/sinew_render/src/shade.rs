@@ -10,6 +10,7 @@ use crate::ground::{Contact, GroundShade};
 use crate::image::Image;
 use crate::occlusion::Occlusion;
 use crate::overlay::Overlay;
+use crate::raster::Pattern;
 use crate::scene::{Finish, Mesh};
 use crate::setup::Setup;
 use crate::shadow::ShadowMap;
@@ -109,17 +110,27 @@ impl Visibility<'_> {
             let rows = first_row..first_row + out.len() / width;
             let mut pixels: Vec<[f32; 4]> = Vec::with_capacity(out.len());
             for y in rows {
-                let backdrop = studio.backdrop(y);
-                pixels.extend((0..width).map(|x| studio.pixel(x, y, backdrop).to_array()));
+                match self.pattern {
+                    Pattern::One => studio.row::<1>(y, &mut pixels),
+                    Pattern::Four => studio.row::<5>(y, &mut pixels),
+                    Pattern::Eight => studio.row::<9>(y, &mut pixels),
+                }
             }
             let at = first_row * width * samples;
             let keys = &self.solid.keys[at..at + out.len() * samples];
             overlay.paint(first_row, width, &mut pixels, keys, self.pattern);
             let bytes = Bytes::new();
-            for (out, &[r, g, b, alpha]) in out.iter_mut().zip(&pixels) {
-                let straight = if alpha > 0.0 { 1.0 / alpha } else { 0.0 };
-                let [r, g, b] = [r, g, b].map(|c| bytes.of(c * straight));
-                *out = [r, g, b, (alpha.clamp(0.0, 1.0) * 255.0 + 0.5) as u8];
+            let (mut last, mut encoded) = ([f32::NAN; 4], [0; 4]);
+            for (out, pixel) in out.iter_mut().zip(&pixels) {
+                // Backgrounds are long runs of one colour.
+                if *pixel != last {
+                    let [r, g, b, alpha] = *pixel;
+                    let straight = if alpha > 0.0 { 1.0 / alpha } else { 0.0 };
+                    let [r, g, b] = [r, g, b].map(|c| bytes.of(c * straight));
+                    encoded = [r, g, b, (alpha.clamp(0.0, 1.0) * 255.0 + 0.5) as u8];
+                    last = *pixel;
+                }
+                *out = encoded;
             }
         });
         Image::from_pixels(self.size, rgba).unwrap_or_else(|| Image::filled(self.size, [0; 4]))
@@ -178,12 +189,21 @@ impl<'a> Studio<'a> {
         }
     }
 
-    /// Premultiplied linear RGBA.
-    fn pixel(&self, x: usize, y: usize, backdrop: Vec4) -> Vec4 {
-        let samples = self.view.pattern.samples();
+    /// Adds a row of pixels, premultiplied linear RGBA.
+    fn row<const N: usize>(&self, y: usize, pixels: &mut Vec<[f32; 4]>) {
+        let width = self.view.size.width() as usize;
+        let backdrop = self.backdrop(y);
+        let (ids, _) = self.view.solid.ids[y * width * N..(y + 1) * width * N].as_chunks::<N>();
+        pixels.extend(ids.iter().enumerate().map(|(x, ids)| self.pixel(x, y, ids, backdrop).to_array()));
+    }
+
+    fn pixel<const N: usize>(&self, x: usize, y: usize, ids: &[u32; N], backdrop: Vec4) -> Vec4 {
+        if *ids == [Layer::NONE; N] && self.view.ghost.is_none() {
+            return self.background(x, y, backdrop);
+        }
+        let samples = N;
         let at = (y * self.view.size.width() as usize + x) * samples;
         let range = at..at + samples;
-        let ids = &self.view.solid.ids[range.clone()];
         let first = if samples > 1 { 1 } else { 0 };
         let per_sample = 1.0 / (samples - first) as f32;
 
@@ -194,26 +214,32 @@ impl<'a> Studio<'a> {
         }
         if open < samples - first {
             let keys = &self.view.solid.keys[range.clone()];
-            for_each_surface(ids, first, |id, members| {
+            let alike = |a: u32, b: u32| self.view.solid.alike(&self.view.scene.meshes, a, b);
+            for_each_surface(ids, alike, |id, own, shaded| {
+                let weight = (shaded >> first).count_ones() as f32 * per_sample;
+                if weight == 0.0 {
+                    return;
+                }
                 let open = self.occlusion.as_ref().map_or(1.0, |o| {
-                    let key = f64::from(keys[members.trailing_zeros() as usize]);
+                    let key = f64::from(keys[own.trailing_zeros() as usize]);
                     o.at(x, y, self.view.projector.depth_of_key(key) as f32)
                 });
                 let occlusion = 1.0 + (open - 1.0) * self.look.occlusion;
                 let setup = &self.view.solid.setups[id as usize];
-                let [px, py] = self.place(x, y, members);
-                let weight = (members >> first).count_ones() as f32 * per_sample;
+                let [px, py] = self.place(x, y, own);
                 color += self.solid(setup, px, py, occlusion) * weight;
             });
         }
         if let Some(layer) = &self.view.ghost {
             let keys = [&self.view.solid.keys[range.clone()], &layer.keys[range.clone()]];
-            for_each_surface(&layer.ids[range], first, |id, members| {
+            let (ids, _) = layer.ids[range].as_chunks::<N>();
+            let alike = |a: u32, b: u32| layer.alike(&self.view.ghost_meshes, a, b);
+            for_each_surface(&ids[0], alike, |id, own, shaded| {
                 let setup = &layer.setups[id as usize];
-                let [px, py] = self.place(x, y, members);
+                let [px, py] = self.place(x, y, own);
                 let (rgb, alpha) = self.veil(layer, setup, px, py);
                 let through = self.view.scene.ghosts[setup.mesh as usize].through;
-                let alpha = alpha * per_sample * self.unhidden(keys, members, through);
+                let alpha = alpha * per_sample * self.unhidden(keys, shaded, through);
                 color += (rgb.extend(1.0) - color) * alpha;
             });
         }
@@ -344,22 +370,31 @@ impl<'a> Studio<'a> {
     }
 }
 
-/// Each triangle among a pixel's samples once, with the set of its samples; the centre (bit 0) takes part in the set
-/// without having an entry of its own.
-fn for_each_surface(ids: &[u32], first: usize, mut visit: impl FnMut(u32, u32)) {
-    // Most pixels see one triangle.
-    if ids[0] != Layer::NONE && ids.iter().all(|&id| id == ids[0]) {
-        return visit(ids[0], (1 << ids.len()) - 1);
-    }
-    let mut done = 0_u32;
-    for s in first..ids.len() {
-        let id = ids[s];
-        if id == Layer::NONE || done >> s & 1 == 1 {
-            continue;
+/// Visits the surfaces among a pixel's samples: a triangle, the set of its samples, and the set of samples it is
+/// shaded for. Triangles that are `alike` are shaded as one, by the one at the centre where that is among them; the
+/// centre (bit 0) takes part in the sets without counting.
+fn for_each_surface<const N: usize>(
+    ids: &[u32; N],
+    alike: impl Fn(u32, u32) -> bool,
+    mut visit: impl FnMut(u32, u32, u32),
+) {
+    let all = (1 << N) - 1;
+    if *ids == [ids[0]; N] {
+        if ids[0] != Layer::NONE {
+            visit(ids[0], all, all);
         }
-        let members = (0..ids.len()).filter(|&t| ids[t] == id).fold(0, |m, t| m | 1 << t);
-        done |= members;
-        visit(id, members);
+        return;
+    }
+    let mut done = ids.iter().enumerate().fold(0, |set, (s, &id)| set | u32::from(id == Layer::NONE) << s);
+    while done != all {
+        let id = ids[(!done).trailing_zeros() as usize];
+        let set = |belongs: &dyn Fn(u32) -> bool| {
+            ids.iter().enumerate().fold(0, |set, (s, &other)| set | u32::from(belongs(other)) << s)
+        };
+        let own = set(&|other| other == id);
+        let shaded = set(&|other| other == id || (other != Layer::NONE && alike(id, other))) & !done;
+        done |= shaded;
+        visit(id, own, shaded);
     }
 }
 

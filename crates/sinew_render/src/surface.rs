@@ -49,6 +49,7 @@ pub struct Surface<'a> {
 
 impl<'a> Surface<'a> {
     /// The point of a triangle that has a setup, and so corners in range.
+    #[inline]
     pub fn new(mesh: &'a Mesh<'a>, corners: &'a [Corner], setup: &Setup, weights: [f64; 3]) -> Self {
         let triangle = mesh.triangles[setup.triangle as usize].map(|i| i as usize);
         Self { mesh, corners, triangle, weights, back: setup.back }
@@ -62,6 +63,7 @@ impl<'a> Surface<'a> {
     }
 
     /// From the eye, in the world's axes.
+    #[inline]
     pub fn offset_from_eye(&self) -> Vec3 {
         let [a, b, c] = self.triangle.map(|i| self.corners[i].from_eye);
         let [u, v, w] = self.weights.map(|w| w as f32);
@@ -69,6 +71,7 @@ impl<'a> Surface<'a> {
     }
 
     /// Unit normal in the world, on the side that is seen. The face's own where the mesh has none that is usable.
+    #[inline]
     pub fn normal(&self) -> Vec3 {
         let [a, b, c] = self.triangle.map(|i| self.corners[i].normal);
         let [u, v, w] = self.weights.map(|w| w as f32);
@@ -90,6 +93,7 @@ impl<'a> Surface<'a> {
     }
 
     /// Linear RGBA: base colour × vertex colour × texture. `slopes` are the barycentrics' changes per pixel.
+    #[inline]
     pub fn color(&self, slopes: impl FnOnce() -> [[f64; 3]; 2]) -> [f32; 4] {
         let mut color = self.mesh.material.base_color;
         if let Some(colors) = self.mesh.colors {

@@ -58,6 +58,17 @@ impl Layer {
         Surface::new(&meshes[mesh], &self.corners[mesh], setup, weights)
     }
 
+    /// Whether light passes smoothly from one triangle to the other: they have a vertex, and so its normal, in common.
+    pub fn alike(&self, meshes: &[Mesh<'_>], a: u32, b: u32) -> bool {
+        let [a, b] = [a, b].map(|id| &self.setups[id as usize]);
+        if a.mesh != b.mesh || a.back != b.back {
+            return false;
+        }
+        let mesh = &meshes[a.mesh as usize];
+        let [a, b] = [a, b].map(|setup| &mesh.triangles[setup.triangle as usize]);
+        mesh.wire.is_none() && !mesh.normals.is_empty() && a.iter().any(|corner| b.contains(corner))
+    }
+
     fn new(meshes: &[Mesh<'_>], projector: &Projector, size: Size, pattern: Pattern) -> Self {
         let (setups, pieces) = prepare(meshes, projector, size);
         let corners = meshes.iter().map(|mesh| corners(mesh, projector.camera().eye())).collect();
