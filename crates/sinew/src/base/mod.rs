@@ -111,51 +111,43 @@ impl Base {
         }
     }
 
-    /// Skins one row, with the gradients of weights and blend factor in the linear map: the true derivative of the
-    /// skinned surface by the rest point.
+    /// Skins one row. With gradients of weights and blend factor, the linear map is the true derivative of the skinned
+    /// surface by the rest point; without, the blended matrix that engines carry normals by.
+    ///
+    /// Each kernel is called in one place: every call is a copy of it for every instruction set.
     #[inline(always)]
-    pub(crate) fn exact_row<S: Simd>(
+    pub(crate) fn row<S: Simd>(
         &self,
         simd: S,
         frame: &BaseFrame<'_>,
-        gradients: &SurfaceGradients<'_>,
+        gradients: Option<&SurfaceGradients<'_>>,
         row: usize,
         rest: V3<S>,
     ) -> Skinned<S> {
-        let skin = gradients.skin;
-        let mut skinned = self.row(simd, frame, row, rest);
-        match self {
-            Self::Lbs => lbs_weight_terms(simd, frame, skin, row, rest, &mut skinned),
-            // Piecewise constant: the weights have no gradient but for the jumps.
-            Self::Rigid(_) => {}
-            Self::Dqs(antipodality) => dqs_weight_terms(simd, frame, antipodality, skin, row, rest, &mut skinned),
-            Self::Blend(factors, antipodality) => {
-                let mut linear = lbs_row(simd, frame, frame.rig.skin_weights(), row, rest);
-                let mut dual = dqs_row(simd, frame, antipodality, row, rest);
-                lbs_weight_terms(simd, frame, skin, row, rest, &mut linear);
-                dqs_weight_terms(simd, frame, antipodality, skin, row, rest, &mut dual);
-                skinned = linear.mix(dual, load(simd, &factors[row]));
-                if let Some(factor) = gradients.factor {
-                    skinned.add_outer(dual.p.sub(linear.p), V3::load_lanes(simd, &factor[row]));
-                }
+        let weights = match self {
+            Self::Lbs | Self::Blend(..) => Some(frame.rig.skin_weights()),
+            Self::Rigid(weights) => Some(weights.as_slice()),
+            Self::Dqs(_) => None,
+        };
+        let mut linear = Skinned { p: rest, linear: [rest; 3] };
+        if let Some(weights) = weights {
+            linear = lbs_row(simd, frame, weights, row, rest);
+            // Rigid weights are piecewise constant: they have no gradient but for the jumps.
+            if let (Some(gradients), false) = (gradients, matches!(self, Self::Rigid(_))) {
+                lbs_weight_terms(simd, frame, gradients.skin, row, rest, &mut linear);
             }
         }
-        skinned
-    }
-
-    /// Skins one row.
-    #[inline(always)]
-    pub(crate) fn row<S: Simd>(&self, simd: S, frame: &BaseFrame<'_>, row: usize, rest: V3<S>) -> Skinned<S> {
-        match self {
-            Self::Lbs => lbs_row(simd, frame, frame.rig.skin_weights(), row, rest),
-            Self::Rigid(weights) => lbs_row(simd, frame, weights, row, rest),
-            Self::Dqs(antipodality) => dqs_row(simd, frame, antipodality, row, rest),
-            Self::Blend(factors, antipodality) => {
-                let linear = lbs_row(simd, frame, frame.rig.skin_weights(), row, rest);
-                let dual = dqs_row(simd, frame, antipodality, row, rest);
-                linear.mix(dual, load(simd, &factors[row]))
-            }
+        let Some(antipodality) = self.antipodality() else { return linear };
+        let mut dual = dqs_row(simd, frame, antipodality, row, rest);
+        if let Some(gradients) = gradients {
+            dqs_weight_terms(simd, frame, antipodality, gradients.skin, row, rest, &mut dual);
         }
+        let Self::Blend(factors, _) = self else { return dual };
+        let mut mixed = linear.mix(dual, load(simd, &factors[row]));
+        if let Some(factor) = gradients.and_then(|gradients| gradients.factor) {
+            mixed.add_outer(dual.p.sub(linear.p), V3::load_lanes(simd, &factor[row]));
+        }
+        mixed
     }
 }
 

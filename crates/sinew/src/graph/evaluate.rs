@@ -312,7 +312,7 @@ impl Job<'_> {
     #[inline(always)]
     fn skin_rows<S: Simd>(&self, simd: S, rows: Range<usize>, sums: &mut [RowSums]) {
         for (sum, row) in sums.iter_mut().zip(rows) {
-            let p = self.graph.base.row(simd, &self.base, row, V3::load(simd, self.rest, row)).p;
+            let p = self.graph.base.row(simd, &self.base, None, row, V3::load(simd, self.rest, row)).p;
             p.x.store_array(&mut sum.p[0]);
             p.y.store_array(&mut sum.p[1]);
             p.z.store_array(&mut sum.p[2]);
@@ -326,13 +326,13 @@ impl Job<'_> {
         let first_layer = rig.rows().get(rows.start).map_or(0, |row| row.layers.start as usize);
         for (local, row) in rows.enumerate() {
             let rest = V3::load(simd, self.rest, row);
-            let mut skinned = match &self.graph.normals {
+            let gradients = match &self.graph.normals {
                 NormalsPlan::Exact { gradients, factor } => {
-                    let gradients = SurfaceGradients { skin: &gradients.skin, factor: factor.as_deref() };
-                    self.graph.base.exact_row(simd, &self.base, &gradients, row, rest)
+                    Some(SurfaceGradients { skin: &gradients.skin, factor: factor.as_deref() })
                 }
-                _ => self.graph.base.row(simd, &self.base, row, rest),
+                _ => None,
             };
+            let mut skinned = self.graph.base.row(simd, &self.base, gradients.as_ref(), row, rest);
             if !slices.skinned.x.is_empty() {
                 store(skinned.p, &mut slices.skinned, local);
             }
