@@ -36,7 +36,10 @@ fn evaluated(rig: &Rig, graph: &FrameIndependentGraph, pose: &Pose, kinematics: 
     out
 }
 
-/// Copies as the file's own numbers tell them: same mesh, position, joints and weights.
+/// What copies share: mesh, position, joints and weights, as bits.
+type Copies = (usize, [u32; 3], Vec<(u32, u32)>);
+
+/// Copies as the file's own numbers tell them.
 #[test]
 fn seam_copies_end_at_identical_positions_under_every_effect() {
     let mut copies = 0;
@@ -47,7 +50,7 @@ fn seam_copies_end_at_identical_positions_under_every_effect() {
             continue;
         }
         let (rig, _) = Rig::build(&imported.raw).expect("builds");
-        let mut groups: HashMap<(usize, [u32; 3], Vec<(u32, u32)>), Vec<usize>> = HashMap::new();
+        let mut groups: HashMap<Copies, Vec<usize>> = HashMap::new();
         let mut vertex = 0;
         for (mesh, raw) in imported.raw.meshes.iter().enumerate() {
             for primitive in &raw.primitives {
