@@ -105,10 +105,15 @@ pub fn evaluate(
     let (rows, layers) = (rig.rows().len(), rig.vertex_of_layer().len());
     let has_tangents = rig.layer_tangents().is_some();
     let faces = matches!(graph.normals, NormalsPlan::Faces(_));
+    // On one thread a block is written out before the next begins, and all blocks share one piece of cache.
+    let (kept_rows, kept_layers) = match cpu.pool {
+        None if !faces => (BLOCK.min(rows), largest_block(rig)),
+        _ => (rows, layers),
+    };
     scratch.skinned.resize(if faces { rows } else { 0 });
-    scratch.displaced.resize(rows);
-    scratch.normals.resize(layers);
-    scratch.tangents.resize(if has_tangents { layers } else { 0 });
+    scratch.displaced.resize(kept_rows);
+    scratch.normals.resize(kept_layers);
+    scratch.tangents.resize(if has_tangents { kept_layers } else { 0 });
     out.positions.resize(rig.vertex_count(), Vec3::ZERO);
     out.normals.resize(rig.vertex_count(), Vec3::ZERO);
     out.tangents.resize(if has_tangents { rig.vertex_count() } else { 0 }, Vec4::ZERO);
@@ -190,6 +195,12 @@ impl<'a> PointsSliceMut<'a> {
         (Self { x: x0, y: y0, z: z0 }, Self { x: x1, y: y1, z: z1 })
     }
 
+    /// Some rows; none of an array that is not in use.
+    fn part(&mut self, rows: Range<usize>) -> PointsSliceMut<'_> {
+        let rows = if self.x.is_empty() { 0..0 } else { rows };
+        PointsSliceMut { x: &mut self.x[rows.clone()], y: &mut self.y[rows.clone()], z: &mut self.z[rows] }
+    }
+
     fn as_ref(&self) -> PointsSlice<'_> {
         PointsSlice { x: self.x, y: self.y, z: self.z }
     }
@@ -219,6 +230,15 @@ struct Slices<'a> {
 }
 
 impl Slices<'_> {
+    fn part(&mut self, rows: Range<usize>, layers: Range<usize>) -> Slices<'_> {
+        Slices {
+            skinned: self.skinned.part(rows.clone()),
+            displaced: self.displaced.part(rows),
+            normals: self.normals.part(layers.clone()),
+            tangents: self.tangents.part(layers),
+        }
+    }
+
     fn split_at(self, row: usize, layer: usize) -> (Self, Self) {
         let (skinned, displaced) = (self.skinned.split_at(row), self.displaced.split_at(row));
         let (normals, tangents) = (self.normals.split_at(layer), self.tangents.split_at(layer));
@@ -240,20 +260,20 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Block by block; unless normals wait for the faces, each block's vertices are written out while they are in the
-    /// cache.
+    /// Block by block; unless normals wait for the faces, each block's vertices are written out at once.
     fn run_serial(&self, mut slices: Slices<'_>, rows: usize, out: &mut DeformedMesh) {
-        let mut start = 0;
-        while start < rows {
+        let faces = matches!(self.graph.normals, NormalsPlan::Faces(_));
+        let rig = self.base.rig;
+        for start in (0..rows).step_by(BLOCK) {
             let end = (start + BLOCK).min(rows);
-            let (mut block, rest) = slices.split_at(end - start, self.layers(start..end));
+            let layers = layers_of(rig, start..end);
+            let (row, layer) = if faces { (start, layers.start) } else { (0, 0) };
+            let mut block = slices.part(row..row + (end - start), layer..layer + layers.len());
             self.block(start..end, &mut block);
-            if !matches!(self.graph.normals, NormalsPlan::Faces(_)) {
+            if !faces {
                 let (normals, tangents) = (block.normals.as_ref(), block.tangents.as_ref());
-                scatter(self.base.rig, start..end, block.displaced.as_ref(), normals, tangents, out);
+                scatter(rig, start..end, block.displaced.as_ref(), normals, tangents, out);
             }
-            slices = rest;
-            start = end;
         }
     }
 
@@ -265,17 +285,8 @@ impl Job<'_> {
             return;
         }
         let middle = rows.start + blocks / 2 * BLOCK;
-        let (left, right) = slices.split_at(middle - rows.start, self.layers(rows.start..middle));
+        let (left, right) = slices.split_at(middle - rows.start, layers_of(self.base.rig, rows.start..middle).len());
         rayon::join(|| self.run_parallel(rows.start..middle, left), || self.run_parallel(middle..rows.end, right));
-    }
-
-    /// Layers of a range of rows.
-    fn layers(&self, rows: Range<usize>) -> usize {
-        let all = self.base.rig.rows();
-        match (all.get(rows.start), rows.end.checked_sub(1).and_then(|last| all.get(last))) {
-            (Some(first), Some(last)) => (last.layers.end - first.layers.start) as usize,
-            _ => 0,
-        }
     }
 
     fn block(&self, rows: Range<usize>, slices: &mut Slices<'_>) {
@@ -355,6 +366,21 @@ impl Job<'_> {
             }
         }
     }
+}
+
+/// Layers of a range of rows.
+fn layers_of(rig: &Rig, rows: Range<usize>) -> Range<usize> {
+    match &rig.rows()[rows] {
+        [] => 0..0,
+        [only] => only.layers.start as usize..only.layers.end as usize,
+        [first, .., last] => first.layers.start as usize..last.layers.end as usize,
+    }
+}
+
+/// Layers of the block that has most.
+fn largest_block(rig: &Rig) -> usize {
+    let rows = rig.rows().len();
+    (0..rows).step_by(BLOCK).map(|start| layers_of(rig, start..(start + BLOCK).min(rows)).len()).max().unwrap_or(0)
 }
 
 /// Adds what the effects add up to: `p + d`, and `(I + A) J + B` for the linear map.
