@@ -266,3 +266,50 @@ fn a_loop_is_periodic_and_its_seam_is_as_smooth_as_the_rest() {
         assert!(seam <= inside * 1.05, "{name}: {seam} at the seam, {inside} inside");
     }
 }
+
+/// Straight and turning: the displacement of the walk that travels is that of the walk on the spot, carried along.
+#[test]
+fn a_travelling_loop_is_displaced_as_its_in_place_version() {
+    let zoo = sinew_zoo::build("tube:vertices=300,bones=4").unwrap();
+    let wave = &zoo.clips[0];
+    let period = wave.span().unwrap().1;
+    let root = wave.tracks.iter().position(|track| track.node == 0).unwrap();
+    for (turn, stride) in [(0.0, 1.5), (0.9, 0.0), (-0.7, 1.1)] {
+        // A screw about an axis off to the side: E(t) = exp(t/T · twist).
+        let carried = |t: f64| {
+            let centre = DVec3::new(1.0, 0.0, 0.5);
+            let rotation = glam::DQuat::from_rotation_y(turn * t / period);
+            (rotation, centre - rotation * centre + DVec3::Y * (stride * t / period))
+        };
+        let mut clip = wave.clone();
+        let track = &mut clip.tracks[root];
+        let keys = track.rotation.as_ref().unwrap();
+        let times = keys.times().to_vec();
+        let rotations =
+            times.iter().enumerate().map(|(k, &t)| (carried(t).0 * keys.key_value(k).as_dquat()).as_quat()).collect();
+        let places = times.iter().map(|&t| carried(t).1.as_vec3()).collect();
+        track.rotation = Some(Curve::new(Interpolation::Linear, times.clone(), rotations).unwrap());
+        track.translation = Some(Curve::new(Interpolation::Linear, times, places).unwrap());
+        let stage = Stage::new(&zoo.raw, vec![wave.clone(), clip]);
+        let base = stage.graph(&Recipe::default());
+        for name in ["floppy", "squash"] {
+            let graph = stage.graph(&recipe(vec![filtered(name)]));
+            // At keys, where both versions have the same pose.
+            for key in [0, 7, 20, 41] {
+                let time = f64::from(key) / 30.0;
+                let moved = |clip: usize| -> Vec<DVec3> {
+                    let settings = MotionSettings::default();
+                    let out = stage.at(&graph, &stage.motion(clip, &settings, &graph), time, &Cpu::serial());
+                    let plain = stage.at(&base, &stage.motion(clip, &settings, &base), time, &Cpu::serial());
+                    out.positions.iter().zip(&plain.positions).map(|(a, b)| (*a - *b).as_dvec3()).collect()
+                };
+                let largest = moved(0).iter().map(|d| d.length()).fold(0.0, f64::max);
+                assert!(largest > 1e-3 * stage.size());
+                for (in_place, travelling) in moved(0).iter().zip(moved(1)) {
+                    let apart = (carried(time).0 * *in_place).distance(travelling);
+                    assert!(apart <= 1e-5 * stage.size(), "{name}, turn {turn}, stride {stride}: {apart}");
+                }
+            }
+        }
+    }
+}
