@@ -9,7 +9,7 @@ use crate::simd::{Lanes, Simd, V3, f32x16, prelude::*, splat};
 /// Skins one row by the blended matrix, a coordinate at a time: four sums of sixteen lanes fit the registers of every
 /// instruction set, twelve do not.
 #[inline(always)]
-pub(super) fn lbs_row<S: Simd>(
+pub(crate) fn lbs_row<S: Simd>(
     simd: S,
     frame: &BaseFrame<'_>,
     weights: &[Lanes],

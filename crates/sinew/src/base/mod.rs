@@ -9,7 +9,8 @@ mod lbs;
 pub use dqs::Antipodality;
 pub(crate) use dqs::DqsPalette;
 use dqs::{dqs_row, dqs_weight_terms};
-use lbs::{lbs_row, lbs_weight_terms};
+pub(crate) use lbs::lbs_row;
+use lbs::lbs_weight_terms;
 
 use crate::gradients::Gradient;
 use crate::pose::WorldPose;
@@ -103,6 +104,16 @@ impl Base {
         Self::Rigid(weights)
     }
 
+    /// The weights of its linear part.
+    #[inline(always)]
+    pub(crate) fn linear_weights<'a>(&'a self, rig: &'a Rig) -> Option<&'a [Lanes]> {
+        match self {
+            Self::Lbs | Self::Blend(..) => Some(rig.skin_weights()),
+            Self::Rigid(weights) => Some(weights),
+            Self::Dqs(_) => None,
+        }
+    }
+
     /// Whether dual quaternions are needed.
     pub(crate) fn antipodality(&self) -> Option<&Antipodality> {
         match self {
@@ -124,11 +135,7 @@ impl Base {
         row: usize,
         rest: V3<S>,
     ) -> Skinned<S> {
-        let weights = match self {
-            Self::Lbs | Self::Blend(..) => Some(frame.rig.skin_weights()),
-            Self::Rigid(weights) => Some(weights.as_slice()),
-            Self::Dqs(_) => None,
-        };
+        let weights = self.linear_weights(frame.rig);
         let mut linear = Skinned { p: rest, linear: [rest; 3] };
         if let Some(weights) = weights {
             linear = lbs_row(simd, frame, weights, row, rest);
