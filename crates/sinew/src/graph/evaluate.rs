@@ -325,8 +325,8 @@ impl Job<'_> {
         dispatch!(self.level, simd => self.finish_rows(simd, rows, Some(sums), slices));
     }
 
-    /// What `finish_rows` does for linear blending alone: beside all the other cases the compiler runs out of registers
-    /// for this one, at a fifth of its speed.
+    /// What `finish_rows` does, for linear blending alone: in one function with all the other cases it is slower, by a
+    /// few per cent and most on large meshes.
     #[inline(always)]
     fn linear_rows<S: Simd>(&self, simd: S, rows: Range<usize>, weights: &[Lanes], slices: &mut Slices<'_>) {
         let rig = self.base.rig;
