@@ -185,6 +185,14 @@ pub(crate) struct BaseFrame<'a> {
     pub dual: &'a DqsPalette,
 }
 
+impl BaseFrame<'_> {
+    /// Whether the bones of a row turn space inside out.
+    pub fn mirrored(&self, row: usize) -> bool {
+        let first = self.rig.skin_entries().get(self.rig.rows()[row].skin.start as usize);
+        first.is_some_and(|&entry| self.palette.world[entry as usize].matrix3.determinant() < 0.0)
+    }
+}
+
 /// `Σ w·m` over the row's entries, for N numbers per entry.
 ///
 /// Four entries at a time: their weights stay in registers while the numbers stream by. (Sums that stay in registers

@@ -351,7 +351,7 @@ impl Job<'_> {
             }
             skinned.p.store(&mut slices.displaced[local]);
             let exact = matches!(self.graph.normals, NormalsPlan::Exact { .. });
-            let carrier = if exact { cofactor(simd, &skinned) } else { engine };
+            let carrier = if exact { cofactor(simd, &skinned, self.base.mirrored(row)) } else { engine };
             let directions = if exact { skinned } else { engine };
             for layer in rig.rows()[row].layers.start as usize..rig.rows()[row].layers.end as usize {
                 let n = V3::load(simd, &self.rest_normals[layer]);
@@ -394,15 +394,13 @@ fn displace<S: Simd>(simd: S, sums: &RowSums, skinned: &mut Skinned<S>) {
     }
 }
 
-/// The map of normals that belongs to a map of points: its cofactors, with the sign of its determinant, so that a
-/// mirrored character keeps its outside. Scaled by the largest entry of each row to stay in range.
+/// The map of normals that belongs to a map of points: its cofactors. A mirrored character keeps its outside; where the
+/// surface itself folds over, the normal stays on the side its faces are wound for.
 #[inline(always)]
-fn cofactor<S: Simd>(simd: S, skinned: &Skinned<S>) -> Skinned<S> {
+fn cofactor<S: Simd>(simd: S, skinned: &Skinned<S>, mirrored: bool) -> Skinned<S> {
     let [x, y, z] = skinned.linear;
-    let rows = [y.cross(z), z.cross(x), x.cross(y)];
-    let mirrored = x.dot(rows[0]).simd_lt(splat(simd, 0.0));
-    let sign = mirrored.select(splat(simd, -1.0), splat(simd, 1.0));
-    Skinned { p: skinned.p, linear: [rows[0].scale(sign), rows[1].scale(sign), rows[2].scale(sign)] }
+    let sign = splat(simd, if mirrored { -1.0 } else { 1.0 });
+    Skinned { p: skinned.p, linear: [y.cross(z).scale(sign), z.cross(x).scale(sign), x.cross(y).scale(sign)] }
 }
 
 /// From rows to the source's vertex order, row by row: the reads are where the kernel just wrote, and the writes of
