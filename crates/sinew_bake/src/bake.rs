@@ -15,6 +15,7 @@ use crate::report::{
 use crate::sampling::Grid;
 use crate::stage::{Pulled, PulledGroup, Stage, Wanted, Workspace, each_frame};
 use crate::{BakeClip, BakeFailure, Baked, BakedPart, Options, PrimitiveTarget, Progress, Subject};
+use faer::MatRef;
 use glam::Vec3;
 use sinew::rig::PartKind;
 use sinew::simd::LANES;
@@ -33,6 +34,8 @@ const RANGE_COLUMNS: usize = 1024;
 const RANGE_BYTES: usize = 256 << 20;
 /// Bytes of displacements held at a time.
 const BLOCK_BYTES: usize = 32 << 20;
+/// How often the time between two moments is halved where the motion is faster than the samples.
+const HALVINGS: usize = 4;
 /// Least share of the tolerance that keys may use where targets have used it up (best effort).
 const LEAST_KEY_SHARE: f64 = 0.1;
 
@@ -64,8 +67,9 @@ pub fn bake(
     for (group, solution) in run.groups.iter().zip(&mut solutions) {
         solution.choose_keys(&run.grids, options.tolerance.units(group.group.size));
     }
+    let refined = run.refine(&mut solutions)?;
     run.fit_directions(&mut solutions)?;
-    let measured = run.measure(&solutions)?;
+    let measured = run.measure(&solutions, &refined)?;
     let report = run.report(&solutions, measured);
     if !report.within_tolerance() && !options.best_effort {
         return Err(run.missed(&report));
@@ -132,8 +136,8 @@ struct Solution {
     written: Tall,
     /// Per clip and place, of the targets kept.
     weights: Vec<Vec<Vec<f32>>>,
-    /// Per clip: places that are keys.
-    keys: Vec<Vec<usize>>,
+    /// Largest weight of each target before they were brought to 1.
+    peaks: Vec<f32>,
     curves: Vec<WeightCurve>,
     fields: Vec<(Field, Tall)>,
 }
@@ -341,6 +345,59 @@ impl<'a> Run<'a> {
         group.group.parts.iter().map(|&part| self.rig().parts()[part].name.clone()).collect()
     }
 
+    /// Where a midpoint had to become a key, the motion is faster than the samples: half-way to its neighbours it is
+    /// looked at again, and so on. Returns the moments looked at, per clip.
+    fn refine(&self, solutions: &mut [Solution]) -> Result<Vec<Vec<f64>>, BakeFailure> {
+        let mut refined = Vec::with_capacity(self.clips.len());
+        for (index, (clip, grid)) in self.clips.iter().zip(&self.grids).enumerate() {
+            let mut looked_at = Vec::new();
+            let is_between = |time: f64| {
+                let mut keys = solutions.iter().filter(|s| s.count > 0).map(|solution| &solution.curves[index].times);
+                !grid.is_sample(time) && keys.any(|keys| keys.binary_search_by(|key| key.total_cmp(&time)).is_ok())
+            };
+            let pairs = grid.times.windows(2).map(|pair| (pair[0], pair[1]));
+            let mut open: Vec<(f64, f64)> = pairs.filter(|&(a, b)| is_between(a) || is_between(b)).collect();
+            let motion = if open.is_empty() { None } else { Some(self.motion(clip)?) };
+            for _ in 0..HALVINGS {
+                let halved = |&(a, b): &(f64, f64)| {
+                    let middle = f64::from((0.5 * (a + b)) as f32);
+                    (a < middle && middle < b).then_some([a, middle, b])
+                };
+                let halves: Vec<[f64; 3]> = open.iter().filter_map(halved).collect();
+                let times: Vec<f64> = halves.iter().map(|half| half[1]).collect();
+                let (Some(motion), false) = (&motion, times.is_empty()) else { break };
+                self.meter.total.fetch_add(2 * times.len(), Ordering::Relaxed);
+                let fits = each_frame(&self.stage, motion, &times, Wanted::Positions, |place, workspace| {
+                    self.meter.frame("placing keys");
+                    let mut fits = Vec::with_capacity(solutions.len());
+                    for (group, solution) in self.groups.iter().zip(&*solutions) {
+                        fits.push(solution.project(&self.pull(group, index, times[place], workspace)?));
+                    }
+                    Ok(fits)
+                })?;
+                open.clear();
+                for ([a, middle, b], fits) in halves.into_iter().zip(fits) {
+                    let mut missed = false;
+                    for ((solution, group), (weights, error)) in solutions.iter_mut().zip(&self.groups).zip(fits) {
+                        let played = solution.curves[index].at(middle);
+                        let offset = played.iter().zip(&weights).map(|(a, b)| a - b).collect();
+                        let moved = keys::vertex_errors(&solution.played, &solution.trade.stretch, &[offset])[0];
+                        if f64::from(error + moved) > self.options.tolerance.units(group.group.size) && solution.count > 0 {
+                            solution.curves[index].insert(middle, weights);
+                            missed = true;
+                        }
+                    }
+                    if missed {
+                        open.extend([(a, middle), (middle, b)]);
+                    }
+                }
+                looked_at.extend(times);
+            }
+            refined.push(looked_at);
+        }
+        Ok(refined)
+    }
+
     /// One pass over all samples: normals and tangents for the weights that are played.
     fn fit_directions(&self, solutions: &mut [Solution]) -> Result<(), BakeFailure> {
         let fields: Vec<Vec<Field>> = self
@@ -388,8 +445,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// The last pass: what is played against what is wanted, at samples, midpoints, and around keys between samples.
-    fn measure(&self, solutions: &[Solution]) -> Result<Vec<Measured>, BakeFailure> {
+    /// The last pass: what is played against what is wanted, at samples, midpoints, and the moments in `refined`.
+    fn measure(&self, solutions: &[Solution], refined: &[Vec<f64>]) -> Result<Vec<Measured>, BakeFailure> {
         let mut measured: Vec<Measured> = solutions
             .iter()
             .map(|solution| Measured {
@@ -402,7 +459,8 @@ impl<'a> Run<'a> {
             if solutions.iter().all(|solution| solution.fields.is_empty()) { Wanted::Positions } else { Wanted::Directions };
         for (index, (clip, grid)) in self.clips.iter().zip(&self.grids).enumerate() {
             let motion = self.motion(clip)?;
-            let times = measured_times(grid, solutions.iter().map(|solution| &solution.keys[index]));
+            let mut times = [&grid.times[..], &refined[index]].concat();
+            times.sort_by(f64::total_cmp);
             self.meter.total.fetch_add(times.len() - grid.times.len(), Ordering::Relaxed);
             let frames = each_frame(&self.stage, &motion, &times, wanted, |place, workspace| {
                 self.meter.frame("checking the result");
@@ -410,12 +468,11 @@ impl<'a> Run<'a> {
                 for (group, solution) in self.groups.iter().zip(solutions) {
                     let pulled = self.pull(group, index, times[place], workspace)?;
                     let weights = solution.curves[index].at(times[place]);
-                    let column = faer::MatRef::from_column_major_slice(&weights, weights.len(), 1);
                     let mut error = pulled.x.clone();
-                    solution.played.add_product(-1.0, column, &mut error);
+                    solution.played.add_product(-1.0, column(&weights), &mut error);
                     let morphs = self.stage.morph_weights(workspace);
                     let angle = |(field, targets): &(Field, Tall)| {
-                        field.angles(self.rig(), workspace, morphs, targets.times(column).data())
+                        field.angles(self.rig(), workspace, morphs, targets.times(column(&weights)).data())
                     };
                     found.push((pulled.world_error(&error), solution.fields.iter().map(angle).collect::<Vec<_>>()));
                 }
@@ -498,8 +555,9 @@ impl<'a> Run<'a> {
                 if solution.count == 0 {
                     continue;
                 }
-                report.keys += solution.keys[index].len();
-                report.keys_between += solution.keys[index].iter().filter(|key| *key % 2 == 1).count();
+                let keys = &solution.curves[index].times;
+                report.keys += keys.len();
+                report.keys_between += keys.iter().filter(|&&key| !grid.is_sample(key)).count();
                 if let Some(seam) = &mut report.seam {
                     let here = solution.seam(index);
                     seam.position = seam.position.max(here.position / group.group.size);
@@ -662,7 +720,16 @@ impl Solution {
         }
         let scaled = |fit: &FrameFit| fit.weights.iter().zip(&peaks).map(|(weight, peak)| weight / peak).collect();
         let weights = trade.fits.iter().map(|fits| fits.iter().map(scaled).collect()).collect();
-        Self { trade, count, played, written, weights, keys: Vec::new(), curves: Vec::new(), fields: Vec::new() }
+        Self { trade, count, played, written, weights, peaks, curves: Vec::new(), fields: Vec::new() }
+    }
+
+    /// The weights of a frame outside the grid, and the error they leave.
+    fn project(&self, pulled: &Pulled) -> (Vec<f32>, f32) {
+        let weights: Vec<f32> =
+            self.trade.factors.weights(&pulled.x).iter().zip(&self.peaks).map(|(weight, peak)| weight / peak).collect();
+        let mut error = pulled.x.clone();
+        self.played.add_product(-1.0, column(&weights), &mut error);
+        (weights, pulled.world_error(&error).largest)
     }
 
     fn choose_keys(&mut self, grids: &[Grid], tolerance: f64) {
@@ -691,7 +758,6 @@ impl Solution {
                 times: keys.iter().map(|&key| grid.times[key]).collect(),
                 weights: keys.iter().map(|&key| weights[key].clone()).collect(),
             });
-            self.keys.push(keys);
         }
         // What the keys hold is enough from here on.
         self.weights = Vec::new();
@@ -715,17 +781,8 @@ impl Solution {
     }
 }
 
-/// The grid, and half-way to its neighbours around every midpoint that became a key.
-fn measured_times<'k>(grid: &Grid, keys: impl Iterator<Item = &'k Vec<usize>>) -> Vec<f64> {
-    let mut times = grid.times.clone();
-    let between: BTreeSet<usize> = keys.flatten().copied().filter(|key| key % 2 == 1).collect();
-    for place in between {
-        for pair in [[place - 1, place], [place, place + 1]] {
-            times.push(0.5 * (grid.times[pair[0]] + grid.times[pair[1]]));
-        }
-    }
-    times.sort_by(f64::total_cmp);
-    times
+fn column(weights: &[f32]) -> MatRef<'_, f32> {
+    MatRef::from_column_major_slice(weights, weights.len(), 1)
 }
 
 /// Name of the bone with the largest weight on a slot.

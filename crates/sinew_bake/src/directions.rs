@@ -57,7 +57,10 @@ impl Fit {
             return Ok(self.right);
         }
         let trace: f64 = (0..targets).map(|i| self.gram[(i, i)]).sum();
-        let ridge = RIDGE * (trace / targets as f64).max(f64::MIN_POSITIVE);
+        if trace <= 0.0 {
+            return Ok(self.right);
+        }
+        let ridge = RIDGE * trace / targets as f64;
         (0..targets).for_each(|i| self.gram[(i, i)] += ridge);
         let factored = self.gram.llt(Side::Lower).map_err(|_| FactorError)?;
         let inverse = factored.solve(Mat::<f64>::identity(targets, targets));

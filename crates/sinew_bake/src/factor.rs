@@ -137,12 +137,14 @@ pub fn factor(range: &Range, tolerance: f32) -> Result<(Factors, usize), FactorE
     let frames = vec![1.0; coefficients.ncols()];
     let mut best = Weighted::solve(range, &coefficients, points, frames)?;
     let mut count = fewest(rank, |count| best.worst(range, &coefficients, count) <= tolerance);
+    eprintln!("plain {count} of {rank}");
     // Fewer and fewer targets, each time from the weights that did for one step more.
     while count > 1 {
         let wanted = count - (count / 16).max(1);
         let Some(better) = reweighted(range, &coefficients, &best, wanted, tolerance)? else { break };
         count = fewest(wanted, |count| better.worst(range, &coefficients, count) <= tolerance);
         best = better;
+        eprintln!("reweighted {count}");
     }
     let axes = Mat::from_fn(rank, rank, |row, column| best.axes[(row, column)] as f32);
     Ok((Factors { targets: range.basis().times(axes.as_ref()), point_weights: best.points }, count))

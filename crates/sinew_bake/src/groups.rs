@@ -13,8 +13,6 @@ pub(crate) struct Group {
     pub points: Vec<Point>,
     /// The character's size.
     pub size: f64,
-    /// The character the meshes belong to.
-    pub character: usize,
 }
 
 /// A control point of a group.
@@ -46,7 +44,7 @@ pub(crate) fn groups(rig: &Rig) -> (Vec<Group>, Vec<u32>) {
     for (index, part) in parts.iter().enumerate() {
         let group = *group_of_label[label[index]].get_or_insert_with(|| {
             let size = rig.characters()[part.character].size;
-            groups.push(Group { parts: Vec::new(), points: Vec::new(), size, character: part.character });
+            groups.push(Group { parts: Vec::new(), points: Vec::new(), size });
             groups.len() - 1
         });
         let group = &mut groups[group];

@@ -24,6 +24,13 @@ pub struct WeightCurve {
 }
 
 impl WeightCurve {
+    /// Puts a key between the others.
+    pub(crate) fn insert(&mut self, time: f64, weights: Vec<f32>) {
+        let at = self.times.partition_point(|&key| key < time);
+        self.times.insert(at, time);
+        self.weights.insert(at, weights);
+    }
+
     /// The weights at `time`, as a player computes them.
     pub fn at(&self, time: f64) -> Vec<f32> {
         let after = self.times.partition_point(|&key| key <= time);

@@ -47,6 +47,11 @@ impl Grid {
         Ok(Self { closes: closes && times.len() > 1, times })
     }
 
+    /// Whether there is a sample at `time`.
+    pub fn is_sample(&self, time: f64) -> bool {
+        self.times.binary_search_by(|other| other.total_cmp(&time)).is_ok_and(|place| place.is_multiple_of(2))
+    }
+
     /// Number of samples.
     pub fn samples(&self) -> usize {
         self.times.len().div_ceil(2)
@@ -77,8 +82,7 @@ mod tests {
             assert_eq!(grid.times.len(), 2 * samples - 1);
             assert_eq!((grid.times[0], *grid.times.last().unwrap()), (start, end));
             assert!(grid.times.windows(2).all(|pair| pair[0] < pair[1]));
-            let middle = &grid.times[1..grid.times.len() - 1];
-            assert!(middle.iter().all(|&time| f64::from(time as f32) == time));
+            assert!(grid.times.iter().skip(1).rev().skip(1).all(|&time| f64::from(time as f32) == time));
             assert_eq!(grid.closes, samples > 1);
         }
     }
