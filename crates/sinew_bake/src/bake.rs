@@ -146,6 +146,7 @@ struct Solution {
 #[derive(Default)]
 struct Measured {
     error: Error,
+    between: f64,
     sum: f64,
     count: usize,
     per_clip: Vec<f64>,
@@ -484,6 +485,10 @@ impl<'a> Run<'a> {
             for (&time, found) in times.iter().zip(frames) {
                 for ((measured, (error, angles)), group) in measured.iter_mut().zip(found).zip(&self.groups) {
                     let largest = f64::from(error.largest);
+                    if grid.place(time).is_none() {
+                        measured.between = measured.between.max(largest);
+                        continue;
+                    }
                     measured.sum += error.sum;
                     measured.count += group.group.points.len();
                     measured.per_clip[index] = measured.per_clip[index].max(largest);
@@ -591,6 +596,7 @@ impl<'a> Run<'a> {
                 normals: angle(Kind::Normal),
                 tangents: angle(Kind::Tangent),
                 error: measured.error.clone(),
+                error_between: measured.between,
                 curve: solution.trade.curve.clone(),
                 flattened: self.flattened(group, &solution.trade),
             });
@@ -598,7 +604,7 @@ impl<'a> Run<'a> {
         Report { frames: self.samples(), tolerance: self.options.tolerance, groups, clips }
     }
 
-    /// The error between samples exceeds what the samples promised.
+    /// What is played exceeds what was promised: the ends of a loop do not meet.
     fn missed(&self, report: &Report) -> BakeFailure {
         let tolerance = self.options.tolerance;
         let short = report.groups.iter().filter(|group| group.error.largest > tolerance.units(group.size));
@@ -607,13 +613,11 @@ impl<'a> Run<'a> {
             size: group.size,
             would_do: None,
             obstacle: Some(format!(
-                "in clip \"{}\" at {:.4} s the error is {:.3} %, between samples {} per second: the motion is faster; \
-                 raise --fps to {}",
+                "in clip \"{}\" at {:.4} s the error is {:.3} %: first and last key of the loop are too far apart; repeat \
+                 the first key at the end, or say that the clip does not loop",
                 self.clips[group.error.at.clip].clip.name,
                 group.error.at.time,
                 100.0 * group.error.largest / group.size,
-                self.options.fps,
-                2.0 * self.options.fps
             )),
             curve: group.curve.clone(),
         });

@@ -8,7 +8,8 @@
 //!
 //! What counts is the largest error, and least squares spend their targets on the mean. Lawson's algorithm (1961: the
 //! best uniform approximation is a weighted least-squares one; multiply the weights by the errors, again and again)
-//! moves the weight to the points and frames that are worst.
+//! moves the weight to the points and frames that are worst. (A run and three clips of a fox: 21 targets for 25, and 35
+//! for 41.)
 //!
 //! Oracle: without weights, the singular values of a matrix of known spectrum; the truncation error of Eckart and Young;
 //! reweighting never gives more targets than plain least squares.
@@ -137,14 +138,12 @@ pub fn factor(range: &Range, tolerance: f32) -> Result<(Factors, usize), FactorE
     let frames = vec![1.0; coefficients.ncols()];
     let mut best = Weighted::solve(range, &coefficients, points, frames)?;
     let mut count = fewest(rank, |count| best.worst(range, &coefficients, count) <= tolerance);
-    eprintln!("plain {count} of {rank}");
     // Fewer and fewer targets, each time from the weights that did for one step more.
     while count > 1 {
         let wanted = count - (count / 16).max(1);
         let Some(better) = reweighted(range, &coefficients, &best, wanted, tolerance)? else { break };
         count = fewest(wanted, |count| better.worst(range, &coefficients, count) <= tolerance);
         best = better;
-        eprintln!("reweighted {count}");
     }
     let axes = Mat::from_fn(rank, rank, |row, column| best.axes[(row, column)] as f32);
     Ok((Factors { targets: range.basis().times(axes.as_ref()), point_weights: best.points }, count))

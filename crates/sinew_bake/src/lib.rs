@@ -14,6 +14,7 @@
 //! | `factor` | few targets for many frames |
 //! | `keys` | the moments that become keys |
 //! | `directions`, `field` | normals and tangents on the same weights |
+//! | `play` | whole frames one after the other, for caches |
 //! | [`engine`] | what engines can play |
 //! | [`report`] | what was done, and how well |
 //!
@@ -29,6 +30,7 @@ mod field;
 mod groups;
 mod keys;
 mod matrix;
+mod play;
 pub mod pull_back;
 mod range;
 pub mod report;
@@ -39,6 +41,7 @@ mod tolerance;
 pub use bake::bake;
 pub use factor::FactorError;
 pub use keys::WeightCurve;
+pub use play::{frame_times, play};
 pub use tolerance::{Tolerance, ToleranceError};
 
 use glam::Vec3;

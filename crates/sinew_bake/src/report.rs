@@ -50,6 +50,8 @@ pub struct GroupReport {
     pub displacement: Located,
     /// Error of the result at samples and midpoints, in scene units.
     pub error: Error,
+    /// Largest error at the moments looked at between samples and midpoints, where the motion is faster than they are.
+    pub error_between: f64,
     /// Error by number of targets, with weights at every sample.
     pub curve: Vec<TradePoint>,
     /// Angles between normals as played and as wanted.

@@ -47,9 +47,14 @@ impl Grid {
         Ok(Self { closes: closes && times.len() > 1, times })
     }
 
+    /// The place of `time`, if it is a sample or a midpoint.
+    pub fn place(&self, time: f64) -> Option<usize> {
+        self.times.binary_search_by(|other| other.total_cmp(&time)).ok()
+    }
+
     /// Whether there is a sample at `time`.
     pub fn is_sample(&self, time: f64) -> bool {
-        self.times.binary_search_by(|other| other.total_cmp(&time)).is_ok_and(|place| place.is_multiple_of(2))
+        self.place(time).is_some_and(|place| place.is_multiple_of(2))
     }
 
     /// Number of samples.
