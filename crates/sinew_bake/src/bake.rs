@@ -53,23 +53,31 @@ pub fn bake(
         return Err(BakeFailure::NothingToBake("there is no clip"));
     }
     let run = Run::new(subject, clips, options, progress)?;
+    let t0 = std::time::Instant::now();
     let ranges = run.learn()?;
+    eprintln!("learn {:?} {:?}", t0.elapsed(), ranges.iter().map(|r| (r.basis().rows(), r.basis().columns())).collect::<Vec<_>>());
     let mut factored = Vec::with_capacity(ranges.len());
     for (range, group) in ranges.iter().zip(&run.groups) {
         let tolerance = (TARGETS_SHARE - RANGE_SHARE) * options.tolerance.units(group.group.size);
         factored.push(factor(range, tolerance as f32)?);
     }
     drop(ranges);
+    eprintln!("factor {:?} {:?}", t0.elapsed(), factored.iter().map(|f| f.1).collect::<Vec<_>>());
     let trades = run.trade(factored)?;
+    eprintln!("trade {:?}", t0.elapsed());
     let counts = run.choose_counts(&trades)?;
     let mut solutions: Vec<Solution> =
         (run.groups.iter().zip(trades).zip(counts)).map(|((group, trade), count)| Solution::new(group, trade, count)).collect();
     for (group, solution) in run.groups.iter().zip(&mut solutions) {
         solution.choose_keys(&run.grids, options.tolerance.units(group.group.size));
     }
+    eprintln!("keys {:?}", t0.elapsed());
     let refined = run.refine(&mut solutions)?;
+    eprintln!("refine {:?}", t0.elapsed());
     run.fit_directions(&mut solutions)?;
+    eprintln!("directions {:?}", t0.elapsed());
     let measured = run.measure(&solutions, &refined)?;
+    eprintln!("measure {:?}", t0.elapsed());
     let report = run.report(&solutions, measured);
     if !report.within_tolerance() && !options.best_effort {
         return Err(run.missed(&report));
@@ -172,7 +180,7 @@ impl<'a> Run<'a> {
         }
         let (samples, all) = (run.samples(), run.grids.iter().map(|grid| grid.times.len()).sum::<usize>());
         let directions = subject.rig.parts().iter().flat_map(|part| &part.primitives).any(|p| p.has_normals || p.has_tangents);
-        run.meter.total.store(samples + all + if directions { samples } else { 0 } + all, Ordering::Relaxed);
+        run.meter.total.store(3 * all + if directions { samples } else { 0 }, Ordering::Relaxed);
         Ok(run)
     }
 
@@ -205,7 +213,7 @@ impl<'a> Run<'a> {
         (BLOCK_BYTES / bytes.max(1)).clamp(4, 64)
     }
 
-    /// One pass over all samples: what the effects do.
+    /// One pass over samples and midpoints: what the effects do.
     fn learn(&self) -> Result<Vec<Range>, BakeFailure> {
         let rows: usize = self.groups.iter().map(|group| 3 * group.group.points.len()).sum();
         let columns = (RANGE_BYTES / (4 * rows.max(1))).clamp(32, RANGE_COLUMNS);
@@ -216,8 +224,7 @@ impl<'a> Run<'a> {
         let mut ranges: Vec<Range> = self.groups.iter().map(range).collect();
         for (index, (clip, grid)) in self.clips.iter().zip(&self.grids).enumerate() {
             let motion = self.motion(clip)?;
-            let samples: Vec<f64> = grid.times.iter().copied().step_by(2).collect();
-            for times in samples.chunks(self.block()) {
+            for times in grid.times.chunks(self.block()) {
                 let frames = each_frame(&self.stage, &motion, times, Wanted::Positions, |place, workspace| {
                     self.meter.frame("looking at the motion");
                     let pull = |group| Ok(self.pull(group, index, times[place], workspace)?.x);
