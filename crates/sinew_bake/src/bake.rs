@@ -57,13 +57,14 @@ pub fn bake(
     let mut factored = Vec::with_capacity(ranges.len());
     for (range, group) in ranges.iter().zip(&run.groups) {
         let tolerance = (TARGETS_SHARE - RANGE_SHARE) * options.tolerance.units(group.group.size);
-        factored.push(factor(range, tolerance as f32)?);
+        factored.push(factor(range, tolerance as f32, options.max_targets.filter(|_| options.best_effort))?);
     }
     drop(ranges);
     let trades = run.trade(factored)?;
     let counts = run.choose_counts(&trades)?;
-    let mut solutions: Vec<Solution> =
-        (run.groups.iter().zip(trades).zip(counts)).map(|((group, trade), count)| Solution::new(group, trade, count)).collect();
+    let mut solutions: Vec<Solution> = (run.groups.iter().zip(trades).zip(counts))
+        .map(|((group, trade), count)| Solution::new(group, trade, count))
+        .collect();
     for (group, solution) in run.groups.iter().zip(&mut solutions) {
         solution.choose_keys(&run.grids, options.tolerance.units(group.group.size));
     }
@@ -106,8 +107,8 @@ impl Meter<'_> {
 #[derive(Default)]
 struct FrameFit {
     weights: Vec<f32>,
-    /// Largest and summed error per rung of the ladder.
-    errors: Vec<(f32, f64)>,
+    /// Largest error per rung of the ladder.
+    errors: Vec<f32>,
     largest: (f64, usize),
     /// Point, and the distance no target can make up for.
     flattened: Vec<(usize, f32)>,
@@ -171,7 +172,8 @@ impl<'a> Run<'a> {
             run.grids.push(Grid::new(run.motion(clip)?.report(), options.fps, &clip.clip.name)?);
         }
         let (samples, all) = (run.samples(), run.grids.iter().map(|grid| grid.times.len()).sum::<usize>());
-        let directions = subject.rig.parts().iter().flat_map(|part| &part.primitives).any(|p| p.has_normals || p.has_tangents);
+        let directions =
+            subject.rig.parts().iter().flat_map(|part| &part.primitives).any(|p| p.has_normals || p.has_tangents);
         run.meter.total.store(3 * all + if directions { samples } else { 0 }, Ordering::Relaxed);
         Ok(run)
     }
@@ -265,9 +267,8 @@ impl<'a> Run<'a> {
 
     fn measure_trades(&self, trades: &mut [Trade]) -> Result<(), BakeFailure> {
         let stretch: Vec<Mutex<Vec<f32>>> = trades.iter().map(|trade| Mutex::new(trade.stretch.clone())).collect();
-        for trade in trades.iter_mut() {
-            trade.fits.clear();
-        }
+        let mut sums: Vec<Vec<f64>> = trades.iter().map(|trade| vec![0.0; trade.ladder.len()]).collect();
+        trades.iter_mut().for_each(|trade| trade.fits.clear());
         for (index, (clip, grid)) in self.clips.iter().zip(&self.grids).enumerate() {
             let motion = self.motion(clip)?;
             let looks: Vec<f64> = grid.times.iter().map(|&time| grid.look(time)).collect();
@@ -283,18 +284,22 @@ impl<'a> Run<'a> {
                 }
                 Ok(fits)
             })?;
-            let mut per_group: Vec<Vec<FrameFit>> = trades.iter().map(|_| Vec::with_capacity(frames.len())).collect();
-            frames.into_iter().flat_map(|fits| fits.into_iter().enumerate()).for_each(|(g, fit)| per_group[g].push(fit));
-            trades.iter_mut().zip(per_group).for_each(|(trade, fits)| trade.fits.push(fits));
+            trades.iter_mut().for_each(|trade| trade.fits.push(Vec::with_capacity(frames.len())));
+            for frame in frames {
+                for ((trade, sums), (fit, errors)) in trades.iter_mut().zip(&mut sums).zip(frame) {
+                    sums.iter_mut().zip(errors).for_each(|(sum, error)| *sum += error);
+                    trade.fits[index].push(fit);
+                }
+            }
         }
-        for ((trade, stretch), group) in trades.iter_mut().zip(stretch).zip(&self.groups) {
+        for (((trade, stretch), sums), group) in trades.iter_mut().zip(stretch).zip(&sums).zip(&self.groups) {
             trade.stretch = stretch.into_inner().unwrap_or_else(PoisonError::into_inner);
             let fits = || trade.fits.iter().flatten();
             let points = (fits().count() * group.group.points.len()).max(1) as f64;
             let point = |(rung, &targets): (usize, &usize)| TradePoint {
                 targets,
-                largest: fits().map(|fit| f64::from(fit.errors[rung].0)).fold(0.0, f64::max),
-                mean: fits().map(|fit| fit.errors[rung].1).sum::<f64>() / points,
+                largest: fits().map(|fit| f64::from(fit.errors[rung])).fold(0.0, f64::max),
+                mean: sums[rung] / points,
             };
             trade.curve = trade.ladder.iter().enumerate().map(point).collect();
         }
@@ -384,7 +389,9 @@ impl<'a> Run<'a> {
                         let played = solution.curves[index].at(middle);
                         let offset = played.iter().zip(&weights).map(|(a, b)| a - b).collect();
                         let moved = keys::vertex_errors(&solution.played, &solution.trade.stretch, &[offset])[0];
-                        if f64::from(error + moved) > self.options.tolerance.units(group.group.size) && solution.count > 0 {
+                        if f64::from(error + moved) > self.options.tolerance.units(group.group.size)
+                            && solution.count > 0
+                        {
                             solution.curves[index].insert(middle, weights);
                             missed = true;
                         }
@@ -408,7 +415,10 @@ impl<'a> Run<'a> {
             .zip(&*solutions)
             .map(|(group, solution)| match solution.count {
                 0 => Vec::new(),
-                _ => Kind::ALL.iter().filter_map(|&kind| Field::new(self.stage.subject, &group.group.parts, kind)).collect(),
+                _ => Kind::ALL
+                    .iter()
+                    .filter_map(|&kind| Field::new(self.stage.subject, &group.group.parts, kind))
+                    .collect(),
             })
             .collect();
         if fields.iter().all(Vec::is_empty) {
@@ -457,8 +467,11 @@ impl<'a> Run<'a> {
                 ..Measured::default()
             })
             .collect();
-        let wanted =
-            if solutions.iter().all(|solution| solution.fields.is_empty()) { Wanted::Positions } else { Wanted::Directions };
+        let wanted = if solutions.iter().all(|solution| solution.fields.is_empty()) {
+            Wanted::Positions
+        } else {
+            Wanted::Directions
+        };
         for (index, (clip, grid)) in self.clips.iter().zip(&self.grids).enumerate() {
             let motion = self.motion(clip)?;
             let mut times = [&grid.times[..], &refined[index]].concat();
@@ -497,7 +510,8 @@ impl<'a> Run<'a> {
                         measured.error.largest = largest;
                         measured.error.at = self.locate(group, largest, index, time, error.point);
                     }
-                    for ((sums, count), angle) in measured.angles.iter_mut().zip(&mut measured.angle_counts).zip(angles) {
+                    for ((sums, count), angle) in measured.angles.iter_mut().zip(&mut measured.angle_counts).zip(angles)
+                    {
                         *count += angle.vertices;
                         sums.largest = sums.largest.max(angle.largest);
                         sums.largest_before = sums.largest_before.max(angle.largest_before);
@@ -540,7 +554,8 @@ impl<'a> Run<'a> {
         }
         let (clip, time) = first?;
         let points = flat.iter().filter(|flat| **flat).count();
-        let slots = group.group.points.iter().zip(&flat).filter(|(_, flat)| **flat).map(|(point, _)| point.slot as usize);
+        let slots =
+            group.group.points.iter().zip(&flat).filter(|(_, flat)| **flat).map(|(point, _)| point.slot as usize);
         let bones: BTreeSet<String> = slots.filter_map(|slot| main_bone(self.rig(), slot)).collect();
         Some(FlattenedReport { points, times, bones: bones.into_iter().take(8).collect(), clip, time, left })
     }
@@ -644,7 +659,8 @@ impl<'a> Run<'a> {
                     primitives
                         .map(|(number, primitive)| {
                             let directions = |kind: Kind| {
-                                let (field, targets) = solution.fields.iter().find(|(field, _)| field.kind() == kind)?;
+                                let (field, targets) =
+                                    solution.fields.iter().find(|(field, _)| field.kind() == kind)?;
                                 field.of_primitive(part, number, targets.column(target))
                             };
                             PrimitiveTarget {
@@ -681,12 +697,12 @@ fn ladder(from: usize, most: usize, limit: Option<usize>) -> Vec<usize> {
     rungs
 }
 
-/// Weights of a frame, and its errors on every rung.
-fn fit(trade: &Trade, pulled: &Pulled) -> FrameFit {
+/// Weights of a frame, and its errors on every rung: the largest in the fit, and their sums.
+fn fit(trade: &Trade, pulled: &Pulled) -> (FrameFit, Vec<f64>) {
     let most = trade.ladder.last().copied().unwrap_or(0);
     let weights = trade.factors.weights(&pulled.x, most);
     let mut residual = pulled.x.clone();
-    let mut errors = Vec::with_capacity(trade.ladder.len());
+    let (mut errors, mut sums) = (Vec::with_capacity(trade.ladder.len()), Vec::with_capacity(trade.ladder.len()));
     let mut next = 0;
     for &rung in &trade.ladder {
         for target in next..rung {
@@ -695,10 +711,11 @@ fn fit(trade: &Trade, pulled: &Pulled) -> FrameFit {
         }
         next = rung;
         let error = pulled.world_error(&residual);
-        errors.push((error.largest, error.sum));
+        errors.push(error.largest);
+        sums.push(error.sum);
     }
     let flattened = pulled.flattened.iter().filter(|flat| flat.left > 0.0).map(|flat| (flat.point, flat.left.sqrt()));
-    FrameFit { weights, errors, largest: pulled.largest, flattened: flattened.collect() }
+    (FrameFit { weights, errors, largest: pulled.largest, flattened: flattened.collect() }, sums)
 }
 
 impl Solution {
@@ -715,8 +732,11 @@ impl Solution {
         let mut played = Tall::new(3 * points);
         for (target, &peak) in peaks.iter().enumerate() {
             let column = trade.factors.targets.column(target);
-            let rest: Vec<f32> =
-                column.iter().enumerate().map(|(i, x)| (f64::from(x * peak) / group.scales[i % points]) as f32).collect();
+            let rest: Vec<f32> = column
+                .iter()
+                .enumerate()
+                .map(|(i, x)| (f64::from(x * peak) / group.scales[i % points]) as f32)
+                .collect();
             let world: Vec<f32> =
                 rest.iter().enumerate().map(|(i, x)| (f64::from(*x) * group.scales[i % points]) as f32).collect();
             written.push(&rest);
@@ -729,8 +749,14 @@ impl Solution {
 
     /// The weights of a frame outside the grid, and the error they leave.
     fn project(&self, pulled: &Pulled) -> (Vec<f32>, f32) {
-        let weights: Vec<f32> =
-            self.trade.factors.weights(&pulled.x, self.count).iter().zip(&self.peaks).map(|(weight, peak)| weight / peak).collect();
+        let weights: Vec<f32> = self
+            .trade
+            .factors
+            .weights(&pulled.x, self.count)
+            .iter()
+            .zip(&self.peaks)
+            .map(|(weight, peak)| weight / peak)
+            .collect();
         let mut error = pulled.x.clone();
         self.played.add_product(-1.0, column(&weights), &mut error);
         (weights, pulled.world_error(&error).largest)
@@ -740,7 +766,7 @@ impl Solution {
         let rung = self.trade.ladder.iter().position(|&rung| rung == self.count).unwrap_or(0);
         for (clip, grid) in grids.iter().enumerate() {
             let weights = &self.weights[clip];
-            let errors = self.trade.fits[clip].iter().map(|fit| fit.errors[rung].0);
+            let errors = self.trade.fits[clip].iter().map(|fit| fit.errors[rung]);
             let least = LEAST_KEY_SHARE * tolerance;
             let allowed: Vec<f32> = errors.map(|error| (tolerance - f64::from(error)).max(least) as f32).collect();
             let keys = match self.count {
