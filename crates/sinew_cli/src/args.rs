@@ -1,6 +1,7 @@
 //! The command line as plain values.
 
 use crate::map::MapArgs;
+use crate::render::RenderArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -35,6 +36,8 @@ pub enum Command {
     Frame(FrameArgs),
     /// Make a map from the shape, as files a recipe can name: where the character is soft, thick or far out.
     Map(MapArgs),
+    /// Draw stills, contact sheets and films, with and without effects.
+    Render(Box<RenderArgs>),
     /// Write a completion script for a shell to stdout.
     Completions(CompletionsArgs),
 }
@@ -193,7 +196,7 @@ pub enum Format {
     Json,
 }
 
-fn seconds(given: &str) -> Result<f64, String> {
+pub fn seconds(given: &str) -> Result<f64, String> {
     match given.parse::<f64>() {
         Ok(secs) if secs.is_finite() => Ok(secs),
         _ => Err("give a number of seconds, such as 0.25".to_owned()),

@@ -3,6 +3,7 @@
 use crate::args::Input;
 use crate::fault::Fault;
 use sinew::{Clip, RawRig, Rig, Warning};
+use sinew_gltf::Document;
 use sinew_gltf::map_file::{self, MapFile};
 
 /// A loaded character file.
@@ -17,19 +18,21 @@ pub struct Scene {
     pub clips: Vec<Clip>,
     /// What was repaired or looks wrong, from reading and from checking.
     pub warnings: Vec<Warning>,
+    /// The file as it was; built-in characters have none.
+    pub document: Option<Document>,
 }
 
 /// Loads a character and puts painted `maps` on it.
 pub fn load(input: &Input, maps: &[MapFile]) -> Result<Scene, Fault> {
     let name = input.to_string();
-    let (mut raw, clips, mut warnings) = match input {
+    let (mut raw, clips, mut warnings, document) = match input {
         Input::Path(path) => {
             let asset = sinew_gltf::import(path).map_err(|error| Fault::Failed(error.to_string()))?;
-            (asset.raw, asset.clips, asset.warnings)
+            (asset.raw, asset.clips, asset.warnings, Some(asset.document))
         }
         Input::Zoo(spec) => {
             let character = sinew_zoo::build(spec).map_err(|error| Fault::Usage(format!("{name}: {error}")))?;
-            (character.raw, character.clips, Vec::new())
+            (character.raw, character.clips, Vec::new(), None)
         }
     };
     for map in maps {
@@ -37,5 +40,5 @@ pub fn load(input: &Input, maps: &[MapFile]) -> Result<Scene, Fault> {
     }
     let (rig, found) = Rig::build(&raw).map_err(|error| Fault::in_file(&name, error))?;
     warnings.extend(found);
-    Ok(Scene { name, raw, rig, clips, warnings })
+    Ok(Scene { name, raw, rig, clips, warnings, document })
 }

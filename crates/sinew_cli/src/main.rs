@@ -10,8 +10,11 @@ mod inspect;
 mod load;
 mod map;
 mod output;
+mod played;
 mod presets;
+mod progress;
 mod recipe;
+mod render;
 mod talk;
 mod text;
 
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         Command::Presets(options) => presets::run(options),
         Command::Frame(options) => frame::run(options, &talk),
         Command::Map(options) => map::run(options, &talk),
+        Command::Render(options) => render::run(options, &talk),
         Command::Completions(options) => completions::run(options),
     };
     match outcome {

@@ -71,12 +71,55 @@ impl Destination {
     }
 
     /// Writes data: to stdout, or to a temporary file in the target's folder that then takes its place.
-    pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Fault> {
+    pub fn write<E: Into<Stopped>>(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), E>) -> Result<(), Fault> {
         self.check()?;
         match self {
-            Self::Stdout => to_stdout(write),
+            Self::Stdout => {
+                let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+                let written = write(&mut out).map_err(E::into).and_then(|()| Ok(out.flush()?));
+                written.map_err(|stopped| stopped.or_in_file(stdout_fault))
+            }
             Self::File { path, force } => to_file(path, *force, write),
         }
+    }
+
+    /// As [`Destination::write`], for programs that insist on a path of their own to write to.
+    pub fn write_at(&self, write: impl FnOnce(&Path) -> Result<(), Fault>) -> Result<(), Fault> {
+        self.check()?;
+        match self {
+            Self::File { path, force } if !path.exists() || path.is_file() => {
+                let path = &path.canonicalize().unwrap_or_else(|_| path.clone());
+                replace(path, *force, |file| write(file.path()).map_err(Stopped::Fault))
+            }
+            _ => Err(Fault::Usage("this format can only be written to a plain file; give its name with -o".into())),
+        }
+    }
+}
+
+/// Why writing ended early: because of the file, or of what was to be written to it.
+pub enum Stopped {
+    Io(io::Error),
+    Fault(Fault),
+}
+
+impl Stopped {
+    fn or_in_file(self, in_file: impl FnOnce(io::Error) -> Fault) -> Fault {
+        match self {
+            Self::Io(error) => in_file(error),
+            Self::Fault(fault) => fault,
+        }
+    }
+}
+
+impl From<io::Error> for Stopped {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<Fault> for Stopped {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
     }
 }
 
@@ -88,17 +131,38 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn to_file(path: &Path, force: bool, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Fault> {
-    let unwritable = |error: io::Error| {
+fn unwritable(path: &Path) -> impl Fn(io::Error) -> Fault {
+    move |error| {
         let remedy = "check the folder's permissions and the space left";
         Fault::in_file(path.display(), format!("cannot be written ({error}); {remedy}"))
+    }
+}
+
+fn to_file<E: Into<Stopped>>(
+    path: &Path,
+    force: bool,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), Fault> {
+    let write_all = |file: &mut std::fs::File| -> Result<(), Stopped> {
+        let mut out = BufWriter::with_capacity(1 << 16, file);
+        write(&mut out).map_err(E::into)?;
+        Ok(out.flush()?)
     };
     // A link is kept and its target replaced; a device or pipe is written to, never replaced.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if path.exists() && !path.is_file() {
-        let mut out = BufWriter::new(std::fs::File::options().write(true).open(path).map_err(unwritable)?);
-        return write(&mut out).and_then(|()| out.flush()).map_err(unwritable);
+        let mut device = std::fs::File::options().write(true).open(path).map_err(unwritable(path))?;
+        return write_all(&mut device).map_err(|stopped| stopped.or_in_file(unwritable(path)));
     }
+    replace(path, force, |file| write_all(file.as_file_mut()))
+}
+
+/// Fills a temporary file beside `path` and gives it that name.
+fn replace(
+    path: &Path,
+    force: bool,
+    fill: impl FnOnce(&mut tempfile::NamedTempFile) -> Result<(), Stopped>,
+) -> Result<(), Fault> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".sinew-").suffix(".part");
     #[cfg(unix)]
@@ -107,15 +171,14 @@ fn to_file(path: &Path, force: bool, write: impl FnOnce(&mut dyn Write) -> io::R
         // Like any new file: what the user's mask allows, instead of a temporary file's 0600.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let file = builder.tempfile_in(folder(path)).map_err(unwritable)?;
+    let mut file = builder.tempfile_in(folder(path)).map_err(unwritable(path))?;
     *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = Some(file.path().to_owned());
-    let mut out = BufWriter::with_capacity(1 << 16, file);
-    let written = write(&mut out).and_then(|()| out.into_inner().map_err(io::IntoInnerError::into_error));
-    let finished = written.map_err(unwritable).and_then(|file| {
+    let filled = fill(&mut file).map_err(|stopped| stopped.or_in_file(unwritable(path)));
+    let finished = filled.and_then(|()| {
         let moved = if force { file.persist(path) } else { file.persist_noclobber(path) };
         moved.map(drop).map_err(|refused| match refused.error.kind() {
             io::ErrorKind::AlreadyExists => exists(path),
-            _ => unwritable(refused.error),
+            _ => unwritable(path)(refused.error),
         })
     });
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).take();
