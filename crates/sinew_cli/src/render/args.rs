@@ -154,7 +154,8 @@ fn viewpoint(given: &str) -> Result<Viewpoint, String> {
     if let Some(view) = named {
         return Ok(Viewpoint { view, distance: None });
     }
-    let numbers: Option<Vec<f64>> = given.split(',').map(|n| n.trim().parse().ok().filter(|n: &f64| n.is_finite())).collect();
+    let numbers: Option<Vec<f64>> =
+        given.split(',').map(|n| n.trim().parse().ok().filter(|n: &f64| n.is_finite())).collect();
     let angles = |yaw: f64, pitch: f64| View::Angles { azimuth: yaw.to_radians(), elevation: pitch.to_radians() };
     match numbers.as_deref() {
         Some(&[yaw, pitch]) => Ok(Viewpoint { view: angles(yaw, pitch), distance: None }),

@@ -153,7 +153,8 @@ impl<'a> Artist<'a> {
         let mut scene = Scene { meshes: self.meshes(mesh), ..Scene::default() };
         for (mesh, colors) in scene.meshes.iter_mut().zip(colors.iter().flatten()) {
             let sides = mesh.material.double_sided;
-            mesh.material = Material { base_color: [1.0; 4], finish: Finish::Chart, double_sided: sides, ..<_>::default() };
+            mesh.material =
+                Material { base_color: [1.0; 4], finish: Finish::Chart, double_sided: sides, ..<_>::default() };
             mesh.colors = Some(colors);
         }
         if self.shot.wire {
@@ -218,7 +219,8 @@ fn heat(stage: &Stage<'_>, survey: &Survey, name: &str) -> Result<(Heat, Scale),
         return Ok((Heat::Displacement, scale));
     }
     let known: Vec<_> = rig.maps().iter().map(|map| map.name.as_str()).chain([DISPLACEMENT]).collect();
-    let hint = nearest(name, known.iter().copied()).map_or(String::new(), |n| format!("; did you mean {}?", quoted(&n)));
+    let hint =
+        nearest(name, known.iter().copied()).map_or(String::new(), |n| format!("; did you mean {}?", quoted(&n)));
     let known: Vec<_> = known.into_iter().map(quoted).collect();
     Err(Fault::Usage(format!(
         "{}: there is no map {}{hint} There are: {}",

@@ -56,9 +56,12 @@ impl BufferFolder {
 
     /// Writes the buffers of frame `index`.
     pub fn write(&self, artist: &Artist<'_>, index: usize, seen: &Seen) -> Result<(), Fault> {
-        let file = |name: &str| Destination::File { path: self.path.join(format!("{index:04}.{name}")), force: self.force };
+        let file =
+            |name: &str| Destination::File { path: self.path.join(format!("{index:04}.{name}")), force: self.force };
         let (width, height) = (artist.size().width(), artist.size().height());
-        let shape = |deep: usize| if deep == 1 { format!("({height}, {width})") } else { format!("({height}, {width}, {deep})") };
+        let shape = |deep: usize| {
+            if deep == 1 { format!("({height}, {width})") } else { format!("({height}, {width}, {deep})") }
+        };
         let npy = |name: &str, kind: &str, deep: usize, bytes: Vec<u8>| {
             file(name).write(|out| write_npy(out, kind, &shape(deep), &bytes))
         };

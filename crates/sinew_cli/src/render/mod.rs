@@ -85,12 +85,16 @@ pub fn run(options: &RenderArgs, talk: &Talk) -> Result<(), Fault> {
         let folder = BufferFolder::open(folder, options.force)?;
         let progress = Progress::new(talk, "buffers", film.times.len());
         let mut index = 0;
-        in_order(&film.times, |time| Seen::new(&artist, &stage.moment(time)), |seen| {
-            folder.write(&artist, index, &seen)?;
-            index += 1;
-            progress.advance();
-            Ok::<(), Fault>(())
-        })?;
+        in_order(
+            &film.times,
+            |time| Seen::new(&artist, &stage.moment(time)),
+            |seen| {
+                folder.write(&artist, index, &seen)?;
+                index += 1;
+                progress.advance();
+                Ok::<(), Fault>(())
+            },
+        )?;
     }
     let (Some(destination), Some(path)) = (destination, &options.output) else { return Ok(()) };
     let progress = Progress::new(talk, "drawing", film.times.len());
@@ -204,12 +208,7 @@ fn panel(artist: &Artist<'_>, time: f64, names: &Names<'_>, compare: bool) -> Re
 }
 
 /// Moments in columns, the base over the result.
-fn contact_sheet(
-    artist: &Artist<'_>,
-    times: &[f64],
-    names: &Names<'_>,
-    progress: &Progress,
-) -> Result<Image, Fault> {
+fn contact_sheet(artist: &Artist<'_>, times: &[f64], names: &Names<'_>, progress: &Progress) -> Result<Image, Fault> {
     let stage = artist.stage();
     let (mut base, mut result) = (Vec::new(), Vec::new());
     let draw = |time| {
@@ -224,7 +223,8 @@ fn contact_sheet(
         Ok::<(), Fault>(())
     })?;
     let columns: Vec<_> = times.iter().map(|time| format!("{time:.2} s")).collect();
-    let title = format!("{} {}", stage.scene.name, stage.clip);
+    let file = Path::new(&stage.scene.name).file_name().map_or("".into(), |name| name.to_string_lossy());
+    let title = format!("{file} {}", stage.clip);
     let (rows, cells) = match base.is_empty() {
         true => (Vec::new(), vec![result]),
         false => (vec![names.base.to_owned(), names.result.to_owned()], vec![base, result]),

@@ -27,7 +27,8 @@ impl Span {
         let fps = rate.frames_per_second();
         let closes = self.loops && self.length > 0.0;
         // The last key counts where rounding puts it a hair beyond the last step.
-        let count = if closes { (self.length * fps).round().max(1.0) } else { (self.length * fps + 1e-6).floor() + 1.0 };
+        let count =
+            if closes { (self.length * fps).round().max(1.0) } else { (self.length * fps + 1e-6).floor() + 1.0 };
         // A loop of one frame may have no rate of its own.
         let rate = FrameRate::new(count / self.length).filter(|_| closes).unwrap_or(rate);
         let time = |i: usize| match closes {

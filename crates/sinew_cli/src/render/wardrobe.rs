@@ -76,9 +76,7 @@ impl Wardrobe {
                 let uvs = worn.map(|(used, _)| used.coordinates.as_slice());
                 Garment { material, uvs, colors: surface.colors.as_deref() }
             }
-            None => {
-                Garment { material: Material { base_color: primitive.color, ..Material::default() }, ..plain }
-            }
+            None => Garment { material: Material { base_color: primitive.color, ..Material::default() }, ..plain },
         }
     }
 }
