@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Folder, command, frame, sinew, triples};
+use common::{Folder, command, frame, sinew};
 use sinew_testkit::glb::Builder;
 use std::path::Path;
 
@@ -138,7 +138,6 @@ fn buffers_tell_where_on_the_frame_every_pixel_lies() {
 
     let frame = frame("zoo:calf", &at);
     let mesh = &frame["meshes"][0];
-    let size = 2.0;
     let mut seen = 0;
     for pixel in 0..48 * 40 {
         let [node, part, triangle] = [0, 1, 2].map(|c| primitive[3 * pixel + c]);
@@ -149,21 +148,18 @@ fn buffers_tell_where_on_the_frame_every_pixel_lies() {
         assert_eq!(u64::from(node), mesh["node"].as_u64().expect("a node"));
         let geometry = &mesh["primitives"][part as usize];
         let corner = |k: usize| {
-            let index = &geometry["indices"][3 * triangle as usize + k];
-            let index =
-                index.as_u64().or_else(|| geometry["indices"][triangle as usize][k].as_u64()).expect("an index");
+            let index = geometry["indices"][3 * triangle as usize + k].as_u64().expect("an index");
             common::triple(&geometry["positions"][index as usize])
         };
         let corners = [0, 1, 2].map(corner);
         for axis in 0..3 {
             let mixed: f64 = (0..3).map(|k| f64::from(weights[3 * pixel + k]) * corners[k][axis]).sum();
-            assert!((mixed - f64::from(position[3 * pixel + axis])).abs() < 1e-5 * size, "pixel {pixel}");
+            assert!((mixed - f64::from(position[3 * pixel + axis])).abs() < 1e-5, "pixel {pixel}");
         }
         seen += 1;
     }
     assert!(seen > 200, "{seen} pixels show the calf");
-    let normals = triples(&mesh["primitives"][0]["normals"]).len();
-    assert!(normals > 0 && Picture::read(&Path::new(&out).join("0000.color.png").to_string_lossy()).colors() > 50);
+    assert!(Picture::read(&format!("{out}/0000.color.png")).colors() > 50);
 }
 
 #[test]

@@ -98,7 +98,7 @@ pub fn run(options: &RenderArgs, talk: &Talk) -> Result<(), Fault> {
     }
     let (Some(destination), Some(path)) = (destination, &options.output) else { return Ok(()) };
     let progress = Progress::new(talk, "drawing", film.times.len());
-    let names = Names { base: "base", result: if recipe.file.is_empty() { "result" } else { &recipe.file } };
+    let names = Names { base: "base", result: if recipe.file.is_empty() { "result" } else { last_part(&recipe.file) } };
     match (kind, storage) {
         (Kind::Film, Storage::Film(format)) => {
             let draw = |time| panel(&artist, time, &names, options.compare);
@@ -125,6 +125,11 @@ pub fn run(options: &RenderArgs, talk: &Talk) -> Result<(), Fault> {
 struct Names<'a> {
     base: &'a str,
     result: &'a str,
+}
+
+/// A file's name without its folders.
+fn last_part(path: &str) -> &str {
+    Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
 }
 
 /// Where images of a file may lie.
@@ -223,8 +228,7 @@ fn contact_sheet(artist: &Artist<'_>, times: &[f64], names: &Names<'_>, progress
         Ok::<(), Fault>(())
     })?;
     let columns: Vec<_> = times.iter().map(|time| format!("{time:.2} s")).collect();
-    let file = Path::new(&stage.scene.name).file_name().map_or("".into(), |name| name.to_string_lossy());
-    let title = format!("{file} {}", stage.clip);
+    let title = format!("{} {}", last_part(&stage.scene.name), stage.clip);
     let (rows, cells) = match base.is_empty() {
         true => (Vec::new(), vec![result]),
         false => (vec![names.base.to_owned(), names.result.to_owned()], vec![base, result]),
