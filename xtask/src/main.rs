@@ -5,6 +5,7 @@ mod bench;
 mod ci;
 mod command;
 mod peer;
+mod pictures;
 mod slowest;
 mod tidy;
 
@@ -16,7 +17,8 @@ usage: cargo xtask COMMAND
 
   ci [--full]              every check; with --full the long sweeps too
   tidy                     what no compiler checks: stray paths, unfinished code, missing module docs
-  bench [FILTER] [--json]  nanoseconds per vertex of the kernels whose name contains FILTER, beside the baselines";
+  bench [FILTER] [--json]  nanoseconds per vertex of the kernels whose name contains FILTER, beside the baselines
+  pictures                 draw the pictures of the manual anew";
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
             }
         },
         ["bench", bench_args @ ..] => bench::run(bench_args),
+        ["pictures"] => pictures::run(),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS
