@@ -1,5 +1,6 @@
 //! The command line as plain values.
 
+use crate::bake::BakeArgs;
 use crate::map::MapArgs;
 use crate::render::RenderArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -38,6 +39,8 @@ pub enum Command {
     Map(MapArgs),
     /// Draw stills, contact sheets and films, with and without effects.
     Render(Box<RenderArgs>),
+    /// Put the effects into the file as morph targets that any engine plays.
+    Bake(BakeArgs),
     /// Write a completion script for a shell to stdout.
     Completions(CompletionsArgs),
 }

@@ -5,13 +5,29 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The temporary file being written, for an interrupt to remove.
-static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// The temporary files and folders being written, for an interrupt to remove.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Removes the file being written, if any.
+/// Removes the files and folders being written.
 pub fn discard_unfinished() {
-    if let Some(path) = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        let _ = std::fs::remove_file(path);
+    for path in UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+    }
+}
+
+/// Notes that a path is being written, as long as this lives.
+struct Unfinished(PathBuf);
+
+impl Unfinished {
+    fn new(path: &Path) -> Self {
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| *path != self.0);
     }
 }
 
@@ -123,6 +139,38 @@ impl From<Fault> for Stopped {
     }
 }
 
+/// Refuses a folder that is there already: replacing it could take more than this command put into it.
+pub fn check_new_folder(path: &Path) -> Result<(), Fault> {
+    if path.exists() {
+        return Err(Fault::in_file(path.display(), "exists already; give the name of a new folder"));
+    }
+    match folder(path) {
+        parent if parent.is_dir() => Ok(()),
+        parent => Err(Fault::in_file(path.display(), format!("there is no folder {}; make it", parent.display()))),
+    }
+}
+
+/// Makes a folder that appears whole or not at all: `write` fills a temporary one that then takes its place.
+pub fn to_new_folder(path: &Path, write: impl FnOnce(&Path) -> Result<(), Fault>) -> Result<(), Fault> {
+    check_new_folder(path)?;
+    let mut builder = tempfile::Builder::new();
+    let builder = builder.prefix(".sinew-").suffix(".part");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o777));
+    }
+    let unfinished = builder.tempdir_in(folder(path)).map_err(unwritable(path))?;
+    let _noted = Unfinished::new(unfinished.path());
+    write(unfinished.path()).and_then(|()| {
+        let made = unfinished.keep();
+        std::fs::rename(&made, path).map_err(|error| {
+            let _ = std::fs::remove_dir_all(&made);
+            unwritable(path)(error)
+        })
+    })
+}
+
 fn exists(path: &Path) -> Fault {
     Fault::in_file(path.display(), "exists already; give another name, or --force to replace it")
 }
@@ -172,15 +220,13 @@ fn replace(
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
     let mut file = builder.tempfile_in(folder(path)).map_err(unwritable(path))?;
-    *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = Some(file.path().to_owned());
+    let _noted = Unfinished::new(file.path());
     let filled = fill(&mut file).map_err(|stopped| stopped.or_in_file(unwritable(path)));
-    let finished = filled.and_then(|()| {
+    filled.and_then(|()| {
         let moved = if force { file.persist(path) } else { file.persist_noclobber(path) };
         moved.map(drop).map_err(|refused| match refused.error.kind() {
             io::ErrorKind::AlreadyExists => exists(path),
             _ => unwritable(path)(refused.error),
         })
-    });
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).take();
-    finished
+    })
 }

@@ -12,7 +12,6 @@ use crate::uri;
 use crate::view::View;
 use glam::{DMat2, DVec2, Vec2};
 use sinew::Warning;
-use std::path::Path;
 
 /// Bytes an image beside the file may have.
 const LARGEST_IMAGE: u64 = 1 << 28;
@@ -71,16 +70,11 @@ pub struct Surfaces {
 }
 
 impl Surfaces {
-    /// Reads what the meshes of `nodes` look like. Images beside the file are looked for below `folder` only.
-    pub fn read(
-        document: &Document,
-        folder: Option<&Path>,
-        nodes: impl IntoIterator<Item = usize>,
-    ) -> (Self, Vec<Warning>) {
+    /// Reads what the meshes of `nodes` look like. Images beside the file are looked for in its folder only.
+    pub fn read(document: &Document, nodes: impl IntoIterator<Item = usize>) -> (Self, Vec<Warning>) {
         let mut reader = Reader {
             document,
             accessors: Accessors::new(View::root(&document.json), &document.buffers),
-            folder,
             warnings: Vec::new(),
         };
         let mut surfaces = Self::default();
@@ -102,7 +96,6 @@ impl Surfaces {
 struct Reader<'a> {
     document: &'a Document,
     accessors: Accessors<'a>,
-    folder: Option<&'a Path>,
     warnings: Vec<Warning>,
 }
 
@@ -223,7 +216,7 @@ impl<'a> Reader<'a> {
 
     fn image(&self, image: &View<'a>) -> Result<Vec<u8>, Fault> {
         if let Some(uri) = image.get("uri")? {
-            return uri::resolve(&uri, self.folder, LARGEST_IMAGE);
+            return uri::resolve(&uri, self.document.folder.as_deref(), LARGEST_IMAGE);
         }
         let view = image.need("bufferView")?.reference("bufferViews")?;
         let view = image.entry("bufferViews", view)?;

@@ -25,7 +25,7 @@ fn textured() -> Builder {
 
 fn read(file: &Builder) -> (Surface, Surfaces, Vec<String>) {
     let asset = import_bytes("test.glb", file.glb(), None).expect("the geometry is sound");
-    let (surfaces, warnings) = Surfaces::read(&asset.document, None, asset.raw.meshes.iter().map(|m| m.node));
+    let (surfaces, warnings) = Surfaces::read(&asset.document, asset.raw.meshes.iter().map(|m| m.node));
     let surface = surfaces.get(0, 0).expect("the one primitive").clone();
     (surface, surfaces, warnings.iter().map(ToString::to_string).collect())
 }

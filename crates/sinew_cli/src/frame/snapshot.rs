@@ -126,9 +126,7 @@ impl<'a> Snapshot<'a> {
 
     /// Parts in node order.
     pub fn parts(&self) -> Vec<&'a Part> {
-        let mut parts: Vec<_> = self.scene.rig.parts().iter().collect();
-        parts.sort_by_key(|part| part.node);
-        parts
+        crate::obj::parts(&self.scene.rig)
     }
 
     /// World positions of a primitive in one of the two meshes.

@@ -11,9 +11,8 @@ mod wardrobe;
 
 pub use args::RenderArgs;
 
-use crate::args::Input;
 use crate::fault::Fault;
-use crate::load::load;
+use crate::load::load_as_it_is;
 use crate::output::{Destination, Stopped};
 use crate::progress::Progress;
 use crate::recipe::LoadedRecipe;
@@ -46,10 +45,11 @@ pub fn run(options: &RenderArgs, talk: &Talk) -> Result<(), Fault> {
     let destination = options.output.as_deref().map(|path| Destination::new(path, options.force));
     destination.as_ref().map_or(Ok(()), Destination::check)?;
     let recipe = LoadedRecipe::asked(&options.recipe)?;
-    let scene = load(&options.input, &recipe.maps)?;
+    let (scene, document) = load_as_it_is(&options.input, &recipe.maps)?;
     talk.warnings(&scene.warnings);
     recipe.idle_sections(&scene.clips).iter().for_each(|words| talk.note(words));
-    let (wardrobe, warnings) = Wardrobe::open(&scene, folder(&options.input));
+    let (wardrobe, warnings) = Wardrobe::open(&scene, document.as_ref());
+    drop(document);
     talk.warnings(&warnings);
     let play = Play { clip: options.clip.as_deref(), base: options.base, looping: options.looping };
     let stage = Stage::new(&scene, &recipe, play)?;
@@ -130,14 +130,6 @@ struct Names<'a> {
 /// A file's name without its folders.
 fn last_part(path: &str) -> &str {
     Path::new(path).file_name().and_then(|name| name.to_str()).unwrap_or(path)
-}
-
-/// Where images of a file may lie.
-fn folder(input: &Input) -> Option<&Path> {
-    match input {
-        Input::Zoo(_) => None,
-        Input::Path(path) => path.parent().filter(|f| !f.as_os_str().is_empty()).or(Some(Path::new("."))),
-    }
 }
 
 fn storage(path: &Path, kind: Option<Kind>) -> Result<Storage, Fault> {

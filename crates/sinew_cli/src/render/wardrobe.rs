@@ -4,10 +4,9 @@ use crate::load::Scene;
 use glam::Vec2;
 use sinew::Warning;
 use sinew::rig::Primitive;
-use sinew_gltf::{Surface, Surfaces, TextureUse, TextureWrap};
+use sinew_gltf::{Document, Surface, Surfaces, TextureUse, TextureWrap};
 use sinew_render::{Material, Texture, Wrap};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// Materials and textures of a scene.
 #[derive(Default)]
@@ -25,11 +24,11 @@ pub struct Garment<'a> {
 }
 
 impl Wardrobe {
-    /// Reads the scene's materials; what cannot be read is told and left out. Images may lie in `folder`.
-    pub fn open(scene: &Scene, folder: Option<&Path>) -> (Self, Vec<Warning>) {
-        let Some(document) = &scene.document else { return <_>::default() };
+    /// Reads the scene's materials from its file; what cannot be read is told and left out.
+    pub fn open(scene: &Scene, document: Option<&Document>) -> (Self, Vec<Warning>) {
+        let Some(document) = document else { return <_>::default() };
         let nodes = scene.rig.parts().iter().map(|part| part.node);
-        let (surfaces, mut warnings) = Surfaces::read(document, folder, nodes);
+        let (surfaces, mut warnings) = Surfaces::read(document, nodes);
         let mut textures = BTreeMap::new();
         let uses = scene.rig.parts().iter().flat_map(|part| {
             let surfaces = &surfaces;
