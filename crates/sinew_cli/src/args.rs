@@ -1,6 +1,7 @@
 //! The command line as plain values.
 
 use crate::bake::BakeArgs;
+use crate::demo::DemoArgs;
 use crate::map::MapArgs;
 use crate::render::RenderArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -41,6 +42,8 @@ pub enum Command {
     Render(Box<RenderArgs>),
     /// Put the effects into the file as morph targets that any engine plays.
     Bake(BakeArgs),
+    /// Bake and draw built-in characters into a new folder, with a page that shows them.
+    Demo(DemoArgs),
     /// Write a completion script for a shell to stdout.
     Completions(CompletionsArgs),
 }

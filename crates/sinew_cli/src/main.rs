@@ -4,6 +4,7 @@
 mod args;
 mod bake;
 mod completions;
+mod demo;
 mod effects;
 mod fault;
 mod frame;
@@ -53,6 +54,7 @@ fn main() -> ExitCode {
         Command::Map(options) => map::run(options, &talk),
         Command::Render(options) => render::run(options, &talk),
         Command::Bake(options) => bake::run(options, &talk),
+        Command::Demo(options) => demo::run(options, &talk),
         Command::Completions(options) => completions::run(options),
     };
     match outcome {

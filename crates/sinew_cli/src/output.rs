@@ -112,6 +112,15 @@ impl Destination {
     }
 }
 
+impl std::fmt::Display for Destination {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Stdout => f.write_str("stdout"),
+            Self::File { path, .. } => write!(f, "{}", path.display()),
+        }
+    }
+}
+
 /// Why writing ended early: because of the file, or of what was to be written to it.
 pub enum Stopped {
     Io(io::Error),

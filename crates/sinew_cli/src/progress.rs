@@ -20,6 +20,13 @@ impl Progress {
         Self(bar)
     }
 
+    /// `done` of `steps` are done, the next being part of `work`.
+    pub fn tell(&self, work: &'static str, done: usize, steps: usize) {
+        self.0.set_length(steps as u64);
+        self.0.set_message(work);
+        self.0.set_position(done as u64);
+    }
+
     /// One step more is done.
     pub fn advance(&self) {
         self.0.inc(1);

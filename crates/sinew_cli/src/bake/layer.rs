@@ -5,7 +5,9 @@ use sinew::Rig;
 use sinew::raw::{RawBinding, RawInfluences, RawRig};
 use sinew::simd::LANES;
 use sinew_bake::Baked;
-use sinew_gltf::layer::{ClipWeights, MorphLayer, NodeTargets, NodeWeights, PrimitiveTargets, RepairedSkin, Target};
+use sinew_gltf::layer::{
+    ClipWeights, MorphLayer, NodeTargets, NodeWeights, PrimitiveTargets, RepairedSkin, Target,
+};
 
 /// Weights whose sum misses 1 by less play the same everywhere; the rig builder says nothing of them either.
 const WORTH_REPAIRING: f64 = 1e-3;
@@ -79,9 +81,11 @@ fn influences(rig: &Rig, vertices: std::ops::Range<usize>, first_entry: usize) -
         let row = &rig.rows()[slot / LANES];
         let range = row.skin.start as usize..row.skin.end as usize;
         let entries = rig.skin_entries()[range.clone()].iter().zip(&rig.skin_weights()[range]);
+        // A row may hold points of other skins, whose entries weigh nothing here.
         let mut pairs: Vec<(f32, u32)> = entries
-            .map(|(&entry, weights)| (weights[slot % LANES], entry - first_entry as u32))
+            .map(|(&entry, weights)| (weights[slot % LANES], entry))
             .filter(|(weight, _)| *weight > 0.0)
+            .map(|(weight, entry)| (weight, entry.saturating_sub(first_entry as u32)))
             .collect();
         pairs.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         pairs

@@ -30,6 +30,22 @@ pub struct Shot {
     pub transparent: bool,
 }
 
+impl Shot {
+    /// The character and nothing else.
+    pub fn plain(size: Size, viewpoint: Viewpoint) -> Self {
+        Self {
+            size,
+            viewpoint,
+            ghost: false,
+            heat: None,
+            trajectories: 0,
+            skeleton: false,
+            wire: false,
+            transparent: false,
+        }
+    }
+}
+
 /// Which of the two meshes of a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
@@ -107,10 +123,6 @@ impl<'a> Artist<'a> {
         let heat = shot.heat.as_deref().map(|name| heat(stage, &survey, name)).transpose()?;
         let bones = shot.skeleton.then(|| Bones::new(stage));
         Ok(Self { stage, shot, pieces, camera, look, survey, heat, bones })
-    }
-
-    pub fn stage(&self) -> &Stage<'a> {
-        self.stage
     }
 
     pub fn size(&self) -> Size {

@@ -7,7 +7,6 @@ use crate::progress::Progress;
 use rayon::prelude::*;
 use sinew_render::Image;
 use sinew_render::encode::{ApngWriter, EncodeError, GifWriter, Mp4Writer};
-use std::path::Path;
 
 /// Frames whose colours stand for all of a GIF's.
 const GIF_SAMPLES: usize = 12;
@@ -41,13 +40,12 @@ where
 /// Draws and writes a film.
 pub fn write(
     destination: &Destination,
-    name: &Path,
     format: FilmFormat,
     film: &Film,
     draw: impl Fn(f64) -> Result<Image, Fault> + Sync,
     progress: &Progress,
 ) -> Result<(), Fault> {
-    let fault = |error: EncodeError| Fault::in_file(name.display(), error);
+    let fault = |error: EncodeError| Fault::in_file(destination, error);
     let first = film.times.first().copied().unwrap_or(0.0);
     match format {
         FilmFormat::Apng => destination.write(|out| -> Result<(), Stopped> {

@@ -9,22 +9,26 @@ mod stage;
 mod survey;
 mod wardrobe;
 
-pub use args::RenderArgs;
+pub use args::{RenderArgs, Viewpoint};
+pub use artist::Shot;
+pub use film::FilmFormat;
+pub use stage::Play;
 
 use crate::fault::Fault;
-use crate::load::load_as_it_is;
+use crate::load::{Scene, load_as_it_is};
 use crate::output::{Destination, Stopped};
 use crate::progress::Progress;
 use crate::recipe::LoadedRecipe;
 use crate::talk::Talk;
 use args::{Kind, MOST_FRAMES};
-use artist::{Artist, Shot, Side};
+use artist::{Artist, Side};
 use buffers::{BufferFolder, Seen};
-use film::{FilmFormat, in_order};
+use film::in_order;
 use moments::Film;
+use sinew_gltf::Document;
 use sinew_render::encode::{FrameRate, write_png};
 use sinew_render::{Image, MAX_SIDE, Sheet, Size};
-use stage::{Play, Stage};
+use stage::Stage;
 use std::path::Path;
 use wardrobe::Wardrobe;
 
@@ -48,16 +52,15 @@ pub fn run(options: &RenderArgs, talk: &Talk) -> Result<(), Fault> {
     let (scene, document) = load_as_it_is(&options.input, &recipe.maps)?;
     talk.warnings(&scene.warnings);
     recipe.idle_sections(&scene.clips).iter().for_each(|words| talk.note(words));
-    let (wardrobe, warnings) = Wardrobe::open(&scene, document.as_ref());
-    drop(document);
-    talk.warnings(&warnings);
     let play = Play { clip: options.clip.as_deref(), base: options.base, looping: options.looping };
-    let stage = Stage::new(&scene, &recipe, play)?;
+    let sitting = Sitting::new(&scene, document.as_ref(), &recipe, play, talk)?;
+    drop(document);
 
-    let kind = kind(options, storage, &stage)?;
-    let film = film_of(options, kind, &stage)?;
+    let stage = &sitting.stage;
+    let kind = kind(options, storage, stage)?;
+    let film = film_of(options, kind, stage)?;
     let side = if kind == Kind::Sheet { CELL_SIDE } else { STILL_SIDE };
-    let size = options.size.or(Size::new(side, side)).ok_or(Fault::Failed("pictures have no size".into()))?;
+    let size = options.size.map_or_else(|| square(side), Ok)?;
     if kind == Kind::Sheet && film.times.len() as u64 * u64::from(size.width()) > u64::from(MAX_SIDE) {
         return Err(Fault::Usage(format!(
             "a contact sheet of {} pictures, each {} pixels wide, is wider than {MAX_SIDE} pixels; give fewer --frames \
@@ -67,16 +70,15 @@ pub fn run(options: &RenderArgs, talk: &Talk) -> Result<(), Fault> {
         )));
     }
     let shot = Shot {
-        size,
-        viewpoint: options.view,
         ghost: options.ghost,
         heat: options.heat.clone(),
         trajectories: options.trajectories.unwrap_or(0) as usize,
         skeleton: options.skeleton,
         wire: options.wire,
         transparent: options.transparent,
+        ..Shot::plain(size, options.view)
     };
-    let artist = Artist::new(&stage, &wardrobe, shot, &film.times)?;
+    let artist = sitting.artist(shot, &film.times)?;
     if stage.has_effects() {
         talk.note(&format!("effects move the skin by up to {:.1} % of its size", 100.0 * artist.farthest()));
     }
@@ -85,46 +87,128 @@ pub fn run(options: &RenderArgs, talk: &Talk) -> Result<(), Fault> {
         let folder = BufferFolder::open(folder, options.force)?;
         let progress = Progress::new(talk, "buffers", film.times.len());
         let mut index = 0;
-        in_order(
-            &film.times,
-            |time| Seen::new(&artist, &stage.moment(time)),
-            |seen| {
-                folder.write(&artist, index, &seen)?;
-                index += 1;
-                progress.advance();
-                Ok::<(), Fault>(())
-            },
-        )?;
+        let see = |time| Seen::new(&artist, &stage.moment(time));
+        in_order(&film.times, see, |seen| {
+            folder.write(&artist, index, &seen)?;
+            index += 1;
+            progress.advance();
+            Ok::<(), Fault>(())
+        })?;
     }
-    let (Some(destination), Some(path)) = (destination, &options.output) else { return Ok(()) };
-    let progress = Progress::new(talk, "drawing", film.times.len());
-    let names = Names { base: "base", result: if recipe.file.is_empty() { "result" } else { last_part(&recipe.file) } };
+    let Some(destination) = destination else { return Ok(()) };
     match (kind, storage) {
         (Kind::Film, Storage::Film(format)) => {
-            let draw = |time| panel(&artist, time, &names, options.compare);
-            film::write(&destination, path, format, &film, draw, &progress)?;
+            sitting.film(&artist, &film, format, options.compare, &destination, talk)?;
         }
+        (Kind::Sheet, _) => sitting.sheet(&artist, &film.times, &destination, talk)?,
         _ => {
-            let image = match kind {
-                Kind::Sheet => contact_sheet(&artist, &film.times, &names, &progress)?,
-                _ => panel(&artist, film.times.first().copied().unwrap_or(0.0), &names, options.compare)?,
-            };
-            destination.write(|out| -> Result<(), Stopped> {
-                Ok(write_png(out, &image).map_err(|error| Fault::in_file(path.display(), error))?)
-            })?;
+            let moment = film.times.first().copied().unwrap_or(0.0);
+            write_still(&destination, &sitting.panel(&artist, moment, options.compare)?)?;
         }
     }
-    drop(progress);
     if destination != Destination::Stdout {
-        talk.note(&format!("wrote {}", path.display()));
+        talk.note(&format!("wrote {destination}"));
     }
     Ok(())
 }
 
-/// What the two rows are called.
-struct Names<'a> {
-    base: &'a str,
-    result: &'a str,
+/// A character that sits for pictures: with its clip, its recipe and what it wears.
+pub struct Sitting<'a> {
+    pub stage: Stage<'a>,
+    wardrobe: Wardrobe,
+    /// What the result is called beside the base.
+    result: String,
+}
+
+impl<'a> Sitting<'a> {
+    /// `document` is the file the scene lies in, for its materials.
+    pub fn new(
+        scene: &'a Scene,
+        document: Option<&Document>,
+        recipe: &LoadedRecipe,
+        play: Play<'_>,
+        talk: &Talk,
+    ) -> Result<Self, Fault> {
+        let stage = Stage::new(scene, recipe, play)?;
+        let (wardrobe, warnings) = Wardrobe::open(scene, document);
+        talk.warnings(&warnings);
+        let result = if recipe.file.is_empty() { "result" } else { last_part(&recipe.file) };
+        Ok(Self { stage, wardrobe, result: result.to_owned() })
+    }
+
+    /// Someone who draws it, at these moments or others.
+    pub fn artist(&self, shot: Shot, drawn: &[f64]) -> Result<Artist<'_>, Fault> {
+        Artist::new(&self.stage, &self.wardrobe, shot, drawn)
+    }
+
+    /// Draws and writes a film; with `compare` the base is beside the result.
+    pub fn film(
+        &self,
+        artist: &Artist<'_>,
+        film: &Film,
+        format: FilmFormat,
+        compare: bool,
+        destination: &Destination,
+        talk: &Talk,
+    ) -> Result<(), Fault> {
+        let progress = Progress::new(talk, "drawing", film.times.len());
+        film::write(destination, format, film, |time| self.panel(artist, time, compare), &progress)
+    }
+
+    /// Draws and writes a contact sheet: moments in columns, the base over the result.
+    pub fn sheet(
+        &self,
+        artist: &Artist<'_>,
+        times: &[f64],
+        destination: &Destination,
+        talk: &Talk,
+    ) -> Result<(), Fault> {
+        let progress = Progress::new(talk, "drawing", times.len());
+        let (mut base, mut result) = (Vec::new(), Vec::new());
+        let draw = |time| {
+            let moment = self.stage.moment(time);
+            let base = self.stage.has_effects().then(|| artist.picture(&moment, Side::Base));
+            Ok((base, artist.picture(&moment, Side::Result)))
+        };
+        in_order(times, draw, |(without, with)| {
+            base.extend(without);
+            result.push(with);
+            progress.advance();
+            Ok::<(), Fault>(())
+        })?;
+        let columns: Vec<_> = times.iter().map(|time| format!("{time:.2} s")).collect();
+        let title = format!("{} {}", last_part(&self.stage.scene.name), self.stage.clip);
+        let (rows, cells) = match base.is_empty() {
+            true => (Vec::new(), vec![result]),
+            false => (vec!["base".to_owned(), self.result.clone()], vec![base, result]),
+        };
+        let sheet = Sheet { title: title.trim_end(), columns: &columns, rows: &rows, cells: &cells };
+        write_still(destination, &sheet.compose().map_err(|error| Fault::Usage(error.to_string()))?)
+    }
+
+    /// One moment: the result, or both sides beside one another.
+    fn panel(&self, artist: &Artist<'_>, time: f64, compare: bool) -> Result<Image, Fault> {
+        let moment = self.stage.moment(time);
+        let result = artist.picture(&moment, Side::Result);
+        if !compare {
+            return Ok(result);
+        }
+        let columns = ["base".to_owned(), self.result.clone()];
+        let cells = [vec![artist.picture(&moment, Side::Base), result]];
+        let sheet = Sheet { title: "", columns: &columns, rows: &[], cells: &cells };
+        sheet.compose().map_err(|error| Fault::Usage(error.to_string()))
+    }
+}
+
+/// A size with equal sides.
+pub fn square(side: u32) -> Result<Size, Fault> {
+    Size::new(side, side).ok_or_else(|| Fault::Usage(format!("pictures of {side} pixels cannot be drawn")))
+}
+
+fn write_still(destination: &Destination, image: &Image) -> Result<(), Fault> {
+    destination.write(|out| -> Result<(), Stopped> {
+        Ok(write_png(out, image).map_err(|error| Fault::in_file(destination, error))?)
+    })
 }
 
 /// A file's name without its folders.
@@ -189,42 +273,4 @@ fn film_of(options: &RenderArgs, kind: Kind, stage: &Stage<'_>) -> Result<Film, 
             Ok(film)
         }
     }
-}
-
-/// One moment: the result, or both sides beside one another.
-fn panel(artist: &Artist<'_>, time: f64, names: &Names<'_>, compare: bool) -> Result<Image, Fault> {
-    let moment = artist.stage().moment(time);
-    let result = artist.picture(&moment, Side::Result);
-    if !compare {
-        return Ok(result);
-    }
-    let columns = [names.base, names.result].map(str::to_owned);
-    let cells = [vec![artist.picture(&moment, Side::Base), result]];
-    let sheet = Sheet { title: "", columns: &columns, rows: &[], cells: &cells };
-    sheet.compose().map_err(|error| Fault::Usage(error.to_string()))
-}
-
-/// Moments in columns, the base over the result.
-fn contact_sheet(artist: &Artist<'_>, times: &[f64], names: &Names<'_>, progress: &Progress) -> Result<Image, Fault> {
-    let stage = artist.stage();
-    let (mut base, mut result) = (Vec::new(), Vec::new());
-    let draw = |time| {
-        let moment = stage.moment(time);
-        let base = stage.has_effects().then(|| artist.picture(&moment, Side::Base));
-        Ok((base, artist.picture(&moment, Side::Result)))
-    };
-    in_order(times, draw, |(without, with)| {
-        base.extend(without);
-        result.push(with);
-        progress.advance();
-        Ok::<(), Fault>(())
-    })?;
-    let columns: Vec<_> = times.iter().map(|time| format!("{time:.2} s")).collect();
-    let title = format!("{} {}", last_part(&stage.scene.name), stage.clip);
-    let (rows, cells) = match base.is_empty() {
-        true => (Vec::new(), vec![result]),
-        false => (vec![names.base.to_owned(), names.result.to_owned()], vec![base, result]),
-    };
-    let sheet = Sheet { title: title.trim_end(), columns: &columns, rows: &rows, cells: &cells };
-    sheet.compose().map_err(|error| Fault::Usage(error.to_string()))
 }
