@@ -47,12 +47,14 @@ pub struct Factors {
 }
 
 impl Factors {
-    /// Weights of a frame for all targets.
-    pub fn weights(&self, frame: &[f32]) -> Vec<f32> {
+    /// Weights of a frame for the first `count` targets.
+    pub fn weights(&self, frame: &[f32], count: usize) -> Vec<f32> {
         let points = self.point_weights.len().max(1);
-        let weighted: Vec<f32> = frame.iter().enumerate().map(|(i, x)| x * self.point_weights[i % points]).collect();
-        let product = self.targets.transpose_times(&weighted);
-        (0..self.targets.columns()).map(|target| product[(target, 0)]).collect()
+        let planes = frame.chunks_exact(points);
+        let weighted: Vec<f32> =
+            planes.flat_map(|plane| plane.iter().zip(&self.point_weights).map(|(x, weight)| x * weight)).collect();
+        let product = self.targets.first_transpose_times(count, &weighted);
+        (0..count).map(|target| product[(target, 0)]).collect()
     }
 }
 
@@ -127,7 +129,7 @@ fn largest(values: &[f32]) -> f32 {
 }
 
 /// Rounds of reweighting that are tried before a number of targets is given up.
-const ROUNDS: usize = 12;
+const ROUNDS: usize = 8;
 
 /// Factors what the range holds; as few targets as possible within `tolerance`, followed by more for the trade curve.
 /// Also tells how many it takes within the range's own picture.
