@@ -181,11 +181,7 @@ impl<'a> Checker<'a> {
                 },
             )
             .collect();
-        let seen = seen.into_iter().reduce(join).ok_or_else(|| CheckError::TooManyFrames {
-            clip: clip.name.clone(),
-            seconds: 0.0,
-            fps,
-        })?;
+        let seen = seen.into_iter().fold(self.nothing(), join);
         if let Some((vertex, time)) = seen.lost {
             let mesh = place(rig, vertex, time).mesh;
             return Err(CheckError::NotFinite { clip: clip.name.clone(), time, mesh });
@@ -219,6 +215,19 @@ impl<'a> Checker<'a> {
         })
     }
 
+    fn nothing(&self) -> Seen {
+        Seen {
+            displacement: Worst::default(),
+            kink: Worst::default(),
+            parting: Worst::default(),
+            crack: Worst::default(),
+            volumes: vec![[Drift::NONE; 2]; self.enclosures.len()],
+            base: Turned::new(self.triangles.count),
+            effects: Turned::new(self.triangles.count),
+            lost: None,
+        }
+    }
+
     /// Looks at the frames of `run`; `frames` is memory for the frame, the one before and the one after.
     fn look(
         &self,
@@ -230,16 +239,7 @@ impl<'a> Checker<'a> {
         frames: &mut [Positions; 3],
     ) -> Seen {
         let stage = &self.stage;
-        let mut seen = Seen {
-            displacement: Worst::default(),
-            kink: Worst::default(),
-            parting: Worst::default(),
-            crack: Worst::default(),
-            volumes: vec![[Drift::NONE; 2]; self.enclosures.len()],
-            base: Turned::new(self.triangles.count),
-            effects: Turned::new(self.triangles.count),
-            lost: None,
-        };
+        let mut seen = self.nothing();
         let evaluate = |frame: usize, workspace: &mut Workspace, out: &mut Positions| {
             if let Some(&time) = times.get(frame) {
                 stage.frame(Some(motion), time, workspace, out);

@@ -1,5 +1,7 @@
 //! The command line as plain values.
 
+use crate::bake::BakeArgs;
+use crate::check::CheckArgs;
 use crate::map::MapArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -35,6 +37,10 @@ pub enum Command {
     Frame(FrameArgs),
     /// Make a map from the shape, as files a recipe can name: where the character is soft, thick or far out.
     Map(MapArgs),
+    /// Put the effects into the file as morph targets that any engine plays.
+    Bake(BakeArgs),
+    /// Measure how good a character is in motion: seams, jumps, volume, turned triangles, cracks, weights, engines.
+    Check(CheckArgs),
     /// Compare two files in what they mean and how they move; exit status 3 where they differ.
     Diff(DiffArgs),
     /// Take back what Sinew added to a file.
@@ -235,6 +241,14 @@ fn seconds(given: &str) -> Result<f64, String> {
     match given.parse::<f64>() {
         Ok(secs) if secs.is_finite() => Ok(secs),
         _ => Err("give a number of seconds, such as 0.25".to_owned()),
+    }
+}
+
+/// Frames per second.
+pub fn rate(given: &str) -> Result<f64, String> {
+    match given.parse::<f64>() {
+        Ok(rate) if rate.is_finite() && (1e-3..=1e5).contains(&rate) => Ok(rate),
+        _ => Err("give samples per second, such as 60".to_owned()),
     }
 }
 

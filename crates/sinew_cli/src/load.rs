@@ -36,10 +36,19 @@ fn zoo(input: &Input, spec: &str) -> Result<sinew_zoo::ZooCharacter, Fault> {
     sinew_zoo::build(spec).map_err(|error| Fault::Usage(format!("{input}: {error}")))
 }
 
+/// As [`load`], with the file the character lies in, both as they were before Sinew added anything.
+pub fn load_with_document(input: &Input, maps: &[MapFile]) -> Result<(Scene, Document), Fault> {
+    let name = input.to_string();
+    let (mut document, warnings) = document(input)?;
+    sinew_gltf::strip(&mut document).map_err(|error| Fault::in_file(&name, error))?;
+    let asset = sinew_gltf::interpret(&name, document, warnings).map_err(|error| Fault::Failed(error.to_string()))?;
+    Ok((scene(name, asset.raw, asset.clips, asset.warnings, maps)?, asset.document))
+}
+
 /// Loads a character and puts painted `maps` on it.
 pub fn load(input: &Input, maps: &[MapFile]) -> Result<Scene, Fault> {
     let name = input.to_string();
-    let (mut raw, clips, mut warnings) = match input {
+    let (raw, clips, warnings) = match input {
         Input::Path(path) => {
             let asset = sinew_gltf::import(path).map_err(|error| Fault::Failed(error.to_string()))?;
             (asset.raw, asset.clips, asset.warnings)
@@ -49,6 +58,16 @@ pub fn load(input: &Input, maps: &[MapFile]) -> Result<Scene, Fault> {
             (character.raw, character.clips, Vec::new())
         }
     };
+    scene(name, raw, clips, warnings, maps)
+}
+
+fn scene(
+    name: String,
+    mut raw: RawRig,
+    clips: Vec<Clip>,
+    mut warnings: Vec<Warning>,
+    maps: &[MapFile],
+) -> Result<Scene, Fault> {
     for map in maps {
         map_file::apply(&mut raw, map).map_err(|error| Fault::in_file(&name, error))?;
     }

@@ -2,6 +2,8 @@
 //! one place ([`load`]), each command is a module of its own, and here alone exit codes are decided.
 
 mod args;
+mod bake;
+mod check;
 mod completions;
 mod diff;
 mod effects;
@@ -10,7 +12,9 @@ mod frame;
 mod inspect;
 mod load;
 mod map;
+mod obj;
 mod output;
+mod played;
 mod presets;
 mod recipe;
 mod strip;
@@ -49,6 +53,8 @@ fn main() -> ExitCode {
         Command::Presets(options) => presets::run(options),
         Command::Frame(options) => frame::run(options, &talk),
         Command::Map(options) => map::run(options, &talk),
+        Command::Bake(options) => bake::run(options, &talk),
+        Command::Check(options) => check::run(options, &talk),
         Command::Diff(options) => diff::run(options, &talk),
         Command::Strip(options) => strip::run(options, &talk),
         Command::Completions(options) => completions::run(options),
