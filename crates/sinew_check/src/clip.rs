@@ -125,7 +125,7 @@ impl<'a> Checker<'a> {
         stage.frame(None, 0.0, &mut stage.workspace(), &mut rest);
         Ok(Self {
             enclosures: enclosures(rig, &rest.base),
-            triangles: SoundTriangles::new(rig, &rest),
+            triangles: SoundTriangles::new(rig),
             coincident: Coincident::new(&stage, &rest.base),
             stage,
         })

@@ -38,9 +38,9 @@ pub struct Jump {
     pub node: usize,
     /// When the interval begins, in seconds.
     pub time: f64,
-    /// Distance in world space, as a share of the character's size.
+    /// How far it moves what hangs on the bone (its own joint, for a translation), as a share of the character's size.
     pub distance: f64,
-    /// Turn in radians.
+    /// Turn in radians; 0 for a translation.
     pub angle: f64,
     /// Whether it is the first interval of the clip.
     pub is_first: bool,
@@ -98,7 +98,7 @@ pub fn keys(rig: &Rig, clip: &Clip, teleports: &[f64]) -> KeyReport {
                     bone: name.clone(),
                     node: track.node,
                     time: from,
-                    distance: if is_rotation { 0.0 } else { length },
+                    distance: if is_rotation { length * reach } else { length },
                     angle: if is_rotation { length } else { 0.0 },
                     is_first: from == start,
                 });

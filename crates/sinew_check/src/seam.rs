@@ -25,6 +25,16 @@ pub struct Seam {
     pub travels: bool,
 }
 
+/// Elsewhere frames need not fall on keys, where velocities change most; at the seam they do.
+const SLACK: f64 = 1.1;
+
+impl Seam {
+    /// What the velocity changes at the seam beyond what it changes elsewhere.
+    pub fn excess_kink(&self) -> f64 {
+        if self.kink.value > SLACK * self.usual_kink { self.kink.value - self.usual_kink } else { 0.0 }
+    }
+}
+
 /// The frames around the seam: the first two, the last two.
 pub(crate) struct Around {
     pub first: Positions,

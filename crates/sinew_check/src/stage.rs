@@ -1,8 +1,9 @@
-//! One frame with effects and without.
+//! One frame with effects and without, and the blended 3×3 that takes the rest shape there.
 
 use crate::place::character_of_vertex;
-use glam::{DMat3, DVec3, Vec3};
+use glam::{DMat3, DVec3};
 use sinew::graph::GraphError;
+use sinew::simd::LANES;
 use sinew::{
     BoneId, Cpu, DeformedMesh, FilteredSignal, Frame, FrameIndependentGraph, Kinematics, Motion, Pose, Recipe, Rig,
     Scratch, WorldPose, evaluate,
@@ -28,13 +29,15 @@ pub(crate) struct Workspace {
     kinematics: Kinematics,
     scratch: Scratch,
     mesh: DeformedMesh,
+    palette: Vec<DMat3>,
 }
 
 /// A frame, in world space, in the rig's vertex order.
 #[derive(Clone, Default)]
 pub(crate) struct Positions {
     pub base: Vec<DVec3>,
-    pub base_normals: Vec<Vec3>,
+    /// By control point: Σ wᵢ Tᵢ without translation.
+    pub matrices: Vec<DMat3>,
     /// With effects; the same as `base` where there are none.
     pub effects: Vec<DVec3>,
     /// How each character's root is turned.
@@ -82,12 +85,13 @@ impl<'a> Stage<'a> {
             kinematics: Kinematics::at_rest(self.rig.skeleton().len(), self.filtered_signals().len()),
             scratch: Scratch::default(),
             mesh: DeformedMesh::default(),
+            palette: Vec::new(),
         }
     }
 
     /// The frame at `time` of a motion; without one, the nodes' default transforms.
     pub fn frame(&self, motion: Option<&Motion>, time: f64, workspace: &mut Workspace, out: &mut Positions) {
-        let Workspace { pose, world, kinematics, scratch, mesh } = workspace;
+        let Workspace { pose, world, kinematics, scratch, mesh, palette } = workspace;
         let rig = self.rig;
         pose.clone_from(&self.rest);
         if let Some(motion) = motion {
@@ -101,7 +105,7 @@ impl<'a> Stage<'a> {
         let frame = Frame { rig, pose, world, kinematics, time };
         evaluate(&self.base, &frame, &Cpu::serial(), scratch, mesh);
         self.place(mesh, &mut out.base);
-        out.base_normals.clone_from(&mesh.normals);
+        blend(rig, world, palette, &mut out.matrices);
         match &self.effects {
             Some(effects) => {
                 evaluate(effects, &frame, &Cpu::serial(), scratch, mesh);
@@ -120,5 +124,21 @@ impl<'a> Stage<'a> {
         out.clear();
         let placed = self.character_of_vertex.iter().enumerate();
         out.extend(placed.map(|(vertex, &character)| mesh.world_position(character, vertex)));
+    }
+}
+
+fn blend(rig: &Rig, world: &WorldPose, palette: &mut Vec<DMat3>, out: &mut Vec<DMat3>) {
+    palette.clear();
+    palette.extend(rig.palette().iter().map(|e| world.world_from_bone(e.bone).matrix3 * e.bone_from_rest.matrix3));
+    out.clear();
+    out.resize(rig.rows().len() * LANES, DMat3::ZERO);
+    for (row, matrices) in rig.rows().iter().zip(out.chunks_mut(LANES)) {
+        for entry in row.skin.start as usize..row.skin.end as usize {
+            let matrix = palette[rig.skin_entries()[entry] as usize];
+            let weights = &rig.skin_weights()[entry];
+            for (lane, blended) in matrices.iter_mut().enumerate() {
+                *blended += matrix * f64::from(weights[lane]);
+            }
+        }
     }
 }

@@ -3,15 +3,18 @@
 //! *Volume* of a closed surface: V = ⅙ Σ (a − c) · ((b − c) × (d − c)) over its triangles (a, b, d), about the mean c of
 //! their corners, in f64 (divergence theorem). Parts are taken apart into connected pieces, and closed pieces counted.
 //!
-//! *Turned over*: in the base, a triangle that faces against the normals its corners have, and did not at rest; with
-//! effects, one that faces against itself in the base. *Collapsed*: less than a thousandth of the area it has at rest,
-//! or in the base.
+//! *Turned over*: a linear map M takes the area vector n of a triangle to cof(M) n. In the base, a triangle is turned over
+//! if it faces against ⅓ Σ cof(Mᵢ) n, the mean of what the blended matrices of its corners would make of it; with effects,
+//! if it faces against itself in the base. *Collapsed*: less than a thousandth of the area of either. So a part that is
+//! mirrored or scaled away by its bones is sound, and one that is drawn through itself is not.
 //!
-//! Oracle: a cube and a pulled-through tetrahedron (tests below); rigid motion keeps everything (`tests/zoo.rs`).
+//! Oracle: a cube (tests below); rigid motion and scale keep everything, a corner pulled across its triangle turns it
+//! (`tests/zoo.rs`).
 
 use crate::stage::Positions;
-use glam::{DVec3, Vec3};
+use glam::{DMat3, DVec3};
 use sinew::Rig;
+use sinew::simd::LANES;
 use std::collections::HashMap;
 
 /// Share of its area below which a triangle counts as collapsed.
@@ -167,16 +170,16 @@ impl Turned {
         Self { turned: flags(), collapsed: flags(), first_turned: None, first_collapsed: None }
     }
 
-    /// Looks at a triangle whose area vector should be near `expected`, and has not turned over unless it faces
-    /// against `facing`.
-    fn see(&mut self, index: usize, corner: u32, found: DVec3, facing: DVec3, expected_area: f64, time: f64) {
-        if found.dot(facing) < 0.0 {
-            self.turned.set(index);
-            self.first_turned.get_or_insert((corner as usize, time));
+    /// Looks at a triangle's area vector, and at what it should be near.
+    fn see(&mut self, triangle: &SoundTriangle, found: DVec3, expected: DVec3, time: f64) {
+        let corner = triangle.vertices[0] as usize;
+        if found.dot(expected) < 0.0 {
+            self.turned.set(triangle.index);
+            self.first_turned.get_or_insert((corner, time));
         }
-        if found.length() < COLLAPSED * expected_area {
-            self.collapsed.set(index);
-            self.first_collapsed.get_or_insert((corner as usize, time));
+        if found.length() < COLLAPSED * expected.length() {
+            self.collapsed.set(triangle.index);
+            self.first_collapsed.get_or_insert((corner, time));
         }
     }
 
@@ -197,40 +200,52 @@ impl Turned {
     }
 }
 
-/// The triangles that are sound at rest: they have an area, and face as their corners' normals do.
+/// The triangles that have an area at rest.
 pub(crate) struct SoundTriangles {
-    /// Index, corners, and twice the area at rest.
-    triangles: Vec<(usize, [u32; 3], f64)>,
+    triangles: Vec<SoundTriangle>,
     pub count: usize,
 }
 
-/// The normals of a triangle's corners, added up.
-fn facing(normals: &[Vec3], triangle: [u32; 3]) -> DVec3 {
-    triangle.iter().map(|&corner| normals[corner as usize].as_dvec3()).sum()
+struct SoundTriangle {
+    index: usize,
+    vertices: [u32; 3],
+    points: [u32; 3],
+    /// Area vector in the space the blended matrices start from.
+    area: DVec3,
 }
 
 impl SoundTriangles {
-    pub fn new(rig: &Rig, rest: &Positions) -> Self {
-        let all = rig.triangles();
-        let triangles = all.iter().enumerate().filter_map(|(index, &triangle)| {
-            let area = area_vector(&rest.base, triangle);
-            let is_sound = area.length() > 0.0 && area.dot(facing(&rest.base_normals, triangle)) > 0.0;
-            is_sound.then_some((index, triangle, area.length()))
+    pub fn new(rig: &Rig) -> Self {
+        let rest: Vec<DVec3> = (0..rig.rows().len() * LANES).map(|slot| rig.rest().get(slot).as_dvec3()).collect();
+        let both = rig.triangles().iter().zip(rig.point_triangles()).enumerate();
+        let triangles = both.map(|(index, (&vertices, &points))| {
+            let area = area_vector(&rest, points);
+            SoundTriangle { index, vertices, points, area }
         });
-        Self { triangles: triangles.collect(), count: all.len() }
+        Self {
+            triangles: triangles.filter(|triangle| triangle.area.length() > 0.0).collect(),
+            count: rig.triangles().len(),
+        }
     }
 
     /// Looks at a frame: in the base, and with effects.
     pub fn look(&self, frame: &Positions, has_effects: bool, time: f64, base: &mut Turned, effects: &mut Turned) {
-        for &(index, triangle, rest_area) in &self.triangles {
-            let in_base = area_vector(&frame.base, triangle);
-            base.see(index, triangle[0], in_base, facing(&frame.base_normals, triangle), rest_area, time);
+        for triangle in &self.triangles {
+            let expected = triangle.points.map(|point| cofactors(frame.matrices[point as usize]) * triangle.area);
+            let expected = expected.iter().sum::<DVec3>() / 3.0;
+            let in_base = area_vector(&frame.base, triangle.vertices);
+            base.see(triangle, in_base, expected, time);
             if has_effects {
-                let found = area_vector(&frame.effects, triangle);
-                effects.see(index, triangle[0], found, in_base, in_base.length(), time);
+                effects.see(triangle, area_vector(&frame.effects, triangle.vertices), in_base, time);
             }
         }
     }
+}
+
+/// The matrix that maps area vectors where `matrix` maps points.
+fn cofactors(matrix: DMat3) -> DMat3 {
+    let DMat3 { x_axis, y_axis, z_axis } = matrix;
+    DMat3::from_cols(y_axis.cross(z_axis), z_axis.cross(x_axis), x_axis.cross(y_axis))
 }
 
 #[cfg(test)]
@@ -251,6 +266,14 @@ mod tests {
             let (points, triangles) = cube(offset);
             assert!((volume(&points, &triangles) - 1.0).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn cofactors_map_areas() {
+        let matrix = DMat3::from_cols_array(&[1.0, 2.0, 0.5, -1.0, 0.3, 2.0, 0.2, -0.7, -1.5]);
+        let (a, b) = (DVec3::new(0.3, 1.0, -2.0), DVec3::new(-1.0, 0.4, 0.7));
+        let found = cofactors(matrix) * a.cross(b);
+        assert!(found.distance((matrix * a).cross(matrix * b)) < 1e-12, "{found}");
     }
 
     #[test]

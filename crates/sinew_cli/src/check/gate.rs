@@ -6,6 +6,7 @@ use crate::text::short;
 use sinew::text::nearest;
 use sinew_check::ClipReport;
 use sinew_check::clip::VolumeDrift;
+use sinew_check::seam::Seam;
 
 /// What a gate looks at.
 #[derive(Clone, Copy, Debug)]
@@ -20,7 +21,7 @@ pub struct Measure {
 /// All measures. Where there is a recipe, volume, flips and collapsed are what it does; else what the file does.
 const MEASURES: [Measure; 14] = [
     Measure { name: "seam", is_share: true, value: |r| most(r, |c| c.seam.as_ref().map_or(0.0, |s| s.gap.value)) },
-    Measure { name: "kink", is_share: true, value: |r| most(r, excess_kink) },
+    Measure { name: "kink", is_share: true, value: |r| most(r, |c| c.seam.as_ref().map_or(0.0, Seam::excess_kink)) },
     Measure { name: "pop", is_share: true, value: |r| most(r, first_frame_pop) },
     Measure { name: "teleports", is_share: false, value: |r| r.clips.iter().map(teleports).sum::<usize>() as f64 },
     Measure {
@@ -59,19 +60,14 @@ fn most(report: &Report<'_>, value: impl Fn(&ClipReport) -> f64) -> f64 {
     report.clips.iter().map(value).fold(0.0, f64::max)
 }
 
-/// What the velocity changes at the seam beyond what it changes elsewhere.
-pub fn excess_kink(clip: &ClipReport) -> f64 {
-    clip.seam.as_ref().map_or(0.0, |seam| (seam.kink.value - seam.usual_kink).max(0.0))
-}
-
 /// How far the character is thrown off at the first frame, by effects or by a key that does not belong.
-pub fn first_frame_pop(clip: &ClipReport) -> f64 {
-    let jumps = clip.keys.jumps.iter().filter(|jump| jump.is_first).map(|jump| jump.distance.max(jump.angle));
+fn first_frame_pop(clip: &ClipReport) -> f64 {
+    let jumps = clip.keys.jumps.iter().filter(|jump| jump.is_first).map(|jump| jump.distance);
     jumps.fold(clip.first_frame.as_ref().map_or(0.0, |extreme| extreme.value), f64::max)
 }
 
 /// Jumps in the keys after the first interval.
-pub fn teleports(clip: &ClipReport) -> usize {
+fn teleports(clip: &ClipReport) -> usize {
     clip.keys.jumps.iter().filter(|jump| !jump.is_first).count()
 }
 

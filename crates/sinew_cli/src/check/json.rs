@@ -1,7 +1,7 @@
 //! Everything measured, for programs.
 
+use super::Report;
 use super::gate::Outcome;
-use super::{Report, gate};
 use serde_json::{Value, json};
 use sinew_check::clip::{Drift, VolumeDrift};
 use sinew_check::keys::{Jump, Noise};
@@ -52,7 +52,7 @@ fn clip(c: &ClipReport, has_effects: bool) -> Value {
     let seam = c.seam.as_ref().map(|seam| {
         json!({
             "gap": extreme(&seam.gap), "kink": extreme(&seam.kink), "usual_kink": seam.usual_kink,
-            "excess_kink": gate::excess_kink(c), "travels": seam.travels,
+            "excess_kink": seam.excess_kink(), "travels": seam.travels,
         })
     });
     let pair = |effects: Value, base: Value| {

@@ -1,7 +1,7 @@
 //! What was measured, in words: what is sound in a line, what is not with its place and what to do about it.
 
 use super::Report;
-use super::gate::{Outcome, excess_kink, teleports};
+use super::gate::Outcome;
 use crate::text::{count, printable, quoted, short};
 use anstyle::{AnsiColor, Style};
 use sinew_check::clip::{Drift, VolumeDrift};
@@ -14,6 +14,8 @@ const BAD: Style = AnsiColor::Yellow.on_default();
 
 /// Shares below this are what rounding leaves, and told as none.
 const ROUNDING: f64 = 1e-5;
+/// Noise below this is not seen.
+const VISIBLE_NOISE: f64 = 5e-4;
 /// Jumps told one by one.
 const MOST_JUMPS: usize = 5;
 
@@ -174,8 +176,7 @@ fn seam(clip: &ClipReport, out: &mut dyn Write) -> io::Result<()> {
     } else {
         good(out, &format!("at the seam {what} meet"))?;
     }
-    let excess = excess_kink(clip);
-    if excess > ROUNDING {
+    if seam.excess_kink() > ROUNDING {
         let (kink, usual) = (percent(seam.kink.value), percent(seam.usual_kink));
         let place = at(&seam.kink.place);
         bad(
@@ -206,7 +207,7 @@ fn keys(clip: &ClipReport, out: &mut dyn Write) -> io::Result<()> {
     if clip.keys.jumps.len() > MOST_JUMPS {
         writeln!(out, "    and {} more such jumps; --json lists all", clip.keys.jumps.len() - MOST_JUMPS)?;
     }
-    if let Some(noise) = clip.keys.noise.as_ref().filter(|noise| noise.amplitude > ROUNDING) {
+    if let Some(noise) = clip.keys.noise.as_ref().filter(|noise| noise.amplitude > VISIBLE_NOISE) {
         let channel = if noise.is_rotation { "rotation" } else { "translation" };
         let (bone, share) = (quoted(&noise.bone), percent(noise.amplitude));
         bad(
@@ -214,7 +215,7 @@ fn keys(clip: &ClipReport, out: &mut dyn Write) -> io::Result<()> {
             &format!("the {channel} of bone {bone} trembles by {share} of the size from key to key; smooth the curve"),
         )?;
     }
-    if clip.keys.jumps.is_empty() && teleports(clip) == 0 && clip.motion.moving_bones > 0 {
+    if clip.keys.jumps.is_empty() && clip.motion.moving_bones > 0 {
         good(out, "no jumps between keys")?;
     }
     Ok(())
