@@ -4,14 +4,26 @@
 //! At each control point a quadratic in the two tangent coordinates is fitted by least squares to the values at its
 //! neighbours and theirs; its linear part is the gradient, a vector in the tangent plane at rest. Second order in the
 //! edge length where a linear fit is first. Points with too few neighbours fall back to the linear fit, then to 0.
+//!
+//! Rigs made in code may know better: see [`Slopes`].
 
 use crate::propagated::Ancestry;
-use crate::rig::Rig;
+use crate::rig::{Rig, Row};
 use crate::simd::{LANES, Lanes};
+use crate::skeleton::BoneId;
 use glam::DVec3;
 
 /// A vector per lane.
 pub(crate) type Gradient = [Lanes; 3];
+
+/// Exact derivatives, for rigs made in code whose weights and gains are functions of the rest point. Only their part
+/// along the surface counts.
+pub trait Slopes {
+    /// Gradient of the normalised weight of `bone` at a vertex.
+    fn weight(&self, vertex: usize, bone: BoneId) -> DVec3;
+    /// Gradient of the gain (global × painted) of an effect at a vertex.
+    fn gain(&self, effect: &str, vertex: usize) -> DVec3;
+}
 
 /// Gradients of all skin weights and propagated weights of a rig.
 #[derive(Clone, Debug)]
@@ -23,36 +35,54 @@ pub(crate) struct Gradients {
 }
 
 impl Gradients {
+    /// Fitted to the neighbours.
     pub fn new(rig: &Rig) -> Self {
-        let ancestry = Ancestry::new(rig.skeleton());
         let fits = Fits::new(rig);
+        let mut scratch = FitScratch::default();
+        Self::collect(rig, |row, lane, here| {
+            let skin = rig.rows()[row].skin.start as usize..rig.rows()[row].skin.end as usize;
+            for &(neighbour, coefficient) in fits.at(row * LANES + lane, &mut scratch) {
+                let (other, other_lane) = (&rig.rows()[neighbour as usize / LANES], neighbour as usize % LANES);
+                // Both lists ascend: walk them together.
+                let mut theirs = other.skin.start as usize..other.skin.end as usize;
+                for (sum, own) in here.iter_mut().zip(skin.clone()) {
+                    let entry = rig.skin_entries()[own];
+                    while theirs.start < theirs.end && rig.skin_entries()[theirs.start] < entry {
+                        theirs.start += 1;
+                    }
+                    let shared = theirs.start < theirs.end && rig.skin_entries()[theirs.start] == entry;
+                    let weight = if shared { rig.skin_weights()[theirs.start][other_lane] } else { 0.0 };
+                    *sum += coefficient * (f64::from(weight) - f64::from(rig.skin_weights()[own][lane]));
+                }
+            }
+        })
+    }
+
+    /// As they are known.
+    pub fn exact(rig: &Rig, slopes: &impl Slopes) -> Self {
+        Self::collect(rig, |row, lane, here| {
+            let data = &rig.rows()[row];
+            let entries = &rig.skin_entries()[data.skin.start as usize..data.skin.end as usize];
+            for (gradient, &entry) in here.iter_mut().zip(entries) {
+                *gradient = slopes.weight(vertex_at(rig, row, lane), rig.palette()[entry as usize].bone);
+            }
+        })
+    }
+
+    /// From the gradients of a point's skin weights (row, lane, one per entry of the row).
+    fn collect(rig: &Rig, mut at: impl FnMut(usize, usize, &mut [DVec3])) -> Self {
+        let ancestry = Ancestry::new(rig.skeleton());
         let mut gradients = Self {
             skin: vec![[[0.0; LANES]; 3]; rig.skin_weights().len()],
             columns: vec![[[0.0; LANES]; 3]; rig.column_weights().len()],
         };
         let mut here: Vec<DVec3> = Vec::new();
-        let mut scratch = FitScratch::default();
         for (row, data) in rig.rows().iter().enumerate() {
             let skin = data.skin.start as usize..data.skin.end as usize;
             for lane in 0..data.filled as usize {
-                let fit = fits.at(row * LANES + lane, &mut scratch);
                 here.clear();
                 here.resize(skin.len(), DVec3::ZERO);
-                for &(neighbour, coefficient) in fit {
-                    let (other, other_lane) = (&rig.rows()[neighbour as usize / LANES], neighbour as usize % LANES);
-                    let other_skin = other.skin.start as usize..other.skin.end as usize;
-                    // Both lists ascend: walk them together.
-                    let mut theirs = other_skin.clone();
-                    for (sum, own) in here.iter_mut().zip(skin.clone()) {
-                        let entry = rig.skin_entries()[own];
-                        while theirs.start < theirs.end && rig.skin_entries()[theirs.start] < entry {
-                            theirs.start += 1;
-                        }
-                        let shared = theirs.start < theirs.end && rig.skin_entries()[theirs.start] == entry;
-                        let weight = if shared { rig.skin_weights()[theirs.start][other_lane] } else { 0.0 };
-                        *sum += coefficient * (f64::from(weight) - f64::from(rig.skin_weights()[own][lane]));
-                    }
-                }
+                at(row, lane, &mut here);
                 // Weights sum to 1 everywhere, so their gradients sum to 0; bones that only neighbours have took a
                 // share of that, which goes back by weight.
                 let total: DVec3 = here.iter().sum();
@@ -72,6 +102,23 @@ impl Gradients {
         }
         gradients
     }
+}
+
+/// The first copy of a control point.
+fn vertex_at(rig: &Rig, row: usize, lane: usize) -> usize {
+    rig.vertex_of_layer()[rig.rows()[row].layers.start as usize][lane] as usize
+}
+
+/// Known gradients of an effect's gain.
+pub(crate) fn gain_slopes(rig: &Rig, slopes: &impl Slopes, effect: &str) -> Vec<Gradient> {
+    let row = |(row, data): (usize, &Row)| {
+        let mut gradient = [[0.0; LANES]; 3];
+        for lane in 0..data.filled as usize {
+            set(&mut gradient, lane, slopes.gain(effect, vertex_at(rig, row, lane)));
+        }
+        gradient
+    };
+    rig.rows().iter().enumerate().map(row).collect()
 }
 
 fn set(gradient: &mut Gradient, lane: usize, v: DVec3) {

@@ -43,6 +43,7 @@ pub mod topology;
 pub mod warning;
 
 pub use clip::{Clip, Curve, Interpolation};
+pub use gradients::Slopes;
 pub use graph::{Cpu, DeformedMesh, Frame, FrameIndependentGraph, Scratch, evaluate};
 pub use motion::{
     BoneMotion, DerivativeFilter, Ends, Filter, FilteredSignal, Kinematics, LiveKinematics, LoopVerdict, Looping,

@@ -8,7 +8,7 @@
 //! and one left out of line loses the instruction set (it cost LBS a factor of six).
 
 #[doc(no_inline)]
-pub use fearless_simd::{Level, Simd, dispatch, f32x16, prelude};
+pub use fearless_simd::{Level, Simd, dispatch, f32x4, f32x16, prelude};
 use glam::Vec3;
 use prelude::*;
 
@@ -36,16 +36,18 @@ impl<S: Simd> V3<S> {
         Self { x: splat(simd, v.x), y: splat(simd, v.y), z: splat(simd, v.z) }
     }
 
-    /// Lanes `16·row ..` of a structure of arrays.
+    /// A row of points.
     #[inline(always)]
-    pub fn load(simd: S, points: &Points, row: usize) -> Self {
-        Self { x: load(simd, &points.x[row]), y: load(simd, &points.y[row]), z: load(simd, &points.z[row]) }
+    pub fn load(simd: S, [x, y, z]: &PointRow) -> Self {
+        Self { x: load(simd, x), y: load(simd, y), z: load(simd, z) }
     }
 
-    /// Three rows of values.
+    /// Writes a row of points.
     #[inline(always)]
-    pub fn load_lanes(simd: S, [x, y, z]: &[Lanes; 3]) -> Self {
-        Self { x: load(simd, x), y: load(simd, y), z: load(simd, z) }
+    pub fn store(self, [x, y, z]: &mut PointRow) {
+        self.x.store_array(x);
+        self.y.store_array(y);
+        self.z.store_array(z);
     }
 
     /// Component-wise sum.
@@ -187,48 +189,39 @@ impl Limit {
     }
 }
 
-/// Points as a structure of arrays, in rows.
+/// A row of points: first coordinates, second, third. Together, so that a frame reads few streams of memory.
+pub type PointRow = [Lanes; 3];
+
+/// Points in rows.
 #[derive(Clone, Debug, Default)]
 pub struct Points {
-    /// First coordinates, a row at a time.
-    pub x: Vec<Lanes>,
-    /// Second coordinates.
-    pub y: Vec<Lanes>,
-    /// Third coordinates.
-    pub z: Vec<Lanes>,
+    /// The rows.
+    pub rows: Vec<PointRow>,
 }
 
 impl Points {
     /// `rows` rows of zeros.
     pub fn zeros(rows: usize) -> Self {
-        let zeros = || vec![[0.0; LANES]; rows];
-        Self { x: zeros(), y: zeros(), z: zeros() }
+        Self { rows: vec![[[0.0; LANES]; 3]; rows] }
     }
 
     /// Changes the number of rows; new ones are zero.
     pub fn resize(&mut self, rows: usize) {
-        for axis in [&mut self.x, &mut self.y, &mut self.z] {
-            axis.resize(rows, [0.0; LANES]);
-        }
-    }
-
-    /// Number of rows.
-    pub fn rows(&self) -> usize {
-        self.x.len()
+        self.rows.resize(rows, [[0.0; LANES]; 3]);
     }
 
     /// The point at `slot = 16·row + lane`.
     pub fn get(&self, slot: usize) -> Vec3 {
-        let (row, lane) = (slot / LANES, slot % LANES);
-        Vec3::new(self.x[row][lane], self.y[row][lane], self.z[row][lane])
+        let [x, y, z] = &self.rows[slot / LANES];
+        let lane = slot % LANES;
+        Vec3::new(x[lane], y[lane], z[lane])
     }
 
     /// Replaces the point at `slot`.
     pub fn set(&mut self, slot: usize, v: Vec3) {
-        let (row, lane) = (slot / LANES, slot % LANES);
-        self.x[row][lane] = v.x;
-        self.y[row][lane] = v.y;
-        self.z[row][lane] = v.z;
+        let [x, y, z] = &mut self.rows[slot / LANES];
+        let lane = slot % LANES;
+        (x[lane], y[lane], z[lane]) = (v.x, v.y, v.z);
     }
 }
 

@@ -58,8 +58,44 @@ impl Truth<'_> {
     }
 }
 
+/// Where the gradients of the closed form come from.
+#[derive(Clone, Copy, PartialEq)]
+enum Gradients {
+    Fitted,
+    Analytic,
+}
+
+/// Derivatives of the analytic weights and the map, by differences in space.
+struct Analytic<'a> {
+    zoo: &'a ZooCharacter,
+    rig: &'a Rig,
+    height: f64,
+    h: f64,
+}
+
+impl Analytic<'_> {
+    fn gradient(&self, vertex: usize, f: impl Fn(DVec3) -> f64) -> DVec3 {
+        let p = self.zoo.raw.meshes[0].primitives.iter().flat_map(|primitive| &primitive.positions).nth(vertex);
+        let p = p.unwrap().as_dvec3();
+        DVec3::from_array(DVec3::AXES.map(|axis| (f(p + axis * self.h) - f(p - axis * self.h)) / (2.0 * self.h)))
+    }
+}
+
+impl Slopes for Analytic<'_> {
+    fn weight(&self, vertex: usize, bone: BoneId) -> DVec3 {
+        let node = self.rig.skeleton().node(bone);
+        self.gradient(vertex, |p| {
+            self.zoo.weights_at(p).into_iter().filter(|&(own, _)| own == node).map(|(_, weight)| weight).sum()
+        })
+    }
+
+    fn gain(&self, _: &str, vertex: usize) -> DVec3 {
+        self.gradient(vertex, |p| painted(p, self.height))
+    }
+}
+
 /// Angles between the library's normals and the truth: (mean, 99th percentile, largest), in radians.
-fn errors(spec: &str, clip: usize, time: f64, steep_map: bool, normals: Normals) -> (f64, f64, f64) {
+fn errors(spec: &str, clip: usize, time: f64, steep_map: bool, normals: Normals, from: Gradients) -> (f64, f64, f64) {
     let mut zoo = sinew_zoo::build(spec).unwrap();
     let height = zoo.raw.meshes[0].primitives[0].positions.iter().map(|p| f64::from(p.y)).fold(0.0, f64::max);
     for primitive in zoo.raw.meshes.iter_mut().flat_map(|mesh| &mut mesh.primitives) {
@@ -73,7 +109,11 @@ fn errors(spec: &str, clip: usize, time: f64, steep_map: bool, normals: Normals)
     if steep_map {
         (floppy.map, squash.map) = (Some("steep".to_owned()), Some("steep".to_owned()));
     }
-    let graph = stage.graph(&Recipe { normals, ..recipe(vec![floppy, squash]) });
+    let mut graph = stage.graph(&Recipe { normals, ..recipe(vec![floppy, squash]) });
+    if from == Gradients::Analytic {
+        let analytic = Analytic { zoo: &zoo, rig: &stage.rig, height, h: 1e-6 * stage.size() };
+        graph = graph.with_slopes(&stage.rig, &analytic);
+    }
     let motion = stage.motion(clip, &MotionSettings::default(), &graph);
     let out = stage.at(&graph, &motion, time, &Cpu::serial());
 
@@ -123,7 +163,8 @@ fn errors(spec: &str, clip: usize, time: f64, steep_map: bool, normals: Normals)
 fn a_fine_tube_has_exact_normals_at_joints_and_map_borders() {
     for steep_map in [false, true] {
         for clip in [0, 1] {
-            let (_, _, largest) = errors("tube:vertices=100000,bones=4", clip, 0.37, steep_map, Normals::Exact);
+            let (_, _, largest) =
+                errors("tube:vertices=100000,bones=4", clip, 0.37, steep_map, Normals::Exact, Gradients::Fitted);
             assert!(largest <= 1e-3, "clip {clip}, map {steep_map}: largest {largest}");
         }
     }
@@ -131,15 +172,15 @@ fn a_fine_tube_has_exact_normals_at_joints_and_map_borders() {
 
 #[test]
 fn without_the_gradients_normals_are_wrong_there() {
-    let (_, _, exact) = errors("tube:vertices=10000,bones=4", 0, 0.37, true, Normals::Exact);
-    let (_, _, engine) = errors("tube:vertices=10000,bones=4", 0, 0.37, true, Normals::Engine);
+    let (_, _, exact) = errors("tube:vertices=10000,bones=4", 0, 0.37, true, Normals::Exact, Gradients::Fitted);
+    let (_, _, engine) = errors("tube:vertices=10000,bones=4", 0, 0.37, true, Normals::Engine, Gradients::Fitted);
     assert!(engine > 10.0 * exact, "{engine} without, {exact} with");
 }
 
 #[test]
 fn errors_fall_with_the_square_of_the_edge_length() {
-    let coarse = errors("tube:vertices=4000,bones=4", 0, 0.37, false, Normals::Exact).1;
-    let fine = errors("tube:vertices=16000,bones=4", 0, 0.37, false, Normals::Exact).1;
+    let coarse = errors("tube:vertices=4000,bones=4", 0, 0.37, false, Normals::Exact, Gradients::Fitted).1;
+    let fine = errors("tube:vertices=16000,bones=4", 0, 0.37, false, Normals::Exact, Gradients::Fitted).1;
     assert!(fine < 0.5 * coarse, "{coarse} → {fine}");
 }
 
@@ -147,8 +188,18 @@ fn errors_fall_with_the_square_of_the_edge_length() {
 fn zoo_characters_have_good_normals_at_their_own_resolution() {
     for spec in ["calf", "arm", "dancer"] {
         for steep_map in [false, true] {
-            let (mean, most, _) = errors(spec, 0, 0.31, steep_map, Normals::Exact);
+            let (mean, most, _) = errors(spec, 0, 0.31, steep_map, Normals::Exact, Gradients::Fitted);
             assert!(mean < 0.02 && most < 0.25, "{spec}: mean {mean}, 99 of 100 below {most}");
+        }
+    }
+}
+
+#[test]
+fn from_analytic_weights_the_closed_form_is_exact_on_every_zoo_character() {
+    for name in sinew_zoo::names().iter().map(|entry| entry.name) {
+        for steep_map in [false, true] {
+            let (_, _, largest) = errors(name, 0, 0.31, steep_map, Normals::Exact, Gradients::Analytic);
+            assert!(largest <= 1e-3, "{name}, map {steep_map}: largest {largest}");
         }
     }
 }
@@ -179,6 +230,23 @@ fn bases_and_modes_agree_on_a_rigid_motion() {
 
 /// Exact base normals of LBS and DQS against differences of the base itself, evaluated on a rig whose rest points are
 /// shifted along the surface: the library's own positions, its normals unseen.
+#[test]
+fn a_mirrored_character_keeps_its_outside() {
+    let stage = Stage::zoo("tube:vertices=600,bones=3");
+    let mut pose = stage.rig.rest_pose();
+    let root = stage.bone("tube.1");
+    let local = pose.locals[root.index()].to_trs();
+    pose.locals[root.index()] = LocalTransform::Trs(Trs { scale: local.scale * DVec3::new(-1.0, 1.0, 1.0), ..local });
+    let still = Kinematics::at_rest(stage.rig.skeleton().len(), 0);
+    let with = |normals| {
+        let graph = stage.graph(&Recipe { normals, ..Recipe::default() });
+        stage.with(&graph, &pose, &still, &Cpu::serial()).normals
+    };
+    for (exact, engine) in with(Normals::Exact).iter().zip(with(Normals::Engine)) {
+        assert!(exact.distance(engine) < 1e-5, "{exact} instead of {engine}");
+    }
+}
+
 #[test]
 fn exact_base_normals_are_those_of_the_skinned_surface() {
     for base in

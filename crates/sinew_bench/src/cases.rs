@@ -30,9 +30,16 @@ impl Case {
 
     /// A recipe evaluated by the library, from world transforms to vertices in the file's order.
     fn recipe(name: impl Into<String>, recipe: Recipe) -> Self {
+        Self::moving(name, recipe, usize::MAX)
+    }
+
+    /// As [`Case::recipe`], where only the last `moving` bones of the chain move.
+    fn moving(name: impl Into<String>, recipe: Recipe, moving: usize) -> Self {
         Self::new(name, move |work, stopwatch| {
             let graph = FrameIndependentGraph::build(&work.rig, &recipe).expect("the recipe fits any rig");
-            let PosedFrame { pose, world, kinematics } = &work.frame(&graph);
+            let mut frame = work.frame(&graph);
+            frame.hold_all_but_last(moving, &work.rig);
+            let PosedFrame { pose, world, kinematics } = &frame;
             let frame = Frame { rig: &work.rig, pose, world, kinematics, time: data::TIME };
             let (mut scratch, mut out) = (Scratch::default(), DeformedMesh::default());
             stopwatch.time(|| evaluate(&graph, black_box(&frame), &Cpu::serial(), &mut scratch, black_box(&mut out)));
@@ -82,9 +89,12 @@ pub fn cases() -> Vec<Case> {
     }));
     let all: Vec<_> = EFFECTS.iter().map(|effect| effect.name()).collect();
     cases.extend([
-        stack("displace/velocity", &["squash", "floppy"], Normals::Engine),
-        stack("displace/velocity-normals", &["squash", "floppy"], Normals::Exact),
-        stack("displace/velocity-faces", &["squash", "floppy"], Normals::Faces),
+        Case::recipe("displace/velocity", velocity(Normals::Engine)),
+        Case::recipe("displace/velocity-normals", velocity(Normals::Exact)),
+        Case::recipe("displace/velocity-faces", velocity(Normals::Faces)),
+        Case::moving("displace/velocity-one-moving", velocity(Normals::Engine), 1),
+        Case::moving("displace/velocity-one-moving-normals", velocity(Normals::Exact), 1),
+        Case::moving("displace/velocity-one-moving-faces", velocity(Normals::Faces), 1),
         stack("displace/all", &all, Normals::Engine),
         stack("displace/all-normals", &all, Normals::Exact),
     ]);
@@ -93,6 +103,15 @@ pub fn cases() -> Vec<Case> {
 
 /// Effects with their defaults on LBS.
 fn stack(name: &str, effects: &[&str], normals: Normals) -> Case {
+    Case::recipe(name, effects_recipe(effects, normals))
+}
+
+/// The velocity stack.
+fn velocity(normals: Normals) -> Recipe {
+    effects_recipe(&["squash", "floppy"], normals)
+}
+
+fn effects_recipe(effects: &[&str], normals: Normals) -> Recipe {
     let effects = effects
         .iter()
         .filter_map(|name| EffectSpec::new(name))
@@ -104,7 +123,7 @@ fn stack(name: &str, effects: &[&str], normals: Normals) -> Case {
             spec
         })
         .collect();
-    Case::recipe(name, Recipe { effects, normals, ..Recipe::default() })
+    Recipe { effects, normals, ..Recipe::default() }
 }
 
 /// Baselines: what the ratios of every other case are to.

@@ -1,7 +1,9 @@
 //! The workload: `zoo:tube` in the middle of its wave, every bone moving.
 
-use glam::{Mat4, Vec3};
-use sinew::{Clip, FrameIndependentGraph, Kinematics, Motion, MotionSettings, Pose, RawRig, Recipe, Rig, WorldPose};
+use glam::{DVec3, Mat4, Vec3};
+use sinew::{
+    BoneMotion, Clip, FrameIndependentGraph, Kinematics, Motion, MotionSettings, Pose, RawRig, Recipe, Rig, WorldPose,
+};
 use sinew_zoo::TubeOptions;
 
 /// Influences of every vertex.
@@ -51,6 +53,17 @@ pub struct PosedFrame {
     pub world: WorldPose,
     /// Velocities and accelerations.
     pub kinematics: Kinematics,
+}
+
+impl PosedFrame {
+    /// Takes the motion from all bones but the last ones of the chain.
+    pub fn hold_all_but_last(&mut self, moving: usize, rig: &Rig) {
+        for entry in rig.palette().iter().rev().skip(moving) {
+            let bone = entry.bone.index();
+            self.kinematics.bones[bone] = BoneMotion::default();
+            self.kinematics.filtered.iter_mut().for_each(|signal| signal[bone] = DVec3::ZERO);
+        }
+    }
 }
 
 impl Workload {

@@ -62,7 +62,7 @@ fn main() -> ExitCode {
     if !json {
         println!("time of one frame (positions and normals), one thread, minimum of many runs;");
         println!("ratios are of times: below 1 is faster than the baseline\n");
-        println!("{:<28} {:>9} {:>6} {:>10} {:>9} {:>9}", "case", "vertices", "bones", "ns/vertex", "/ plain", "/ ozz");
+        println!("{:<38} {:>9} {:>6} {:>10} {:>9} {:>9}", "case", "vertices", "bones", "ns/vertex", "/ plain", "/ ozz");
     }
     let mut rows = Vec::new();
     for &vertices in VERTICES {
@@ -118,7 +118,7 @@ fn measure(cases: &[Case], work: &Workload, bones: usize, filter: &str) -> Vec<R
 fn print_row(row: &Row) {
     let ratio = |ratio: Option<f64>| ratio.map_or("-".to_owned(), |ratio| format!("{ratio:.2}"));
     println!(
-        "{:<28} {:>9} {:>6} {:>10.2} {:>9} {:>9}",
+        "{:<38} {:>9} {:>6} {:>10.2} {:>9} {:>9}",
         row.case,
         row.vertices,
         row.bones,

@@ -5,6 +5,7 @@ mod args;
 mod bake;
 mod check;
 mod completions;
+mod demo;
 mod diff;
 mod effects;
 mod fault;
@@ -16,7 +17,9 @@ mod obj;
 mod output;
 mod played;
 mod presets;
+mod progress;
 mod recipe;
+mod render;
 mod strip;
 mod talk;
 mod text;
@@ -53,10 +56,12 @@ fn main() -> ExitCode {
         Command::Presets(options) => presets::run(options),
         Command::Frame(options) => frame::run(options, &talk),
         Command::Map(options) => map::run(options, &talk),
+        Command::Render(options) => render::run(options, &talk),
         Command::Bake(options) => bake::run(options, &talk),
         Command::Check(options) => check::run(options, &talk),
         Command::Diff(options) => diff::run(options, &talk),
         Command::Strip(options) => strip::run(options, &talk),
+        Command::Demo(options) => demo::run(options, &talk),
         Command::Completions(options) => completions::run(options),
     };
     match outcome {

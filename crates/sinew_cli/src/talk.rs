@@ -3,7 +3,6 @@
 
 use crate::text::printable;
 use anstyle::{AnsiColor, Style};
-use indicatif::{ProgressBar, ProgressStyle};
 use sinew::Warning;
 use std::fmt::Display;
 use std::io::Write;
@@ -24,13 +23,6 @@ impl Talk {
 
     pub fn is_quiet(&self) -> bool {
         self.quiet
-    }
-
-    /// A bar with the time left, on stderr where that is a terminal.
-    pub fn progress_bar(&self) -> ProgressBar {
-        let bar = if self.is_quiet() { ProgressBar::hidden() } else { ProgressBar::new(0) };
-        let style = ProgressStyle::with_template("{msg:>24} {wide_bar} {percent:>3} % {eta:>4} left");
-        bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
     }
 
     pub fn error(&self, message: &str) {

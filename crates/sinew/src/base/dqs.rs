@@ -220,7 +220,7 @@ pub(super) fn dqs_weight_terms<S: Simd>(
             .add(u.cross(r).scale(w));
         let moved = d.scale(uw).add(e.scale(w)).sub(v.scale(ew)).sub(u.scale(dw)).add(u.cross(d)).add(v.cross(e));
         let change = turned.add(moved).scale(sign).sub(skinned.p.scale(dot)).scale(two * inverse);
-        skinned.add_outer(change, V3::load_lanes(simd, gradient));
+        skinned.add_outer(change, V3::load(simd, gradient));
         if frame.dual.stretched {
             // R·S_i r: the rotation is the linear map without the blended stretch.
             let mut columns = [splat(simd, 0.0); 9];
@@ -234,7 +234,7 @@ pub(super) fn dqs_weight_terms<S: Simd>(
                 .add(v.scale(v.dot(own) * two))
                 .add(around.scale(w * two))
                 .scale(inverse);
-            skinned.add_outer(rotated, V3::load_lanes(simd, gradient));
+            skinned.add_outer(rotated, V3::load(simd, gradient));
         }
     }
 }

@@ -61,7 +61,7 @@ pub(super) fn lbs_weight_terms<S: Simd>(
             z: transform(simd, &rows_z[entry], rest),
         };
         // The gradients sum to 0: taking the point itself off changes nothing and keeps the terms small.
-        skinned.add_outer(moved.sub(skinned.p), V3::load_lanes(simd, gradient));
+        skinned.add_outer(moved.sub(skinned.p), V3::load(simd, gradient));
     }
 }
 

@@ -62,15 +62,17 @@ impl Palette {
     /// Skinning transforms `T_i = L_i B_i⁻¹` of all palette entries.
     pub fn compose(&mut self, rig: &Rig, world: &WorldPose, origins: &[glam::DVec3]) {
         self.world.clear();
-        self.rows.iter_mut().for_each(Vec::clear);
-        for entry in rig.palette() {
+        self.world.extend(rig.palette().iter().map(|entry| {
             let mut matrix = world.world_from_bone(entry.bone) * entry.bone_from_rest;
             matrix.translation -= origins[entry.character as usize];
-            self.world.push(matrix);
-            let [x, y, z, t] = matrix.to_cols_array_2d();
-            for (coordinate, rows) in self.rows.iter_mut().enumerate() {
-                rows.push([x[coordinate], y[coordinate], z[coordinate], t[coordinate]].map(|v| v as f32));
-            }
+            matrix
+        }));
+        for (coordinate, rows) in self.rows.iter_mut().enumerate() {
+            rows.clear();
+            rows.extend(self.world.iter().map(|matrix| {
+                let [x, y, z, t] = matrix.to_cols_array_2d();
+                [x[coordinate], y[coordinate], z[coordinate], t[coordinate]].map(|v| v as f32)
+            }));
         }
     }
 
@@ -152,7 +154,7 @@ impl Base {
         let Self::Blend(factors, _) = self else { return dual };
         let mut mixed = linear.mix(dual, load(simd, &factors[row]));
         if let Some(factor) = gradients.and_then(|gradients| gradients.factor) {
-            mixed.add_outer(dual.p.sub(linear.p), V3::load_lanes(simd, &factor[row]));
+            mixed.add_outer(dual.p.sub(linear.p), V3::load(simd, &factor[row]));
         }
         mixed
     }
@@ -181,6 +183,14 @@ pub(crate) struct BaseFrame<'a> {
     pub rig: &'a Rig,
     pub palette: &'a Palette,
     pub dual: &'a DqsPalette,
+}
+
+impl BaseFrame<'_> {
+    /// Whether the bones of a row turn space inside out.
+    pub fn mirrored(&self, row: usize) -> bool {
+        let first = self.rig.skin_entries().get(self.rig.rows()[row].skin.start as usize);
+        first.is_some_and(|&entry| self.palette.world[entry as usize].matrix3.determinant() < 0.0)
+    }
 }
 
 /// `Σ w·m` over the row's entries, for N numbers per entry.

@@ -113,10 +113,10 @@ fn rows<S: Simd, D: Displacement, const DERIVATIVES: bool>(
                     moved.a[axis] = psi.dp[axis].mul_add(weight, moved.a[axis]);
                 }
                 if let Some(gradients) = block.column_gradients {
-                    outer(&mut moved.b, psi.d, V3::load_lanes(simd, &gradients[column]));
+                    outer(&mut moved.b, psi.d, V3::load(simd, &gradients[column]));
                 }
                 if let Some(gradients) = block.gain_gradients {
-                    let gradient = V3::load_lanes(simd, &gradients[row]).scale(splat(simd, block.moving.gain));
+                    let gradient = V3::load(simd, &gradients[row]).scale(splat(simd, block.moving.gain));
                     outer(&mut moved.b, psi.dk.scale(weight), gradient);
                 }
             }
@@ -140,7 +140,7 @@ fn point<S: Simd>(simd: S, block: &Block<'_>, sum: &RowSums, row: usize) -> Opti
     if gains.iter().all(|&gain| gain == 0.0) {
         return None;
     }
-    Some(At { p: V3::load_lanes(simd, &sum.p), gain: load(simd, gains) * splat(simd, block.moving.gain) })
+    Some(At { p: V3::load(simd, &sum.p), gain: load(simd, gains) * splat(simd, block.moving.gain) })
 }
 
 /// Filters by the cone and adds to the row's sums. A gain of 0 is the base to the bit, even where a speed beyond all

@@ -129,7 +129,7 @@ impl ConeFilter {
         let size = block.moving.size(block.rig.rows()[row].character);
         let turn = block.moving.cone_turn;
         let local = &self.normals[row];
-        let n = carry(simd, turn, V3::load_lanes(simd, local));
+        let n = carry(simd, turn, V3::load(simd, local));
         let k = splat(simd, self.gain / size);
         let reach = load(simd, &self.reach[row]);
         let along = moved.d.dot(n);
@@ -145,10 +145,10 @@ impl ConeFilter {
             outer(&mut out.a, n, a);
             outer(&mut out.b, n, b);
             if let Some(gradients) = &self.gradients {
-                outer(&mut out.b, n.scale(slope * k * along), V3::load_lanes(simd, &gradients.reach[row]));
+                outer(&mut out.b, n.scale(slope * k * along), V3::load(simd, &gradients.reach[row]));
                 for axis in 0..3 {
                     let column = V3::splat(simd, turn.col(axis));
-                    let gradient = V3::load_lanes(simd, &gradients.normals[axis][row]);
+                    let gradient = V3::load(simd, &gradients.normals[axis][row]);
                     outer(&mut out.b, n.scale(lever * moved.d.dot(column)), gradient);
                     outer(&mut out.b, column.scale(length * share), gradient);
                 }

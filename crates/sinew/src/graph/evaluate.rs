@@ -6,7 +6,7 @@ use crate::base::{BaseFrame, DqsPalette, Palette, Skinned, SurfaceGradients, lbs
 use crate::motion::Kinematics;
 use crate::pose::{Pose, WorldPose};
 use crate::rig::{NO_VERTEX, Rig};
-use crate::simd::{LANES, Lanes, Level, Points, Simd, V3, dispatch, prelude::*, splat};
+use crate::simd::{LANES, Lanes, Level, PointRow, Points, Simd, V3, dispatch, f32x4, prelude::*, splat};
 use glam::{DVec3, Vec3, Vec4};
 use std::ops::Range;
 
@@ -122,16 +122,18 @@ pub fn evaluate(
         graph,
         level: cpu.level,
         base: BaseFrame { rig, palette: &scratch.palette, dual: &scratch.dual },
-        rest: if morphed { &scratch.rest } else { rig.rest() },
-        rest_normals: if morphed { &scratch.rest_normals } else { rig.layer_normals() },
-        rest_tangents: rig.layer_tangents().map(|(own, _)| if morphed { &scratch.rest_tangents } else { own }),
+        rest: if morphed { &scratch.rest.rows } else { &rig.rest().rows },
+        rest_normals: if morphed { &scratch.rest_normals.rows } else { &rig.layer_normals().rows },
+        rest_tangents: rig
+            .layer_tangents()
+            .map(|(own, _)| if morphed { &scratch.rest_tangents.rows[..] } else { &own.rows[..] }),
         moving: &scratch.moving,
     };
     let slices = Slices {
-        skinned: slice_mut(&mut scratch.skinned),
-        displaced: slice_mut(&mut scratch.displaced),
-        normals: slice_mut(&mut scratch.normals),
-        tangents: slice_mut(&mut scratch.tangents),
+        skinned: &mut scratch.skinned.rows,
+        displaced: &mut scratch.displaced.rows,
+        normals: &mut scratch.normals.rows,
+        tangents: &mut scratch.tangents.rows,
     };
     match cpu.pool {
         None => job.run_serial(slices, rows, out),
@@ -153,10 +155,10 @@ fn morph(rig: &Rig, pose: &Pose, scratch: &mut Scratch) -> bool {
     if rig.morphs().iter().all(|morph| weight(morph.weight) == 0.0) {
         return false;
     }
-    copy(rig.rest(), &mut scratch.rest);
-    copy(rig.layer_normals(), &mut scratch.rest_normals);
+    scratch.rest.rows.clone_from(&rig.rest().rows);
+    scratch.rest_normals.rows.clone_from(&rig.layer_normals().rows);
     if let Some((tangents, _)) = rig.layer_tangents() {
-        copy(tangents, &mut scratch.rest_tangents);
+        scratch.rest_tangents.rows.clone_from(&tangents.rows);
     }
     for morph in rig.morphs() {
         let weight = weight(morph.weight);
@@ -177,71 +179,37 @@ fn morph(rig: &Rig, pose: &Pose, scratch: &mut Scratch) -> bool {
     true
 }
 
-fn copy(from: &Points, to: &mut Points) {
-    to.x.clone_from(&from.x);
-    to.y.clone_from(&from.y);
-    to.z.clone_from(&from.z);
+/// Some rows; none of an array that is not in use.
+fn part(points: &mut [PointRow], rows: Range<usize>) -> &mut [PointRow] {
+    if points.is_empty() { points } else { &mut points[rows] }
 }
 
-fn slice_mut(points: &mut Points) -> PointsSliceMut<'_> {
-    PointsSliceMut { x: &mut points.x, y: &mut points.y, z: &mut points.z }
-}
-
-impl<'a> PointsSliceMut<'a> {
-    fn split_at(self, row: usize) -> (Self, Self) {
-        let row = row.min(self.x.len());
-        let ((x0, x1), (y0, y1), (z0, z1)) =
-            (self.x.split_at_mut(row), self.y.split_at_mut(row), self.z.split_at_mut(row));
-        (Self { x: x0, y: y0, z: z0 }, Self { x: x1, y: y1, z: z1 })
-    }
-
-    /// Some rows; none of an array that is not in use.
-    fn part(&mut self, rows: Range<usize>) -> PointsSliceMut<'_> {
-        let rows = if self.x.is_empty() { 0..0 } else { rows };
-        PointsSliceMut { x: &mut self.x[rows.clone()], y: &mut self.y[rows.clone()], z: &mut self.z[rows] }
-    }
-
-    fn as_ref(&self) -> PointsSlice<'_> {
-        PointsSlice { x: self.x, y: self.y, z: self.z }
-    }
-}
-
-/// Borrowed rows of points.
-#[derive(Clone, Copy)]
-struct PointsSlice<'a> {
-    x: &'a [Lanes],
-    y: &'a [Lanes],
-    z: &'a [Lanes],
-}
-
-/// Mutably borrowed rows of points.
-struct PointsSliceMut<'a> {
-    x: &'a mut [Lanes],
-    y: &'a mut [Lanes],
-    z: &'a mut [Lanes],
+/// At a row, or at the end of an array that is not in use.
+fn split(points: &mut [PointRow], row: usize) -> (&mut [PointRow], &mut [PointRow]) {
+    points.split_at_mut(row.min(points.len()))
 }
 
 /// What a range of rows writes.
 struct Slices<'a> {
-    skinned: PointsSliceMut<'a>,
-    displaced: PointsSliceMut<'a>,
-    normals: PointsSliceMut<'a>,
-    tangents: PointsSliceMut<'a>,
+    skinned: &'a mut [PointRow],
+    displaced: &'a mut [PointRow],
+    normals: &'a mut [PointRow],
+    tangents: &'a mut [PointRow],
 }
 
 impl Slices<'_> {
     fn part(&mut self, rows: Range<usize>, layers: Range<usize>) -> Slices<'_> {
         Slices {
-            skinned: self.skinned.part(rows.clone()),
-            displaced: self.displaced.part(rows),
-            normals: self.normals.part(layers.clone()),
-            tangents: self.tangents.part(layers),
+            skinned: part(self.skinned, rows.clone()),
+            displaced: part(self.displaced, rows),
+            normals: part(self.normals, layers.clone()),
+            tangents: part(self.tangents, layers),
         }
     }
 
     fn split_at(self, row: usize, layer: usize) -> (Self, Self) {
-        let (skinned, displaced) = (self.skinned.split_at(row), self.displaced.split_at(row));
-        let (normals, tangents) = (self.normals.split_at(layer), self.tangents.split_at(layer));
+        let (skinned, displaced) = (split(self.skinned, row), split(self.displaced, row));
+        let (normals, tangents) = (split(self.normals, layer), split(self.tangents, layer));
         (
             Self { skinned: skinned.0, displaced: displaced.0, normals: normals.0, tangents: tangents.0 },
             Self { skinned: skinned.1, displaced: displaced.1, normals: normals.1, tangents: tangents.1 },
@@ -253,9 +221,9 @@ struct Job<'a> {
     graph: &'a FrameIndependentGraph,
     level: Level,
     base: BaseFrame<'a>,
-    rest: &'a Points,
-    rest_normals: &'a Points,
-    rest_tangents: Option<&'a Points>,
+    rest: &'a [PointRow],
+    rest_normals: &'a [PointRow],
+    rest_tangents: Option<&'a [PointRow]>,
     moving: &'a [MovingBones],
 }
 
@@ -271,8 +239,8 @@ impl Job<'_> {
             let mut block = slices.part(row..row + (end - start), layer..layer + layers.len());
             self.block(start..end, &mut block);
             if !faces {
-                let (normals, tangents) = (block.normals.as_ref(), block.tangents.as_ref());
-                scatter(rig, start..end, block.displaced.as_ref(), normals, tangents, out);
+                let (points, normals, tangents) = (&*block.displaced, &*block.normals, &*block.tangents);
+                dispatch!(self.level, simd => scatter(simd, rig, start..end, points, normals, tangents, out));
             }
         }
     }
@@ -300,6 +268,12 @@ impl Job<'_> {
             }
             return;
         }
+        self.displaced_block(rows, slices);
+    }
+
+    /// A function of its own, so that linear blending alone does not pay for the stack of the sums.
+    #[inline(never)]
+    fn displaced_block(&self, rows: Range<usize>, slices: &mut Slices<'_>) {
         let mut sums = [RowSums::ZERO; BLOCK];
         let sums = &mut sums[..rows.len()];
         dispatch!(self.level, simd => self.skin_rows(simd, rows.clone(), sums));
@@ -332,14 +306,14 @@ impl Job<'_> {
         let rig = self.base.rig;
         let first_layer = layers_of(rig, rows.clone()).start;
         for (local, row) in rows.enumerate() {
-            let skinned = lbs_row(simd, &self.base, weights, row, V3::load(simd, self.rest, row));
-            store(skinned.p, &mut slices.displaced, local);
+            let skinned = lbs_row(simd, &self.base, weights, row, V3::load(simd, &self.rest[row]));
+            skinned.p.store(&mut slices.displaced[local]);
             for layer in layers_of(rig, row..row + 1) {
-                let n = V3::load(simd, self.rest_normals, layer);
-                store(skinned.carry(n).normalize_or(simd, n), &mut slices.normals, layer - first_layer);
+                let n = V3::load(simd, &self.rest_normals[layer]);
+                skinned.carry(n).normalize_or(simd, n).store(&mut slices.normals[layer - first_layer]);
                 if let Some(tangents) = self.rest_tangents {
-                    let t = V3::load(simd, tangents, layer);
-                    store(skinned.carry(t).normalize_or(simd, t), &mut slices.tangents, layer - first_layer);
+                    let t = V3::load(simd, &tangents[layer]);
+                    skinned.carry(t).normalize_or(simd, t).store(&mut slices.tangents[layer - first_layer]);
                 }
             }
         }
@@ -349,10 +323,8 @@ impl Job<'_> {
     #[inline(always)]
     fn skin_rows<S: Simd>(&self, simd: S, rows: Range<usize>, sums: &mut [RowSums]) {
         for (sum, row) in sums.iter_mut().zip(rows) {
-            let p = self.graph.base.row(simd, &self.base, None, row, V3::load(simd, self.rest, row)).p;
-            p.x.store_array(&mut sum.p[0]);
-            p.y.store_array(&mut sum.p[1]);
-            p.z.store_array(&mut sum.p[2]);
+            let p = self.graph.base.row(simd, &self.base, None, row, V3::load(simd, &self.rest[row])).p;
+            p.store(&mut sum.p);
         }
     }
 
@@ -362,7 +334,7 @@ impl Job<'_> {
         let rig = self.base.rig;
         let first_layer = rig.rows().get(rows.start).map_or(0, |row| row.layers.start as usize);
         for (local, row) in rows.enumerate() {
-            let rest = V3::load(simd, self.rest, row);
+            let rest = V3::load(simd, &self.rest[row]);
             let gradients = match &self.graph.normals {
                 NormalsPlan::Exact { gradients, factor } => {
                     Some(SurfaceGradients { skin: &gradients.skin, factor: factor.as_deref() })
@@ -370,24 +342,24 @@ impl Job<'_> {
                 _ => None,
             };
             let mut skinned = self.graph.base.row(simd, &self.base, gradients.as_ref(), row, rest);
-            if !slices.skinned.x.is_empty() {
-                store(skinned.p, &mut slices.skinned, local);
+            if !slices.skinned.is_empty() {
+                skinned.p.store(&mut slices.skinned[local]);
             }
             let engine = skinned;
             if let Some(sums) = &sums {
                 displace(simd, &sums[local], &mut skinned);
             }
-            store(skinned.p, &mut slices.displaced, local);
+            skinned.p.store(&mut slices.displaced[local]);
             let exact = matches!(self.graph.normals, NormalsPlan::Exact { .. });
-            let carrier = if exact { cofactor(simd, &skinned) } else { engine };
+            let carrier = if exact { cofactor(simd, &skinned, self.base.mirrored(row)) } else { engine };
             let directions = if exact { skinned } else { engine };
             for layer in rig.rows()[row].layers.start as usize..rig.rows()[row].layers.end as usize {
-                let n = V3::load(simd, self.rest_normals, layer);
+                let n = V3::load(simd, &self.rest_normals[layer]);
                 let fallback = engine.carry(n).normalize_or(simd, n);
-                store(carrier.carry(n).normalize_or(simd, fallback), &mut slices.normals, layer - first_layer);
+                carrier.carry(n).normalize_or(simd, fallback).store(&mut slices.normals[layer - first_layer]);
                 if let Some(tangents) = self.rest_tangents {
-                    let t = V3::load(simd, tangents, layer);
-                    store(directions.carry(t).normalize_or(simd, t), &mut slices.tangents, layer - first_layer);
+                    let t = V3::load(simd, &tangents[layer]);
+                    directions.carry(t).normalize_or(simd, t).store(&mut slices.tangents[layer - first_layer]);
                 }
             }
         }
@@ -412,63 +384,72 @@ fn largest_block(rig: &Rig) -> usize {
 /// Adds what the effects add up to: `p + d`, and `(I + A) J + B` for the linear map.
 #[inline(always)]
 fn displace<S: Simd>(simd: S, sums: &RowSums, skinned: &mut Skinned<S>) {
-    skinned.p = skinned.p.add(V3::load_lanes(simd, &sums.d));
+    skinned.p = skinned.p.add(V3::load(simd, &sums.d));
     let j = skinned.linear;
     for axis in 0..3 {
-        let a = V3::load_lanes(simd, &sums.a[axis]);
-        let b = V3::load_lanes(simd, &sums.b[axis]);
+        let a = V3::load(simd, &sums.a[axis]);
+        let b = V3::load(simd, &sums.b[axis]);
         let turned = j[2].mul_add(a.z, j[1].mul_add(a.y, j[0].scale(a.x)));
         skinned.linear[axis] = j[axis].add(turned).add(b);
     }
 }
 
-/// The map of normals that belongs to a map of points: its cofactors, with the sign of its determinant, so that a
-/// mirrored character keeps its outside. Scaled by the largest entry of each row to stay in range.
+/// The map of normals that belongs to a map of points: its cofactors. A mirrored character keeps its outside; where the
+/// surface itself folds over, the normal stays on the side its faces are wound for.
 #[inline(always)]
-fn cofactor<S: Simd>(simd: S, skinned: &Skinned<S>) -> Skinned<S> {
+fn cofactor<S: Simd>(simd: S, skinned: &Skinned<S>, mirrored: bool) -> Skinned<S> {
     let [x, y, z] = skinned.linear;
-    let rows = [y.cross(z), z.cross(x), x.cross(y)];
-    let mirrored = x.dot(rows[0]).simd_lt(splat(simd, 0.0));
-    let sign = mirrored.select(splat(simd, -1.0), splat(simd, 1.0));
-    Skinned { p: skinned.p, linear: [rows[0].scale(sign), rows[1].scale(sign), rows[2].scale(sign)] }
-}
-
-#[inline(always)]
-fn store<S: Simd>(v: V3<S>, out: &mut PointsSliceMut<'_>, row: usize) {
-    v.x.store_array(&mut out.x[row]);
-    v.y.store_array(&mut out.y[row]);
-    v.z.store_array(&mut out.z[row]);
+    let sign = splat(simd, if mirrored { -1.0 } else { 1.0 });
+    Skinned { p: skinned.p, linear: [y.cross(z).scale(sign), z.cross(x).scale(sign), x.cross(y).scale(sign)] }
 }
 
 /// From rows to the source's vertex order, row by row: the reads are where the kernel just wrote, and the writes of
 /// neighbouring rows land close to each other.
-fn scatter(
+#[inline(always)]
+fn scatter<S: Simd>(
+    simd: S,
     rig: &Rig,
     rows: Range<usize>,
-    points: PointsSlice<'_>,
-    normals: PointsSlice<'_>,
-    tangents: PointsSlice<'_>,
+    points: &[PointRow],
+    normals: &[PointRow],
+    tangents: &[PointRow],
     out: &mut DeformedMesh,
 ) {
     let first_layer = rig.rows().get(rows.start).map_or(0, |row| row.layers.start as usize);
     for (local, row) in rig.rows()[rows].iter().enumerate() {
-        let (px, py, pz) = (&points.x[local], &points.y[local], &points.z[local]);
         for layer in row.layers.start as usize..row.layers.end as usize {
             let vertices = &rig.vertex_of_layer()[layer];
             let layer = layer - first_layer;
-            let (nx, ny, nz) = (&normals.x[layer], &normals.y[layer], &normals.z[layer]);
-            for lane in 0..LANES {
-                let vertex = vertices[lane] as usize;
-                if let (Some(position), Some(normal)) = (out.positions.get_mut(vertex), out.normals.get_mut(vertex)) {
-                    *position = Vec3::new(px[lane], py[lane], pz[lane]);
-                    *normal = Vec3::new(nx[lane], ny[lane], nz[lane]);
-                }
-            }
+            scatter_row(simd, &points[local], vertices, &mut out.positions);
+            scatter_row(simd, &normals[layer], vertices, &mut out.normals);
             if let Some((_, handedness)) = rig.layer_tangents() {
+                let [x, y, z] = &tangents[layer];
                 for lane in (0..LANES).filter(|&lane| vertices[lane] != NO_VERTEX) {
-                    let xyz = Vec3::new(tangents.x[layer][lane], tangents.y[layer][lane], tangents.z[layer][lane]);
+                    let xyz = Vec3::new(x[lane], y[lane], z[lane]);
                     out.tangents[vertices[lane] as usize] = xyz.extend(handedness[layer + first_layer][lane]);
                 }
+            }
+        }
+    }
+}
+
+/// One row to its vertices. Four lanes are turned at a time in registers: reading and writing their coordinates one
+/// by one cost as much as the blending.
+#[inline(always)]
+fn scatter_row<S: Simd>(simd: S, [x, y, z]: &PointRow, vertices: &[u32; LANES], out: &mut [Vec3]) {
+    let (x, y, z) = (x.as_chunks::<4>().0, y.as_chunks::<4>().0, z.as_chunks::<4>().0);
+    for (four, vertices) in vertices.as_chunks::<4>().0.iter().enumerate() {
+        let (x, y, z) = (
+            f32x4::load_array_ref(simd, &x[four]),
+            f32x4::load_array_ref(simd, &y[four]),
+            f32x4::load_array_ref(simd, &z[four]),
+        );
+        let ((xz0, xz1), (yz0, yz1)) = (x.interleave(z), y.interleave(z));
+        let ((p0, p1), (p2, p3)) = (xz0.interleave(yz0), xz1.interleave(yz1));
+        for (&vertex, xyz) in vertices.iter().zip([p0, p1, p2, p3]) {
+            // Lanes without a vertex name none.
+            if let Some(value) = out.get_mut(vertex as usize) {
+                *value = Vec3::from_slice(xyz.as_slice());
             }
         }
     }
@@ -479,7 +460,8 @@ fn gather(rig: &Rig, points: &Points, normals: &Points, tangents: &Points, cpu: 
     use rayon::prelude::*;
     const CHUNK: usize = BLOCK * LANES;
     let Some(pool) = cpu.pool else {
-        return scatter(rig, 0..rig.rows().len(), slice(points), slice(normals), slice(tangents), out);
+        let (points, normals, tangents) = (&points.rows[..], &normals.rows[..], &tangents.rows[..]);
+        return dispatch!(cpu.level, simd => scatter(simd, rig, 0..rig.rows().len(), points, normals, tangents, out));
     };
     let (points_of, slots_of) = (rig.point_of_vertex(), rig.layer_slot_of_vertex());
     pool.install(|| {
@@ -497,8 +479,4 @@ fn gather(rig: &Rig, points: &Points, normals: &Points, tangents: &Points, cpu: 
             });
         }
     });
-}
-
-fn slice(points: &Points) -> PointsSlice<'_> {
-    PointsSlice { x: &points.x, y: &points.y, z: &points.z }
 }

@@ -12,7 +12,7 @@ pub use evaluate::{Cpu, DeformedMesh, Frame, Scratch, evaluate};
 pub use moving::MovingBones;
 
 use crate::base::{Antipodality, Base};
-use crate::gradients::{Gradient, Gradients, gradient_of};
+use crate::gradients::{Gradient, Gradients, Slopes, gain_slopes, gradient_of};
 use crate::motion::FilteredSignal;
 use crate::normals::Fans;
 use crate::param::Values;
@@ -148,6 +148,19 @@ impl FrameIndependentGraph {
             .map(|spec| GraphEffect::build(rig, recipe.riders, spec, exact, &mut filtered))
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Self { base, effects, normals, filtered })
+    }
+
+    /// The same graph with exact derivatives in place of fitted ones, for exact normals of a rig made in code.
+    pub fn with_slopes(mut self, rig: &Rig, slopes: &impl Slopes) -> Self {
+        if let NormalsPlan::Exact { gradients, .. } = &mut self.normals {
+            *gradients = Gradients::exact(rig, slopes);
+        }
+        for effect in &mut self.effects {
+            if let Some(gradients) = &mut effect.gain_gradients {
+                *gradients = gain_slopes(rig, slopes, effect.name);
+            }
+        }
+        self
     }
 
     /// The filtered signals its effects read: what [`crate::Motion::new`] must prepare.

@@ -9,6 +9,7 @@ use crate::fault::Fault;
 use crate::load::{Scene, load, load_with_document};
 use crate::output;
 use crate::played::chosen_clips;
+use crate::progress::Progress;
 use crate::recipe::LoadedRecipe;
 use crate::talk::Talk;
 use clap::Args as ClapArgs;
@@ -77,23 +78,18 @@ pub fn run(options: &CheckArgs, talk: &Talk) -> Result<(), Fault> {
     let chosen = chosen_clips(&scene, &options.clips)?;
     let in_file = |error| Fault::in_file(&culprit, error);
     let checker = Checker::new(&scene.rig, recipe.recipe()).map_err(in_file)?;
-    let bar = talk.progress_bar();
     let frames = |index: &usize| {
         let (start, end) = scene.clips[*index].span().unwrap_or_default();
-        ((end - start) * options.fps).clamp(0.0, 1e9) as u64 + 1
+        ((end - start) * options.fps).clamp(0.0, 1e9) as usize + 1
     };
-    bar.set_length(chosen.iter().map(frames).sum());
+    let progress = Progress::new(talk, "checking", chosen.iter().map(frames).sum());
     let mut clips = Vec::with_capacity(chosen.len());
     for &index in &chosen {
         let clip = &scene.clips[index];
-        bar.set_message(crate::text::printable(&clip.name));
-        let measured = checker.clip(clip, &recipe.motion(clip), options.fps, &|more| bar.inc(more as u64));
-        clips.push(measured.map_err(|error| {
-            bar.finish_and_clear();
-            in_file(error)
-        })?);
+        let measured = checker.clip(clip, &recipe.motion(clip), options.fps, &|more| progress.advance_by(more));
+        clips.push(measured.map_err(in_file)?);
     }
-    bar.finish_and_clear();
+    drop(progress);
     let report = Report {
         scene: &scene,
         recipe: &recipe.file,
