@@ -16,6 +16,7 @@
 //! Absent by design: files, clocks, environment, printing, thread pools of its own.
 
 pub mod base;
+pub mod bind;
 mod bvh;
 pub mod clip;
 pub mod cone;

@@ -2,7 +2,6 @@
 
 use crate::pose::WorldPose;
 use crate::rig::Rig;
-use crate::skeleton::BoneId;
 use glam::DVec3;
 
 /// What the line of a bone without child joints is.
@@ -31,6 +30,30 @@ impl Limbs {
         limbs
     }
 
+    /// From joints and, for each, the far ends of its lines.
+    pub fn from_lines(lines: impl Iterator<Item = (DVec3, Vec<DVec3>)>) -> Self {
+        let mut limbs = Self::default();
+        for (joint, ends) in lines {
+            limbs.joints.push(joint);
+            limbs.ends.extend(ends);
+            limbs.stops.push(limbs.ends.len() as u32);
+        }
+        limbs
+    }
+
+    pub fn len(&self) -> usize {
+        self.joints.len()
+    }
+
+    pub fn joint(&self, bone: usize) -> DVec3 {
+        self.joints[bone]
+    }
+
+    /// Length of the longest line of a bone.
+    pub fn length(&self, bone: usize) -> f64 {
+        self.ends_of(bone).iter().map(|end| end.distance(self.joints[bone])).fold(0.0, f64::max)
+    }
+
     /// Puts the lines where the bones are, relative to `origin`, reusing memory.
     pub fn pose(&mut self, rig: &Rig, world: &WorldPose, leaf: Leaf, origin: DVec3) {
         self.joints.clear();
@@ -52,14 +75,14 @@ impl Limbs {
         }
     }
 
-    fn ends_of(&self, bone: BoneId) -> &[DVec3] {
-        let start = bone.index().checked_sub(1).map_or(0, |before| self.stops[before] as usize);
-        &self.ends[start..self.stops[bone.index()] as usize]
+    fn ends_of(&self, bone: usize) -> &[DVec3] {
+        let start = bone.checked_sub(1).map_or(0, |before| self.stops[before] as usize);
+        &self.ends[start..self.stops[bone] as usize]
     }
 
     /// The point of a bone that is nearest to `p`; the first of equals.
-    pub fn closest(&self, bone: BoneId, p: DVec3) -> DVec3 {
-        let joint = self.joints[bone.index()];
+    pub fn closest(&self, bone: usize, p: DVec3) -> DVec3 {
+        let joint = self.joints[bone];
         let mut closest = joint;
         for &end in self.ends_of(bone) {
             let line = end - joint;
@@ -73,7 +96,7 @@ impl Limbs {
         closest
     }
 
-    pub fn distance(&self, bone: BoneId, p: DVec3) -> f64 {
+    pub fn distance(&self, bone: usize, p: DVec3) -> f64 {
         p.distance(self.closest(bone, p))
     }
 }

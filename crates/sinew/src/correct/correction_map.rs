@@ -92,7 +92,7 @@ pub(super) fn correction_map(rig: &Rig, rest: &RestSurface<'_>, surface: &Surfac
                 let own = surface.segments[surface.segment_of_node[node] as usize].bone;
                 let counted = (plan.bones_of)(own).unwrap_or(&all);
                 let p = rest.points()[slot];
-                counted.iter().map(|&bone| limbs.distance(bone, p)).fold(f64::INFINITY, f64::min) / size
+                counted.iter().map(|&bone| limbs.distance(bone.index(), p)).fold(f64::INFINITY, f64::min) / size
             } else {
                 1.0
             };

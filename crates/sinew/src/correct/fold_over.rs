@@ -70,7 +70,7 @@ impl FoldOver {
             let [bone, neighbour] = [own, other].map(|segment| surface.segments[segment as usize].bone);
             for &node in surface.segment_nodes.of(own as usize) {
                 let p = rest.points()[surface.members.of(node as usize)[0] as usize];
-                if limbs.distance(bone, p) < CLEARANCE * limbs.distance(neighbour, p) {
+                if limbs.distance(bone.index(), p) < CLEARANCE * limbs.distance(neighbour.index(), p) {
                     nodes.push((pair as u32, node));
                 }
             }
@@ -95,10 +95,10 @@ impl FoldOver {
             }
             for &node in self.nodes.of(index) {
                 let p = body.points[node as usize];
-                let closest = limbs.closest(own.bone, p);
-                let crossed = |p: DVec3| p.distance(closest) > CLEARANCE * limbs.distance(other.bone, p);
+                let closest = limbs.closest(own.bone.index(), p);
+                let crossed = |p: DVec3| p.distance(closest) > CLEARANCE * limbs.distance(other.bone.index(), p);
                 // At rest it is clear of the border by the same factor: only what came closer has crossed.
-                if p.distance(closest) <= limbs.distance(other.bone, p) {
+                if p.distance(closest) <= limbs.distance(other.bone.index(), p) {
                     continue;
                 }
                 let back = way_back(|part| crossed(p.lerp(closest, part)));

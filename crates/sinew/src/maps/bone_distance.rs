@@ -26,7 +26,7 @@ pub fn bone_distance(surface: &RestSurface<'_>) -> PointMap {
     for slot in surface.all_slots() {
         // The last of equals is kept by `max_by`: the deeper bone.
         if let Some((bone, _)) = influences(slot).max_by(|a, b| a.1.total_cmp(&b.1)) {
-            let d = limbs.distance(bone, surface.points()[slot]);
+            let d = limbs.distance(bone.index(), surface.points()[slot]);
             let found = &mut largest[bone.index()];
             *found = Some(found.map_or(d, |other| other.max(d)));
         }
@@ -35,8 +35,11 @@ pub fn bone_distance(surface: &RestSurface<'_>) -> PointMap {
         let (mut sum, mut total) = (0.0, 0.0);
         for (bone, weight) in influences(slot) {
             let Some(largest) = largest[bone.index()] else { continue };
-            let share =
-                if largest > 0.0 { (limbs.distance(bone, surface.points()[slot]) / largest).min(1.0) } else { 0.0 };
+            let share = if largest > 0.0 {
+                (limbs.distance(bone.index(), surface.points()[slot]) / largest).min(1.0)
+            } else {
+                0.0
+            };
             sum += f64::from(weight) * share;
             total += f64::from(weight);
         }
