@@ -45,10 +45,6 @@ impl Limbs {
         self.joints.len()
     }
 
-    pub fn joint(&self, bone: usize) -> DVec3 {
-        self.joints[bone]
-    }
-
     /// Length of the longest line of a bone.
     pub fn length(&self, bone: usize) -> f64 {
         self.ends_of(bone).iter().map(|end| end.distance(self.joints[bone])).fold(0.0, f64::max)

@@ -84,7 +84,8 @@ fn the_built_in_characters_keep_their_volume_through_their_clips() {
                     let before = enclosed(&stage.rig, &points(&stage.at(&base, &motion, time, &Cpu::serial())));
                     let after = enclosed(&stage.rig, &points(&out));
                     let report = whole(&out);
-                    assert!((report.before / before - 1.0).abs() < 1e-6 && (report.target / rest - 1.0).abs() < 1e-6);
+                    let (seen, aimed) = (report.before / before - 1.0, report.target / rest - 1.0);
+                    assert!(seen.abs() < 1e-6 && aimed.abs() < 1e-6, "{name}: {seen} {aimed}");
                     assert_eq!(report.outcome, Outcome::Restored, "{name} {scope} {shape} at {time}: {report:?}");
                     assert!((after / rest - 1.0).abs() < 1e-6, "{name} {scope} {shape} at {time}: {report:?}");
                     lost = lost.max((before / rest - 1.0).abs());
@@ -160,7 +161,7 @@ fn what_is_still_is_left_to_the_bit() {
     assert!(changed > 10);
     for (vertex, (a, b)) in out.positions.iter().zip(&plain.positions).enumerate() {
         let name = stage.rig.skeleton().name(main_bone(&stage.rig, vertex));
-        assert!(a == b || name.starts_with("index"), "vertex {vertex} of {name}");
+        assert!(a == b || moved.contains(&name), "vertex {vertex} of {name}");
     }
     // Off is off.
     let mut off = both.clone();
@@ -245,7 +246,7 @@ fn every_end_of_every_range_stays_finite() {
     let stage = Stage::zoo("tube:vertices=300,bones=4");
     let pose = turned(
         &stage,
-        &[("bone.1", DQuat::from_rotation_z(2.5)), ("bone.2", DQuat::from_rotation_y(std::f64::consts::PI))],
+        &[("tube.2", DQuat::from_rotation_z(2.5)), ("tube.3", DQuat::from_rotation_y(std::f64::consts::PI))],
     );
     for entry in CORRECTIONS {
         for param in entry.params {
@@ -266,7 +267,7 @@ fn every_end_of_every_range_stays_finite() {
     // Collapsed, blown up, far away.
     for scale in [0.0, 1e-12, 1e12, -1.0] {
         let mut pose = pose.clone();
-        if let LocalTransform::Trs(trs) = &mut pose.locals[stage.bone("bone.2").index()] {
+        if let LocalTransform::Trs(trs) = &mut pose.locals[stage.bone("tube.3").index()] {
             trs.scale = DVec3::splat(scale);
         }
         posed(&stage, &corrected(vec![correction("volume", &[]), correction("fold-over", &[])]), &pose);
@@ -296,7 +297,7 @@ fn a_painted_map_says_where() {
     let half: Vec<f32> = primitive.positions.iter().map(|p| if p.x > 0.0 { 1.0 } else { -1.0 }).collect();
     primitive.maps.push(("half".to_owned(), half.clone()));
     let stage = Stage::new(&zoo.raw, zoo.clips);
-    let pose = turned(&stage, &[("bone.2", DQuat::from_rotation_z(1.2))]);
+    let pose = turned(&stage, &[("tube.3", DQuat::from_rotation_z(1.2))]);
     let mut recipe = volume("whole", "rubber");
     recipe.corrections[0].map = Some("half".to_owned());
     let (out, plain) = (posed(&stage, &recipe, &pose), posed(&stage, &Recipe::default(), &pose));

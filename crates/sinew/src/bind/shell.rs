@@ -6,6 +6,9 @@ use crate::control_points::{ControlPoints, Copies};
 use crate::raw::RawMesh;
 use glam::{DVec3, Vec3};
 
+/// Faces are this much larger, as a share, so that no ray slips between two of them.
+const EDGE: f64 = 1e-9;
+
 pub(super) struct Shell {
     points: Vec<DVec3>,
     /// Outward, by area; zero where faces cancel.
@@ -111,9 +114,9 @@ impl Shell {
             }
             let to = a - origin;
             let across = to.cross(direction);
-            let (u, v) = (-ac.dot(across) / leaving, ab.dot(across) / leaving);
+            let (u, v) = (ac.dot(across) / leaving, -ab.dot(across) / leaving);
             let t = to.dot(normal) / leaving;
-            (u >= 0.0 && v >= 0.0 && u + v <= 1.0 && t > 0.0).then_some(t)
+            (u >= -EDGE && v >= -EDGE && u + v <= 1.0 + EDGE && t > 0.0).then_some(t)
         })
     }
 }

@@ -156,11 +156,12 @@ impl Body {
         surface.place_apexes(&mut self.points);
     }
 
-    /// The largest factor in [0, `factor`] on the moves that leaves every node within `bound` of where it started.
-    pub fn bounded(&self, factor: f64, bound: f64) -> f64 {
+    /// The largest factor in [0, `factor`] on the moves that leaves each of some nodes within `bound` of where it
+    /// started.
+    pub fn bounded(&self, nodes: impl Iterator<Item = usize>, factor: f64, bound: f64) -> f64 {
         let mut allowed = factor;
-        for (node, &w) in self.moves[..self.start.len()].iter().enumerate() {
-            let moved = self.moved(node);
+        for node in nodes {
+            let (w, moved) = (self.moves[node], self.moved(node));
             if w == DVec3::ZERO || (moved + w * allowed).length_squared() <= bound * bound {
                 continue;
             }

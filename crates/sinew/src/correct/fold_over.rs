@@ -27,6 +27,8 @@ const STEPS: u32 = 8;
 const BISECTIONS: u32 = 30;
 /// Nearer by this factor is nearer: both sides stop just short of the border.
 const CLEARANCE: f64 = 0.999;
+/// Distances that differ by less are equal.
+const ON_THE_BORDER: f64 = 1e-9;
 
 /// Two segments that meet, and the nodes of the first that are its own at rest.
 #[derive(Clone, Debug)]
@@ -70,7 +72,8 @@ impl FoldOver {
             let [bone, neighbour] = [own, other].map(|segment| surface.segments[segment as usize].bone);
             for &node in surface.segment_nodes.of(own as usize) {
                 let p = rest.points()[surface.members.of(node as usize)[0] as usize];
-                if limbs.distance(bone.index(), p) < CLEARANCE * limbs.distance(neighbour.index(), p) {
+                // What lies on the border itself is kept there.
+                if limbs.distance(bone.index(), p) <= (1.0 + ON_THE_BORDER) * limbs.distance(neighbour.index(), p) {
                     nodes.push((pair as u32, node));
                 }
             }
@@ -97,7 +100,7 @@ impl FoldOver {
                 let p = body.points[node as usize];
                 let closest = limbs.closest(own.bone.index(), p);
                 let crossed = |p: DVec3| p.distance(closest) > CLEARANCE * limbs.distance(other.bone.index(), p);
-                // At rest it is clear of the border by the same factor: only what came closer has crossed.
+                // What is just short of the border stays as it is.
                 if p.distance(closest) <= limbs.distance(other.bone.index(), p) {
                     continue;
                 }

@@ -35,7 +35,8 @@ pub(super) struct Limits {
     pub linear: bool,
     /// Share of the change that is taken back.
     pub gain: f64,
-    /// No node ends farther from where it was, in sizes.
+    /// No node ends farther from where it was, in sizes of the character, or in reaches of its segment where that is
+    /// corrected.
     pub max_move: f64,
 }
 
@@ -149,7 +150,7 @@ pub(super) fn restore(surface: &Surface, body: &mut Body, gamma: &[f64], limits:
             Ok(root) => root,
             Err(turning) => 0.5 * turning.min(1.0),
         };
-        let allowed = body.bounded(factor, limits.max_move * body.size);
+        let allowed = body.bounded(0..surface.nodes(), factor, limits.max_move * body.size);
         body.step(surface, allowed);
         let after = volume(surface, &body.points);
         let stuck = (wanted - after).abs() >= (wanted - restored.after).abs();

@@ -107,7 +107,13 @@ const VOLUME_PARAMS: &[ParamSpec] = &[
     ParamSpec::choice("shape", SHAPES, "where it is put back"),
     ParamSpec::number("alpha", "", [0.0, 8.0], 1.0, "higher is closer to the places that the shape prefers"),
     ParamSpec::number("beta", "", [0.0, 8.0], 1.0, "higher is more where the flesh is thick; not for rubber and even"),
-    ParamSpec::number("max_move", "× size", [0.0, 1.0], 0.25, "no vertex is moved farther; what is missing is told"),
+    ParamSpec::number(
+        "max_move",
+        "× size",
+        [0.0, 1.0],
+        0.25,
+        "no vertex is moved farther (of its segment, where that is corrected); what is missing is told",
+    ),
     ParamSpec::choice("step", STEPS, "exact volume, or the paper's single linear step, which overshoots"),
 ];
 
@@ -420,6 +426,7 @@ impl Volume {
 impl Bound for Volume {
     fn apply(&self, _: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
         let encloses = surface.encloses();
+        let before = if encloses && self.whole { local_volume::volume(surface, &work.body.points) } else { 0.0 };
         if self.segments || !encloses {
             restore_segments(surface, &mut work.body, &self.gamma, &self.limits, &self.lu, &mut work.segments);
             for (segment, restored) in surface.segments.iter().zip(&work.segments.reports) {
@@ -428,7 +435,7 @@ impl Bound for Volume {
         }
         if encloses && self.whole {
             let restored = local_volume::restore(surface, &mut work.body, &self.gamma, &self.limits);
-            log.volume(Measure::Whole, &restored);
+            log.volume(Measure::Whole, &Restored { before, ..restored });
         } else if self.whole {
             let open = Restored { target: 0.0, before: 0.0, after: 0.0, rounds: 0, outcome: Outcome::Open };
             log.volume(Measure::Whole, &open);

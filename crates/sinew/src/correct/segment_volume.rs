@@ -116,24 +116,29 @@ pub(super) fn restore_segments(
         for (node, w) in body.moves[..surface.nodes()].iter_mut().enumerate() {
             *w *= scratch.factors[surface.segment_of_node[node] as usize];
         }
-        surface.place_apexes(&mut body.moves);
-        let allowed = body.bounded(1.0, limits.max_move * body.size);
-        body.step(surface, allowed);
-        let end = |report: &mut Restored, outcome: Outcome| {
-            if report.outcome == Outcome::Restored {
-                report.outcome = outcome;
+        for (segment, report) in scratch.reports.iter_mut().enumerate() {
+            if scratch.factors[segment] == 0.0 {
+                continue;
             }
-        };
-        for (segment, report) in scratch.reports.iter_mut().enumerate().filter(|(_, r)| r.outcome == Outcome::Restored)
-        {
+            let own = &surface.segments[segment];
+            let nodes = surface.segment_nodes.of(segment);
+            let scale = body.from_bind[own.entry as usize].matrix3.determinant().abs().cbrt();
+            let bound = limits.max_move * own.reach * scale;
+            let allowed = body.bounded(nodes.iter().map(|&node| node as usize), 1.0, bound);
+            if allowed < 1.0 {
+                report.outcome = Outcome::MoveBound;
+                nodes.iter().for_each(|&node| body.moves[node as usize] *= allowed);
+            }
+        }
+        surface.place_apexes(&mut body.moves);
+        body.step(surface, 1.0);
+        for (segment, report) in scratch.reports.iter_mut().enumerate().filter(|(_, r)| r.outcome != Outcome::Still) {
             report.after = change(surface, body, segment, &body.points);
         }
-        if allowed < 1.0 {
-            scratch.reports.iter_mut().for_each(|report| end(report, Outcome::MoveBound));
-            return;
-        }
         if limits.linear {
-            scratch.reports.iter_mut().for_each(|report| end(report, Outcome::Linear));
+            for report in scratch.reports.iter_mut().filter(|report| report.outcome == Outcome::Restored) {
+                report.outcome = Outcome::Linear;
+            }
             return;
         }
     }

@@ -1,7 +1,7 @@
 //! The surface of one character as a body with a volume: welded, capped, cut into segments.
 //!
-//! *Nodes* are control points, with those of different skins joined where their open borders coincide and carry the
-//! same weights, so that a head and a torso with a skin each are one body. Open borders are capped by a fan about the
+//! *Nodes* are control points, joined where their open borders coincide and carry the same weights, so that a head and
+//! a torso with a skin each are one body, and copies whose weights an exporter rounded apart leave no slit. Open borders are capped by a fan about the
 //! mean of their nodes, which is linear in them: the apex is a node that follows its ring. A connected piece has an
 //! *inside* if its faces agree on a direction and its caps are small beside it; the others (capes, skirts, planes) are
 //! *sheets*, which only the prism estimate of segments can measure.
@@ -27,8 +27,8 @@ const LARGEST_OPENING: f64 = 0.25;
 const LEAST_ROUNDNESS: f64 = 1e-3;
 /// Borders this close, in extents of the character, are one.
 const SAME_PLACE: f64 = 1e-6;
-/// Weights this close are the same.
-const SAME_WEIGHT: f32 = 1e-3;
+/// Weights this close are the same; those of an upper and a lower lip are not.
+const SAME_WEIGHT: f32 = 0.02;
 
 pub(super) const NO_SEGMENT: u32 = u32::MAX;
 
@@ -114,7 +114,7 @@ impl Surface {
             .collect();
 
         let mut sets = DisjointSets::new(span);
-        join_borders(rig, &slots, &faces, &places, &main, first_slot, &mut sets);
+        join_borders(rig, &faces, &places, first_slot, &mut sets);
         let mut node_of = vec![u32::MAX; span];
         let mut nodes = 0u32;
         let mut pairs = Vec::with_capacity(slots.len());
@@ -357,21 +357,8 @@ fn bind_spaces(rig: &Rig, character: usize) -> Vec<DAffine3> {
     bind_from_rest
 }
 
-/// Joins nodes of different skins that lie on each other along open borders and have the same weights.
-fn join_borders(
-    rig: &Rig,
-    slots: &[u32],
-    faces: &[[u32; 3]],
-    places: &[DVec3],
-    main: &[Main],
-    first_slot: u32,
-    sets: &mut DisjointSets,
-) {
-    let space = |local: u32| rig.palette()[main[local as usize].entry as usize].space;
-    let first_space = space(slots[0] - first_slot);
-    if slots.iter().all(|&slot| space(slot - first_slot) == first_space) {
-        return;
-    }
+/// Joins nodes that lie on each other along open borders and have the same weights.
+fn join_borders(rig: &Rig, faces: &[[u32; 3]], places: &[DVec3], first_slot: u32, sets: &mut DisjointSets) {
     let mut border: Vec<u32> = open_edges(faces.iter().copied())
         .into_iter()
         .flat_map(|edge| [edge.from - first_slot, edge.to - first_slot])
@@ -382,11 +369,9 @@ fn join_borders(
     let (low, high) = places.iter().fold((places[0], places[0]), |(l, h), &p| (l.min(p), h.max(p)));
     let within = ((high - low).length() * SAME_PLACE).powi(2);
     let weights = |local: u32| {
-        let mut weights: Vec<(BoneId, f32)> = influences(rig, local + first_slot)
+        influences(rig, local + first_slot)
             .map(|(entry, weight)| (rig.palette()[entry as usize].bone, weight))
-            .collect();
-        weights.sort_unstable_by_key(|&(bone, _)| bone);
-        weights
+            .collect::<Vec<_>>()
     };
     let tree = Bvh::of_points(&at);
     for (i, &here) in border.iter().enumerate() {
@@ -394,9 +379,12 @@ fn join_borders(
         let other_copy = |j: u32| {
             let there = border[j as usize];
             let theirs = weights(there);
-            let same = mine.len() == theirs.len()
-                && mine.iter().zip(&theirs).all(|(a, b)| a.0 == b.0 && (a.1 - b.1).abs() <= SAME_WEIGHT);
-            ((j as usize) < i && space(there) != space(here) && same).then(|| at[j as usize].distance_squared(at[i]))
+            let same = || {
+                let of = |weights: &[(BoneId, f32)], bone| weights.iter().find(|w| w.0 == bone).map_or(0.0, |w| w.1);
+                let alike = |&(bone, _): &(BoneId, f32)| (of(&mine, bone) - of(&theirs, bone)).abs() <= SAME_WEIGHT;
+                mine.iter().chain(&theirs).all(alike)
+            };
+            ((j as usize) < i && same()).then(|| at[j as usize].distance_squared(at[i]))
         };
         if let Some((j, _)) = tree.nearest(at[i], within, other_copy) {
             sets.union(here, border[j as usize]);

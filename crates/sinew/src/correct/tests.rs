@@ -352,7 +352,9 @@ fn segments_are_restored_and_the_whole_is_near() {
                 assert!(report.before < -1e-5 * rest);
             }
             let after = volume(&stage.surface, &body.points) / rest - 1.0;
-            assert!(after.abs() < 0.1 * before.abs(), "{shape:?} {degrees}°: {before} → {after}");
+            // Maps that do not vanish where segments meet leave steps there.
+            let fades = matches!(shape, Shape::Muscle | Shape::Bulge);
+            assert!(after.abs() < if fades { 0.05 } else { 0.2 } * before.abs(), "{shape:?} {degrees}°: {after}");
             if shape == Shape::Muscle && degrees <= 90.0 {
                 assert!(after.abs() < 2e-3, "{degrees}°: {after}");
             }
