@@ -86,7 +86,8 @@ fn the_built_in_characters_keep_their_volume_through_their_clips() {
                     let report = whole(&out);
                     let (seen, aimed) = (report.before / before - 1.0, report.target / rest - 1.0);
                     assert!(seen.abs() < 1e-6 && aimed.abs() < 1e-6, "{name}: {seen} {aimed}");
-                    assert_eq!(report.outcome, Outcome::Restored, "{name} {scope} {shape} at {time}: {report:?}");
+                    let done = matches!(report.outcome, Outcome::Restored | Outcome::Still);
+                    assert!(done, "{name} {scope} {shape} at {time}: {report:?}");
                     assert!((after / rest - 1.0).abs() < 1e-6, "{name} {scope} {shape} at {time}: {report:?}");
                     lost = lost.max((before / rest - 1.0).abs());
                 }

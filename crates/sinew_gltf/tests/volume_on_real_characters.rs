@@ -99,8 +99,11 @@ fn closed_characters_keep_their_volume() {
                     rounds = rounds.max(whole.rounds);
                     largest = largest.max(whole.largest_move / rig.characters()[0].size);
                     frames += 1;
-                    let segments = out.corrected.volumes.iter().filter(|report| report.measure != Measure::Whole);
-                    unfinished += segments.filter(|r| !matches!(r.outcome, Outcome::Restored | Outcome::Still)).count();
+                    for report in &out.corrected.volumes {
+                        if !matches!(report.outcome, Outcome::Restored | Outcome::Still) {
+                            *unfinished.entry(format!("{:?}", report.outcome)).or_default() += 1;
+                        }
+                    }
                 }
             }
             println!(

@@ -8,7 +8,8 @@
 //! `6Q = [a′b′c′] − [abc] + ½ Σ_edges ([abb′] + [ab′a′] + [aba′] + [bb′a′])`,
 //! again trilinear. Each segment has its own factor λ_s on its moves (those of `local_volume`, with its own change and sum);
 //! triangles with corners in two segments couple them. All sums are zeroed together by Newton from λ = 1. Where that
-//! does not converge, half a linear step is taken and the normals are looked at again.
+//! does not converge, half a linear step is taken and the normals are looked at again; after a few such rounds the
+//! segment that went astray is left as it is, so that it does not spoil the others.
 //!
 //! The enclosed volume then is right up to what the segments' borders sweep; one more global step makes it exact.
 //!
@@ -22,11 +23,13 @@ use super::surface::Surface;
 use glam::DVec3;
 
 /// Newton steps from one set of normals.
-const NEWTON_STEPS: usize = 8;
+const NEWTON_STEPS: usize = 12;
 /// Of the volume: a segment that changed less is left alone.
 const UNCHANGED: f64 = 1e-12;
 /// Factors that change less have settled.
 const SETTLED: f64 = 1e-12;
+/// Rounds after which a segment that does not converge is given up.
+const PATIENCE: u32 = 3;
 /// A factor beyond it is not along these normals.
 const LARGEST_FACTOR: f64 = 3.0;
 
@@ -99,19 +102,20 @@ pub(super) fn restore_segments(
     if body.is_still() {
         return;
     }
-    let mut first = true;
-    for _ in 0..ROUNDS {
+    for round in 0..ROUNDS {
         body.differentiate(surface);
-        if !aim(surface, body, gamma, limits, scale, first, scratch) {
+        if !aim(surface, body, gamma, limits, scale, round == 0, scratch) {
             break;
         }
-        first = false;
-        let converged = !limits.linear && newton(surface, body, limits, scale, lu, scratch);
-        if !converged {
-            let factor = if limits.linear { 1.0 } else { 0.5 };
-            for f in &mut scratch.factors {
-                *f *= if *f == 0.0 { 0.0 } else { factor };
+        while !limits.linear
+            && let Err(astray) = newton(surface, body, limits, scale, lu, scratch)
+        {
+            if round < PATIENCE {
+                scratch.factors.iter_mut().for_each(|factor| *factor *= 0.5);
+                break;
             }
+            scratch.factors[astray] = 0.0;
+            scratch.reports[astray].outcome = Outcome::NotReached;
         }
         for (node, w) in body.moves[..surface.nodes()].iter_mut().enumerate() {
             *w *= scratch.factors[surface.segment_of_node[node] as usize];
@@ -205,7 +209,7 @@ fn aim(
     any
 }
 
-/// Solves for all factors together; false, with factors of 1, if that leads nowhere.
+/// Solves for all factors together; with factors of 1, the segment that went farthest astray if that leads nowhere.
 fn newton(
     surface: &Surface,
     body: &Body,
@@ -213,7 +217,7 @@ fn newton(
     scale: f64,
     lu: &SparseLu,
     scratch: &mut SegmentScratch,
-) -> bool {
+) -> Result<(), usize> {
     let SegmentScratch { matrix, factors, sums, trial, reports } = scratch;
     for _ in 0..NEWTON_STEPS {
         trial.clear();
@@ -244,25 +248,25 @@ fn newton(
             sums[segment] += reports[segment].before * (1.0 - limits.gain);
         }
         if sums.iter().all(|sum| sum.abs() <= EXACT * scale) {
-            return true;
+            return Ok(());
         }
         if !lu.solve(matrix, sums) {
             break;
         }
-        let mut largest = 0.0f64;
         for (factor, step) in factors.iter_mut().zip(sums.iter()).filter(|(factor, _)| **factor != 0.0) {
             *factor += step;
-            largest = largest.max(factor.abs());
         }
         if sums.iter().all(|step| step.abs() <= SETTLED) {
-            return true;
+            return Ok(());
         }
-        if largest > LARGEST_FACTOR {
+        if factors.iter().any(|factor| factor.abs() > LARGEST_FACTOR) {
             break;
         }
     }
+    let strayed = |segment: usize| if factors[segment] == 0.0 { -1.0 } else { (factors[segment] - 1.0).abs() };
+    let astray = (0..factors.len()).max_by(|&a, &b| strayed(a).total_cmp(&strayed(b))).unwrap_or(0);
     for factor in factors.iter_mut().filter(|factor| **factor != 0.0) {
         *factor = 1.0;
     }
-    false
+    Err(astray)
 }

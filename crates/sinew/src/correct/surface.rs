@@ -1,7 +1,7 @@
 //! The surface of one character as a body with a volume: welded, capped, cut into segments.
 //!
 //! *Nodes* are control points, joined where their open borders coincide and carry the same weights, so that a head and
-//! a torso with a skin each are one body, and copies whose weights an exporter rounded apart leave no slit. Open borders are capped by a fan about the
+//! a torso with a skin each are one body, and copies whose weights an exporter pruned differently leave no slit. Open borders are capped by a fan about the
 //! mean of their nodes, which is linear in them: the apex is a node that follows its ring. A connected piece has an
 //! *inside* if its faces agree on a direction and its caps are small beside it; the others (capes, skirts, planes) are
 //! *sheets*, which only the prism estimate of segments can measure.
@@ -27,8 +27,8 @@ const LARGEST_OPENING: f64 = 0.25;
 const LEAST_ROUNDNESS: f64 = 1e-3;
 /// Borders this close, in extents of the character, are one.
 const SAME_PLACE: f64 = 1e-6;
-/// Weights this close are the same; those of an upper and a lower lip are not.
-const SAME_WEIGHT: f32 = 0.02;
+/// Weights this close are those of copies that an exporter pruned differently; an upper and a lower lip differ by more.
+const SAME_WEIGHT: f32 = 0.2;
 
 pub(super) const NO_SEGMENT: u32 = u32::MAX;
 
