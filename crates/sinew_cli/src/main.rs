@@ -3,6 +3,7 @@
 
 mod args;
 mod completions;
+mod diff;
 mod effects;
 mod fault;
 mod frame;
@@ -12,6 +13,7 @@ mod map;
 mod output;
 mod presets;
 mod recipe;
+mod strip;
 mod talk;
 mod text;
 
@@ -23,6 +25,7 @@ use talk::Talk;
 
 const FAILURE: u8 = 1;
 const USAGE: u8 = 2;
+const FINDINGS: u8 = 3;
 const INTERRUPTED: i32 = 130;
 
 fn main() -> ExitCode {
@@ -46,11 +49,14 @@ fn main() -> ExitCode {
         Command::Presets(options) => presets::run(options),
         Command::Frame(options) => frame::run(options, &talk),
         Command::Map(options) => map::run(options, &talk),
+        Command::Diff(options) => diff::run(options, &talk),
+        Command::Strip(options) => strip::run(options, &talk),
         Command::Completions(options) => completions::run(options),
     };
     match outcome {
         // A reader that has seen enough (`sinew … | head`) is no failure.
         Ok(()) | Err(Fault::BrokenPipe) => ExitCode::SUCCESS,
+        Err(Fault::Findings) => ExitCode::from(FINDINGS),
         Err(Fault::Failed(message)) => {
             talk.error(&message);
             ExitCode::from(FAILURE)

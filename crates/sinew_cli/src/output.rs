@@ -1,6 +1,7 @@
 //! Where data goes: stdout, or a file that appears whole or not at all.
 
 use crate::fault::Fault;
+use sinew_gltf::{Document, WriteError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -76,6 +77,26 @@ impl Destination {
         match self {
             Self::Stdout => to_stdout(write),
             Self::File { path, force } => to_file(path, *force, write),
+        }
+    }
+}
+
+impl Destination {
+    /// Writes a document, made from `source`, as GLB.
+    pub fn write_document(&self, document: &Document, source: &Path) -> Result<(), Fault> {
+        let mut refused = None;
+        let written = self.write(|out| match document.write_glb(out) {
+            Ok(()) => Ok(()),
+            Err(WriteError::Io(error)) => Err(error),
+            Err(other) => {
+                let error = io::Error::other(other.to_string());
+                refused = Some(other);
+                Err(error)
+            }
+        });
+        match refused {
+            Some(error) => Err(Fault::in_file(source.display(), error)),
+            None => written,
         }
     }
 }
