@@ -32,7 +32,9 @@ fn enclosed(raw: &RawRig, rig: &Rig, mesh: &DeformedMesh) -> f64 {
     }
     let mut points = vec![DVec3::ZERO; mesh.positions.len()];
     for here in copies.values() {
-        let middle = here.iter().map(|&v| mesh.positions[v].as_dvec3()).sum::<DVec3>() / here.len() as f64;
+        // Each control point once, however many vertices it has.
+        let once: HashMap<u32, usize> = here.iter().map(|&v| (rig.point_of_vertex()[v], v)).collect();
+        let middle = once.values().map(|&v| mesh.positions[v].as_dvec3()).sum::<DVec3>() / once.len() as f64;
         here.iter().for_each(|&v| points[v] = middle);
     }
     let mean = points.iter().sum::<DVec3>() / points.len() as f64;
