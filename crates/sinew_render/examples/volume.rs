@@ -59,8 +59,9 @@ impl Subject {
 fn main() -> Result<(), Error> {
     let file = std::env::args().nth(1).ok_or("name a PNG file to write")?;
     let size = Size::new(480, 480).ok_or("size")?;
-    let volume = |shape: &str| -> Result<CorrectionSpec, Error> {
+    let volume = |scope: &str, shape: &str| -> Result<CorrectionSpec, Error> {
         let mut spec = CorrectionSpec::new("volume").ok_or("no volume")?;
+        spec.values.choose("scope", scope).map_err(|_| "no such scope")?;
         spec.values.choose("shape", shape).map_err(|_| "no such shape")?;
         Ok(spec)
     };
@@ -77,12 +78,13 @@ fn main() -> Result<(), Error> {
     for (_, subject, view) in &subjects {
         cells.push(vec![
             subject.picture(vec![], *view, size)?,
-            subject.picture(vec![volume("muscle")?], *view, size)?,
-            subject.picture(vec![volume("bulge")?, contact()?], *view, size)?,
-            subject.picture(vec![volume("muscle")?, contact()?], *view, size)?,
+            subject.picture(vec![volume("whole", "rubber")?], *view, size)?,
+            subject.picture(vec![volume("whole", "organic")?], *view, size)?,
+            subject.picture(vec![volume("whole", "organic")?, contact()?], *view, size)?,
+            subject.picture(vec![volume("both", "muscle")?, contact()?], *view, size)?,
         ]);
     }
-    let columns = ["LBS", "volume: muscle", "bulge, fold-over", "muscle, fold-over"].map(String::from);
+    let columns = ["LBS", "rubber", "organic", "organic, fold-over", "segments, fold-over"].map(String::from);
     let rows: Vec<String> = subjects.iter().map(|(name, _, _)| (*name).to_owned()).collect();
     let sheet = Sheet { title: "volume and fold-over", columns: &columns, rows: &rows, cells: &cells };
     let file = std::fs::File::create(file)?;

@@ -3,7 +3,7 @@
 use super::surface::Surface;
 use crate::rig::Rig;
 use crate::simd::Points;
-use glam::{DAffine3, DVec3};
+use glam::{DAffine3, DMat3, DVec3};
 
 /// One character at one frame.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +19,9 @@ pub(super) struct Body {
     pub morphed: Option<Vec<DVec3>>,
     /// Per palette entry: from bind space to these points.
     pub from_bind: Vec<DAffine3>,
+    /// Per node: the part of the volume around it that blending its bones takes, from 0; and the largest of all.
+    pub bends: Vec<f64>,
+    pub largest_bend: f64,
     /// Per segment: its bones move as one, and no effect moves it.
     pub still: Vec<bool>,
     /// How far off a coordinate may be from rounding alone.
@@ -88,6 +91,9 @@ impl Body {
             };
             self.still.push(frame.effects_rest && entries.iter().all(alike));
         }
+        self.bends.clear();
+        self.bends.extend((0..surface.nodes()).map(|node| bend(surface.influences_of(node), &self.from_bind)));
+        self.largest_bend = self.bends.iter().copied().fold(0.0, f64::max);
         self.points.iter().all(|p| p.is_finite()) && self.from_bind.iter().all(DAffine3::is_finite)
     }
 
@@ -185,6 +191,22 @@ impl Body {
             }
         }
     }
+}
+
+/// `1 − det(Σ w_i R_i) / Σ w_i det(R_i)`: 0 where one bone has all the weight or all move alike, towards 1 where a twist
+/// collapses the skin.
+fn bend(influences: &[(u32, f64)], from_bind: &[DAffine3]) -> f64 {
+    if influences.len() < 2 {
+        return 0.0;
+    }
+    let (mut blended, mut unblended) = (DMat3::ZERO, 0.0);
+    for &(entry, weight) in influences {
+        let matrix = from_bind[entry as usize].matrix3;
+        blended += matrix * weight;
+        unblended += matrix.determinant() * weight;
+    }
+    let lost = 1.0 - blended.determinant() / unblended;
+    if lost > 0.0 && lost.is_finite() { lost } else { 0.0 }
 }
 
 /// Scaled first: a long vector squared may leave the range, and so may a short one.

@@ -33,7 +33,7 @@ pub(super) enum Shape {
 }
 
 /// In the order of the help, the default first.
-pub(super) const SHAPES: &[&str] = &["muscle", "bulge", "organic", "rubber", "even"];
+pub(super) const SHAPES: &[&str] = &["organic", "rubber", "muscle", "bulge", "even"];
 
 impl Shape {
     /// A word of [`SHAPES`].

@@ -11,6 +11,10 @@
 //! *exact step* takes the smallest positive root if it is at most 1.5; else it goes half the way to the first turning
 //! point of the cubic (at most ½), looks along the new normals and tries again.
 //!
+//! Every joint of a character lies in one volume, and the elbow's loss should not swell the knee: γ is multiplied by how
+//! much volume blending takes at each node at this frame, `1 − det(Σ w_i R_i)`, as far as `local` says. (Not in the paper,
+//! which cuts the body into segments for this; their volumes are estimates.)
+//!
 //! The volume to be kept is that of the bind shape, morph targets included, times the scale that the bones have at the
 //! frame: each segment's part of the volume by the determinant of its bone. Scaling a character or a limb is the
 //! animator's doing and is left alone.
@@ -35,6 +39,8 @@ pub(super) struct Limits {
     pub linear: bool,
     /// Share of the change that is taken back.
     pub gain: f64,
+    /// From the map alone (0) to where bones bend against each other alone (1).
+    pub local: f64,
     /// No node ends farther from where it was, in sizes of the character, or in reaches of its segment where that is
     /// corrected.
     pub max_move: f64,
@@ -140,7 +146,7 @@ pub(super) fn restore(surface: &Surface, body: &mut Body, gamma: &[f64], limits:
             restored.rounds = 0;
             break;
         }
-        if !aim(surface, body, gamma, missing) {
+        if !aim(surface, body, gamma, limits.local, missing) {
             restored.outcome = Outcome::NothingMayMove;
             break;
         }
@@ -178,13 +184,14 @@ fn rounding(surface: &Surface, body: &Body, gamma: &[f64]) -> f64 {
 }
 
 /// The moves that change the volume by `missing` to first order; false if there are none.
-pub(super) fn aim(surface: &Surface, body: &mut Body, gamma: &[f64], missing: f64) -> bool {
+pub(super) fn aim(surface: &Surface, body: &mut Body, gamma: &[f64], local: f64, missing: f64) -> bool {
     let mut total = 0.0;
     body.moves.clear();
     for node in 0..surface.nodes() {
         let lever = body.normals[node].dot(body.gradients[node]);
         let free = surface.has_inside[node] && !body.held[node];
-        let share = if free { gamma[node] * lever } else { 0.0 };
+        let bend = if body.largest_bend > 0.0 { body.bends[node] / body.largest_bend } else { 1.0 };
+        let share = if free { gamma[node] * (1.0 - local + local * bend) * lever } else { 0.0 };
         total += share * lever;
         body.moves.push(body.normals[node] * share);
     }

@@ -95,14 +95,14 @@ pub fn find(name: &str) -> Option<&'static Correction> {
     CORRECTIONS.iter().find(|correction| correction.name == name)
 }
 
-const SCOPES: &[&str] = &["both", "segments", "whole"];
+const SCOPES: &[&str] = &["whole", "segments", "both"];
 const STEPS: &[&str] = &["exact", "linear"];
 
 const VOLUME_PARAMS: &[ParamSpec] = &[
     ParamSpec::choice(
         "scope",
         SCOPES,
-        "volume that is kept: of each segment, then of the whole; of the segments alone; of the whole alone",
+        "volume that is kept: of the whole; of each segment, an estimate; of the segments, then of the whole",
     ),
     ParamSpec::choice("shape", SHAPES, "where it is put back"),
     ParamSpec::number("alpha", "", [0.0, 8.0], 1.0, "higher is closer to the places that the shape prefers"),
@@ -415,6 +415,7 @@ impl Volume {
             limits: Limits {
                 linear: word("step") == "linear",
                 gain: binding.gain,
+                local: values.number("local"),
                 max_move: values.number("max_move"),
             },
             gamma,

@@ -54,6 +54,9 @@ pub(super) struct Surface {
     pub bind: Vec<DVec3>,
     /// Share of the bone that moves each node most.
     pub main_weight: Vec<f64>,
+    /// Palette entries and weights of each node, one after the other, and where each node's stop.
+    influences: Vec<(u32, f64)>,
+    influence_stops: Vec<u32>,
     pub segment_of_node: Vec<u32>,
     pub segments: Vec<Segment>,
     pub segment_nodes: Lists,
@@ -218,8 +221,16 @@ impl Surface {
         let main_entry_of_member = (0..nodes)
             .flat_map(|node| members.of(node).iter().map(|&slot| main[local(slot)].entry).collect::<Vec<_>>())
             .collect();
+        let mut moved = (Vec::new(), Vec::with_capacity(nodes));
+        for node in 0..nodes {
+            let of_node = influences(rig, members.of(node)[0]).map(|(entry, weight)| (entry, f64::from(weight)));
+            moved.0.extend(of_node);
+            moved.1.push(moved.0.len() as u32);
+        }
         Some(Self {
             character,
+            influences: moved.0,
+            influence_stops: moved.1,
             rest_from_bind: bind_from_rest.iter().map(DAffine3::inverse).collect(),
             bind_from_rest,
             main_entry_of_member,
@@ -254,6 +265,12 @@ impl Surface {
     /// Bones that its segments follow, and all others that move its nodes.
     pub fn entries(&self) -> impl Iterator<Item = u32> + '_ {
         self.segment_entries.iter().flatten().copied()
+    }
+
+    /// Palette entries that move a node, with their weights.
+    pub fn influences_of(&self, node: usize) -> &[(u32, f64)] {
+        let start = node.checked_sub(1).map_or(0, |before| self.influence_stops[before] as usize);
+        &self.influences[start..self.influence_stops[node] as usize]
     }
 
     /// Carries bind space to where entry `entry` carries its rest space.

@@ -16,7 +16,7 @@ use std::f64::consts::TAU;
 
 const AROUND: usize = 16;
 const RINGS: usize = 16;
-const EXACT: Limits = Limits { linear: false, gain: 1.0, max_move: 1.0 };
+const EXACT: Limits = Limits { linear: false, gain: 1.0, local: 0.0, max_move: 1.0 };
 const LINEAR: Limits = Limits { linear: true, ..EXACT };
 
 struct Random(u64);
@@ -236,7 +236,7 @@ fn a_half_turn_is_restored() {
     let mut body = twisted();
     body.differentiate(&stage.surface);
     let missing = exact.target - exact.before;
-    assert!(super::local_volume::aim(&stage.surface, &mut body, &gamma, missing));
+    assert!(super::local_volume::aim(&stage.surface, &mut body, &gamma, 0.0, missing));
     let root = first_root(cubic(&stage.surface, &body.points, &body.moves).map(|c| c / missing)).unwrap();
     assert!((root - 0.694).abs() < 1e-3, "{root}");
 }
@@ -468,6 +468,21 @@ fn skins_that_share_a_border_are_one_body_and_sheets_have_no_inside() {
     restore_segments(&stage.surface, &mut body, &gamma, &EXACT, &lu, &mut scratch);
     assert!(scratch.reports.iter().all(|report| report.outcome == Outcome::Restored && report.before != 0.0));
     assert!((0..2).all(|segment| change(&stage.surface, &body, segment, &body.points).abs() < 1e-9));
+}
+
+#[test]
+fn a_local_correction_stays_where_the_bones_bend() {
+    let stage = Stage::cylinder();
+    let gamma = stage.gamma(Shape::Even, 1.0, 1.0);
+    for (local, rigid_part_moves) in [(0.0, true), (1.0, false)] {
+        let mut body = stage.bent(70.0);
+        let done = restore(&stage.surface, &mut body, &gamma, &Limits { local, ..EXACT });
+        assert_eq!(done.outcome, Outcome::Restored);
+        assert!((volume(&stage.surface, &body.points) / done.target - 1.0).abs() < 1e-12);
+        let rigid = (0..256).filter(|&node| stage.surface.main_weight[node] == 1.0);
+        let moved = rigid.map(|node| body.moved(node).length()).fold(0.0, f64::max);
+        assert_eq!(moved > 1e-3, rigid_part_moves, "{moved}");
+    }
 }
 
 #[test]
