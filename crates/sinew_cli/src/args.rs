@@ -1,5 +1,6 @@
 //! The command line as plain values.
 
+use crate::bind::BindArgs;
 use crate::map::MapArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -39,6 +40,8 @@ pub enum Command {
     Diff(DiffArgs),
     /// Take back what Sinew added to a file.
     Strip(StripArgs),
+    /// Give a mesh skin weights made from its shape: where it has none, or bad ones.
+    Bind(BindArgs),
     /// Write a completion script for a shell to stdout.
     Completions(CompletionsArgs),
 }

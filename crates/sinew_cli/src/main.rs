@@ -2,6 +2,7 @@
 //! one place ([`load`]), each command is a module of its own, and here alone exit codes are decided.
 
 mod args;
+mod bind;
 mod completions;
 mod diff;
 mod effects;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         Command::Map(options) => map::run(options, &talk),
         Command::Diff(options) => diff::run(options, &talk),
         Command::Strip(options) => strip::run(options, &talk),
+        Command::Bind(options) => bind::run(options, &talk),
         Command::Completions(options) => completions::run(options),
     };
     match outcome {

@@ -108,6 +108,13 @@ const VOLUME_PARAMS: &[ParamSpec] = &[
     ParamSpec::number("alpha", "", [0.0, 8.0], 1.0, "higher is closer to the places that the shape prefers"),
     ParamSpec::number("beta", "", [0.0, 8.0], 1.0, "higher is more where the flesh is thick; not for rubber and even"),
     ParamSpec::number(
+        "local",
+        "",
+        [0.0, 1.0],
+        0.95,
+        "how far the whole is corrected only where bones bend now, and not at joints that are straight",
+    ),
+    ParamSpec::number(
         "max_move",
         "× size",
         [0.0, 1.0],
