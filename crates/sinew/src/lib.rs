@@ -16,14 +16,17 @@
 //! Absent by design: files, clocks, environment, printing, thread pools of its own.
 
 pub mod base;
+pub mod bind;
 mod bvh;
 pub mod clip;
 pub mod cone;
 mod control_points;
+pub mod correct;
 pub mod displace;
 mod gradients;
 pub mod graph;
 pub mod influences;
+mod limbs;
 pub mod maps;
 pub mod motion;
 mod normals;
