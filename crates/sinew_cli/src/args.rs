@@ -1,7 +1,9 @@
 //! The command line as plain values.
 
 use crate::bake::BakeArgs;
+use crate::demo::DemoArgs;
 use crate::map::MapArgs;
+use crate::render::RenderArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -36,8 +38,12 @@ pub enum Command {
     Frame(FrameArgs),
     /// Make a map from the shape, as files a recipe can name: where the character is soft, thick or far out.
     Map(MapArgs),
+    /// Draw stills, contact sheets and films, with and without effects.
+    Render(Box<RenderArgs>),
     /// Put the effects into the file as morph targets that any engine plays.
     Bake(BakeArgs),
+    /// Bake and draw built-in characters into a new folder, with a page that shows them.
+    Demo(DemoArgs),
     /// Write a completion script for a shell to stdout.
     Completions(CompletionsArgs),
 }
@@ -196,7 +202,7 @@ pub enum Format {
     Json,
 }
 
-fn seconds(given: &str) -> Result<f64, String> {
+pub fn seconds(given: &str) -> Result<f64, String> {
     match given.parse::<f64>() {
         Ok(secs) if secs.is_finite() => Ok(secs),
         _ => Err("give a number of seconds, such as 0.25".to_owned()),
