@@ -129,7 +129,9 @@ impl Document {
             // Compression extensions name the buffer of their packed data in the same two members.
             let extensions = view.get_mut("extensions").and_then(Value::as_object_mut);
             for (_, extension) in extensions.into_iter().flatten() {
-                extension.as_object_mut().map(|extension| repoint(extension, &moved));
+                if let Some(extension) = extension.as_object_mut() {
+                    repoint(extension, &moved);
+                }
             }
         }
     }
