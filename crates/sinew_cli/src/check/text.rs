@@ -16,6 +16,8 @@ const BAD: Style = AnsiColor::Yellow.on_default();
 const ROUNDING: f64 = 1e-5;
 /// Noise below this is not seen.
 const VISIBLE_NOISE: f64 = 5e-4;
+/// Points that part by less are not seen to.
+const WORTH_A_WORD: f64 = 1e-3;
 /// Jumps told one by one.
 const MOST_JUMPS: usize = 5;
 
@@ -159,6 +161,14 @@ fn tell_clip(clip: &ClipReport, has_effects: bool, out: &mut dyn Write) -> io::R
     triangles(clip, &clip.base_triangles, 0, "", out)?;
     if has_effects {
         triangles(clip, &clip.effect_triangles, 1, " by the effects", out)?;
+    }
+    if let Some(parting) = clip.parting.as_ref().filter(|parting| parting.value > WORTH_A_WORD) {
+        let share = percent(parting.value);
+        writeln!(
+            out,
+            "    points that lie together at rest part by up to {share} of the size: {}",
+            at(&parting.place)
+        )?;
     }
     if let Some(crack) = clip.crack.as_ref().filter(|crack| crack.value > ROUNDING) {
         let share = percent(crack.value);
