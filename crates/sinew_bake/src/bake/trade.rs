@@ -131,7 +131,7 @@ impl Run<'_> {
 }
 
 /// Targets in the file for a number of directions to move in: one more, which holds what all frames share. See
-/// [`Solution::keep_weights_within_one`].
+/// [`super::solution::Solution`].
 pub(super) fn written_targets(directions: usize) -> usize {
     if directions == 0 { 0 } else { directions + 1 }
 }
