@@ -26,7 +26,7 @@ use glam::DVec3;
 
 /// Steps from the skin to the bone, and how many of them may be taken.
 const STEPS: u32 = 16;
-const MOST_STEPS: u32 = 12;
+const MOST_STEPS: u32 = 15;
 const BISECTIONS: u32 = 30;
 /// Nearer by this factor is nearer: both sides stop just short of the border.
 const CLEARANCE: f64 = 0.999;
