@@ -15,7 +15,7 @@ pub(crate) struct Stage<'a> {
     pub rig: &'a Rig,
     /// The recipe's base alone.
     base: FrameIndependentGraph,
-    /// With effects; `None` where the recipe has none.
+    /// With effects and corrections; `None` where the recipe has none.
     effects: Option<FrameIndependentGraph>,
     rest: Pose,
     pub character_of_vertex: Vec<usize>,
@@ -49,8 +49,9 @@ impl<'a> Stage<'a> {
     pub fn new(rig: &'a Rig, recipe: &Recipe) -> Result<Self, GraphError> {
         // Positions alone are looked at, so normals are made as cheaply as can be.
         let recipe = Recipe { normals: Normals::Engine, ..recipe.clone() };
-        let base = Recipe { effects: Vec::new(), ..recipe.clone() };
-        let effects = (!recipe.effects.is_empty()).then(|| FrameIndependentGraph::build(rig, &recipe)).transpose()?;
+        let base = Recipe { effects: Vec::new(), corrections: Vec::new(), ..recipe.clone() };
+        let has_effects = !(recipe.effects.is_empty() && recipe.corrections.is_empty());
+        let effects = has_effects.then(|| FrameIndependentGraph::build(rig, &recipe)).transpose()?;
         let mut roots = vec![None; rig.characters().len()];
         for bone in rig.skeleton().bones().filter(|&bone| rig.is_root(bone)) {
             if let Some(root) = roots.get_mut(rig.character_of_bone(bone)) {
