@@ -27,6 +27,7 @@ mod gradients;
 pub mod graph;
 pub mod influences;
 mod limbs;
+mod lists;
 pub mod maps;
 pub mod motion;
 mod normals;

@@ -3,8 +3,10 @@
 //! A *fan* is the set of faces around the display copies of one control point that share one rest normal: a smooth
 //! corner is one fan, each side of a hard edge its own. The base's normal is turned by the smallest rotation that
 //! takes the fan's mean normal (by area) in the base to the one after the effects, so hard edges and authored normals
-//! survive, and where nothing moved the normal is the base's to the bit.
+//! survive, and where nothing moved the normal is the base's to the bit: rows of points that lie as the base put them,
+//! among rows that do, are passed over.
 
+use crate::lists::Lists;
 use crate::rig::{NO_VERTEX, Rig};
 use crate::simd::{LANES, Points};
 use glam::Vec3;
@@ -12,11 +14,17 @@ use glam::Vec3;
 /// The faces around each display corner.
 #[derive(Clone, Debug)]
 pub(crate) struct Fans {
-    /// Per layer lane; unused lanes point to fan 0.
+    /// Per layer lane.
     of_layer_slot: Vec<u32>,
     ends: Vec<u32>,
     faces: Vec<u32>,
+    /// Fans are numbered by row: where those of each row stop.
+    stops: Vec<u32>,
+    /// Rows that share a face with each row, itself included.
+    near: Lists,
 }
+
+const NO_FAN: u32 = u32::MAX;
 
 impl Fans {
     pub fn new(rig: &Rig) -> Self {
@@ -30,11 +38,18 @@ impl Fans {
         keys.sort_unstable();
         let mut fan_of_vertex = vec![0u32; rig.vertex_count()];
         let mut count = 0u32;
+        let mut stops = vec![0u32; rig.rows().len()];
         for fan in keys.chunk_by(|a, b| a.0 == b.0) {
             for &(_, vertex) in fan {
                 fan_of_vertex[vertex as usize] = count;
             }
             count += 1;
+            stops[fan[0].0[0] as usize / LANES] = count;
+        }
+        let mut last = 0;
+        for stop in &mut stops {
+            last = last.max(*stop);
+            *stop = last;
         }
         let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(3 * rig.triangles().len());
         for (face, corners) in rig.triangles().iter().enumerate() {
@@ -51,55 +66,84 @@ impl Fans {
             sum += *end;
             *end = sum;
         }
-        let mut of_layer_slot = vec![0; rig.vertex_of_layer().len() * LANES];
+        let mut of_layer_slot = vec![NO_FAN; rig.vertex_of_layer().len() * LANES];
         for (slot, &vertex) in rig.vertex_of_layer().iter().flatten().enumerate() {
             if vertex != NO_VERTEX {
                 of_layer_slot[slot] = fan_of_vertex[vertex as usize];
             }
         }
-        Self { of_layer_slot, ends, faces: pairs.into_iter().map(|(_, face)| face).collect() }
+        let near = rig.point_triangles().iter().flat_map(|corners| {
+            let [a, b, c] = corners.map(|slot| slot / LANES as u32);
+            [(a, a), (a, b), (a, c), (b, a), (b, b), (b, c), (c, a), (c, b), (c, c)]
+        });
+        let near = Lists::new(rig.rows().len(), near.collect());
+        Self { of_layer_slot, ends, faces: pairs.into_iter().map(|(_, face)| face).collect(), stops, near }
     }
 
-    /// Turns the base's normals (and tangents) to the deformed surface. `turns` is scratch.
+    /// Turns the base's normals (and tangents) to the deformed surface.
     pub fn carry(
         &self,
         rig: &Rig,
         base: &Points,
         deformed: &Points,
-        turns: &mut Vec<(Vec3, f32)>,
+        scratch: &mut FanScratch,
         normals: &mut Points,
-        tangents: Option<&mut Points>,
+        mut tangents: Option<&mut Points>,
     ) {
+        let FanScratch { moved, turns } = scratch;
         let face_normal = |points: &Points, face: u32| {
             let [a, b, c] = rig.point_triangles()[face as usize].map(|slot| points.get(slot as usize));
             (b - a).cross(c - a)
         };
-        turns.clear();
-        let mut start = 0;
-        for &end in &self.ends {
-            let (mut before, mut after) = (Vec3::ZERO, Vec3::ZERO);
-            for &face in &self.faces[start as usize..end as usize] {
-                before += face_normal(base, face);
-                after += face_normal(deformed, face);
+        moved.clear();
+        moved.extend(base.rows.iter().zip(&deformed.rows).map(|(base, deformed)| base != deformed));
+        let mut first = 0;
+        for (row, &stop) in self.stops.iter().enumerate() {
+            let fans = first..stop;
+            first = stop;
+            if !self.near.of(row).iter().any(|&near| moved[near as usize]) {
+                continue;
             }
-            start = end;
-            turns.push(turn(before, after));
-        }
-        let apply = |vectors: &mut Points| {
-            for (slot, &fan) in self.of_layer_slot.iter().enumerate() {
-                let (axis, share) = turns[fan as usize];
-                if axis != Vec3::ZERO {
-                    let n = vectors.get(slot);
-                    let across = axis.cross(n);
-                    vectors.set(slot, n + across + axis.cross(across) * share);
+            turns.clear();
+            for fan in fans.clone() {
+                let start = fan.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+                let (mut before, mut after) = (Vec3::ZERO, Vec3::ZERO);
+                for &face in &self.faces[start as usize..self.ends[fan as usize] as usize] {
+                    before += face_normal(base, face);
+                    after += face_normal(deformed, face);
                 }
+                turns.push(turn(before, after));
             }
-        };
-        apply(normals);
-        if let Some(tangents) = tangents {
-            apply(tangents);
+            let layers = &rig.rows()[row].layers;
+            let apply = |vectors: &mut Points| {
+                for slot in layers.start as usize * LANES..layers.end as usize * LANES {
+                    let fan = self.of_layer_slot[slot];
+                    if fan == NO_FAN {
+                        continue;
+                    }
+                    let (axis, share) = turns[(fan - fans.start) as usize];
+                    if axis != Vec3::ZERO {
+                        let n = vectors.get(slot);
+                        let across = axis.cross(n);
+                        vectors.set(slot, n + across + axis.cross(across) * share);
+                    }
+                }
+            };
+            apply(normals);
+            if let Some(tangents) = tangents.as_deref_mut() {
+                apply(tangents);
+            }
         }
     }
+}
+
+/// Memory for one frame.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FanScratch {
+    /// Per row: something moved it from where the base put it.
+    moved: Vec<bool>,
+    /// Of the fans of one row.
+    turns: Vec<(Vec3, f32)>,
 }
 
 /// The smallest rotation from the direction of `a` to that of `b`, as (a×b, 1/(1+a·b)); none where it is not defined.

@@ -152,27 +152,37 @@ fn what_is_still_is_left_to_the_bit() {
     }
     // A finger alone.
     let pose = turned(&stage, &[("index.2", DQuat::from_rotation_x(1.2))]);
-    let (out, plain) = (posed(&stage, &volume("segments", "bulge"), &pose), posed(&stage, &base, &pose));
-    let reports = &out.corrected.volumes;
-    let moved: Vec<&str> = reports
-        .iter()
-        .filter(|report| report.outcome != Outcome::Still)
-        .filter_map(|report| match report.measure {
-            Measure::Segment(bone) => Some(stage.rig.skeleton().name(bone)),
-            Measure::Whole => None,
-        })
-        .collect();
-    assert!(moved.contains(&"index.1") && moved.contains(&"index.2") && moved.len() <= 4, "{moved:?}");
-    let changed = out.positions.iter().zip(&plain.positions).filter(|(a, b)| a != b).count();
-    assert!(changed > 10);
-    for (vertex, (a, b)) in out.positions.iter().zip(&plain.positions).enumerate() {
-        let name = stage.rig.skeleton().name(main_bone(&stage.rig, vertex));
-        assert!(a == b || moved.contains(&name), "vertex {vertex} of {name}");
+    let plain = posed(&stage, &base, &pose);
+    let by_segments = posed(&stage, &volume("segments", "bulge"), &pose);
+    let moving = |report: &VolumeReport| match report.measure {
+        Measure::Segment(bone) if report.outcome != Outcome::Still => Some(stage.rig.skeleton().name(bone)),
+        _ => None,
+    };
+    let moving: Vec<&str> = by_segments.corrected.volumes.iter().filter_map(moving).collect();
+    assert!(moving.contains(&"index.1") && moving.contains(&"index.2") && moving.len() <= 4, "{moving:?}");
+    only_near_a_finger(&stage, &by_segments, &plain, &moving);
+    for recipe in [volume("whole", "organic"), both.clone()] {
+        let out = posed(&stage, &recipe, &pose);
+        only_near_a_finger(&stage, &out, &plain, &moving);
+        let rest = rest_volume(&stage);
+        let [before, after] = [&plain, &out].map(|mesh| enclosed(&stage.rig, &points(mesh)) / rest);
+        assert!((before - 1.0).abs() > 1e-5 && (after - 1.0).abs() < 1e-6, "{before} {after}");
+        assert!((whole(&out).before / rest - before).abs() < 1e-6 && (whole(&out).after / rest - after).abs() < 1e-6);
     }
     // Off is off.
     let mut off = both.clone();
     off.corrections.iter_mut().for_each(|spec| spec.gain = 0.0);
     assert_eq!(bits(&posed(&stage, &off, &pose)), bits(&plain));
+}
+
+/// Nothing but the skin of some bones is other than in the base.
+fn only_near_a_finger(stage: &Stage, out: &DeformedMesh, plain: &DeformedMesh, moving: &[&str]) {
+    let changed = out.positions.iter().zip(&plain.positions).filter(|(a, b)| a != b).count();
+    assert!(changed > 10);
+    for (vertex, (a, b)) in out.positions.iter().zip(&plain.positions).enumerate() {
+        let name = stage.rig.skeleton().name(main_bone(&stage.rig, vertex));
+        assert!(a == b || moving.contains(&name), "vertex {vertex} of {name}");
+    }
 }
 
 fn main_bone(rig: &Rig, vertex: usize) -> BoneId {

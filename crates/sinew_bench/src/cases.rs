@@ -116,6 +116,10 @@ pub fn cases() -> Vec<Case> {
     }
     cases.push(Case::recipe("correct/volume-whole", corrected("volume", "whole")));
     cases.push(Case::posed("correct/volume-still", corrected("volume", "both"), Workload::still));
+    for scope in ["whole", "segments"] {
+        let name = format!("correct/volume-{scope}-last-bent");
+        cases.push(Case::posed(name, corrected("volume", scope), Workload::last_bent));
+    }
     cases
 }
 

@@ -1,6 +1,7 @@
 //! The workload: `zoo:tube` in the middle of its wave, every bone moving.
 
-use glam::{DVec3, Mat4, Vec3};
+use glam::{DQuat, DVec3, Mat4, Vec3};
+use sinew::pose::LocalTransform;
 use sinew::{
     BoneMotion, Clip, FrameIndependentGraph, Kinematics, Motion, MotionSettings, Pose, RawRig, Recipe, Rig, WorldPose,
 };
@@ -101,6 +102,18 @@ impl Workload {
         let (pose, mut world) = (self.rig.rest_pose(), WorldPose::default());
         world.compose(skeleton, &pose);
         PosedFrame { pose, world, kinematics: Kinematics::at_rest(skeleton.len(), graph.filtered_signals().len()) }
+    }
+
+    /// The tube with its last bone bent by a radian, nothing moving.
+    pub fn last_bent(&self, graph: &FrameIndependentGraph) -> PosedFrame {
+        let mut frame = self.still(graph);
+        if let Some(last) = self.rig.palette().last()
+            && let LocalTransform::Trs(trs) = &mut frame.pose.locals[last.bone.index()]
+        {
+            trs.rotation *= DQuat::from_rotation_x(1.0);
+        }
+        frame.world.compose(self.rig.skeleton(), &frame.pose);
+        frame
     }
 
     /// The moment all kernels compute.

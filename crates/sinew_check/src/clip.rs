@@ -8,6 +8,7 @@ use crate::seam::{Around, Seam};
 use crate::stage::{Positions, Stage, Workspace};
 use crate::surface::{Enclosure, SoundTriangles, TriangleReport, Turned, enclosures, volume};
 use rayon::prelude::*;
+use sinew::correct::SegmentVolume;
 use sinew::{Clip, LoopVerdict, Motion, MotionReport, MotionSettings, Recipe, Rig};
 
 /// Frames a thread takes at a time.
@@ -21,6 +22,10 @@ pub struct Checker<'a> {
     enclosures: Vec<Enclosure>,
     triangles: SoundTriangles,
     coincident: Coincident,
+    /// Per segment: its part of its character's volume; 0 where it has none of its own.
+    shares: Vec<f64>,
+    /// Per segment: the name of its bone.
+    bones: Vec<String>,
 }
 
 /// What was measured of one clip. Lengths are shares of the size; what effects add is 0 where there are none.
@@ -42,6 +47,8 @@ pub struct ClipReport {
     pub displacement: Option<Extreme>,
     /// Volume of each part that encloses one, in the order of the rig's parts.
     pub volumes: Vec<VolumeDrift>,
+    /// Volume of what follows each bone, of bones whose skin has an inside.
+    pub segments: Vec<SegmentDrift>,
     /// Triangles in the base.
     pub base_triangles: TriangleReport,
     /// What effects do to triangles.
@@ -63,6 +70,20 @@ pub struct VolumeDrift {
     pub node: usize,
     /// Name of the mesh.
     pub mesh: String,
+    /// In the base.
+    pub base: Drift,
+    /// With effects.
+    pub effects: Drift,
+}
+
+/// How the volume of what follows one bone most changes: ratios to that at rest, less 1. An estimate: a segment has no
+/// surface of its own where it meets its neighbours.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SegmentDrift {
+    /// Name of the bone.
+    pub bone: String,
+    /// Its part of the character's volume.
+    pub share: f64,
     /// In the base.
     pub base: Drift,
     /// With effects.
@@ -105,6 +126,9 @@ impl Drift {
     }
 }
 
+/// Of the character's volume: a segment of less is a rounding of its borders.
+const LEAST_SHARE: f64 = 1e-4;
+
 /// What a run of frames showed.
 struct Seen {
     displacement: Worst,
@@ -112,6 +136,7 @@ struct Seen {
     parting: Worst,
     crack: Worst,
     volumes: Vec<[Drift; 2]>,
+    segments: Vec<[Drift; 2]>,
     base: Turned,
     effects: Turned,
     lost: Option<(usize, f64)>,
@@ -127,6 +152,8 @@ impl<'a> Checker<'a> {
             enclosures: enclosures(rig, &rest.base),
             triangles: SoundTriangles::new(rig),
             coincident: Coincident::new(&stage, &rest.base),
+            bones: rest.base_segments.iter().map(|s| rig.skeleton().name(s.bone).to_owned()).collect(),
+            shares: shares(&rest.base_segments, rig.characters().len()),
             stage,
         })
     }
@@ -189,6 +216,8 @@ impl<'a> Checker<'a> {
         let extreme = |worst: Worst| (worst.value > 0.0).then(|| worst.extreme(rig));
         let at = |spot: Option<(usize, f64)>| spot.map(|(vertex, time)| place(rig, vertex, time));
         let (base, effects) = (seen.base.report(), seen.effects.report());
+        let segments =
+            self.shares.iter().zip(&self.bones).zip(&seen.segments).filter(|((share, _), _)| **share > LEAST_SHARE);
         let volumes = self.enclosures.iter().zip(&seen.volumes).filter(|(enclosure, _)| enclosure.volume != 0.0);
         Ok(ClipReport {
             name: clip.name.clone(),
@@ -206,6 +235,9 @@ impl<'a> Checker<'a> {
                     effects,
                 })
                 .collect(),
+            segments: segments
+                .map(|((&share, bone), &[base, effects])| SegmentDrift { bone: bone.clone(), share, base, effects })
+                .collect(),
             first_turned: [at(base.first_turned), at(effects.first_turned)],
             first_collapsed: [at(base.first_collapsed), at(effects.first_collapsed)],
             base_triangles: base,
@@ -222,6 +254,7 @@ impl<'a> Checker<'a> {
             parting: Worst::default(),
             crack: Worst::default(),
             volumes: vec![[Drift::NONE; 2]; self.enclosures.len()],
+            segments: vec![[Drift::NONE; 2]; self.shares.len()],
             base: Turned::new(self.triangles.count),
             effects: Turned::new(self.triangles.count),
             lost: None,
@@ -274,6 +307,13 @@ impl<'a> Checker<'a> {
                     effects.see(volume(&now.effects, &enclosure.triangles) / enclosure.volume - 1.0, time);
                 }
             }
+            let both = now.base_segments.iter().zip(&now.effect_segments);
+            for ((in_base, with_effects), [base, effects]) in both.zip(&mut seen.segments) {
+                if in_base.rest > 0.0 {
+                    base.see(in_base.change / in_base.rest, time);
+                    effects.see(with_effects.change / in_base.rest, time);
+                }
+            }
             self.triangles.look(now, stage.has_effects(), time, &mut seen.base, &mut seen.effects);
             self.coincident.look(stage, now, time, &mut seen.parting, &mut seen.crack);
             frames.rotate_left(1);
@@ -316,10 +356,21 @@ fn join(mut first: Seen, later: Seen) -> Seen {
     for (a, b) in first.volumes.iter_mut().zip(&later.volumes) {
         a.iter_mut().zip(b).for_each(|(a, b)| a.join(b));
     }
+    for (a, b) in first.segments.iter_mut().zip(&later.segments) {
+        a.iter_mut().zip(b).for_each(|(a, b)| a.join(b));
+    }
     first.base.join(&later.base);
     first.effects.join(&later.effects);
     first.lost = first.lost.or(later.lost);
     first
+}
+
+/// What each segment has of its character's volume.
+fn shares(segments: &[SegmentVolume], characters: usize) -> Vec<f64> {
+    let mut totals = vec![0.0; characters];
+    segments.iter().for_each(|segment| totals[segment.character] += segment.rest);
+    let share = |segment: &SegmentVolume| segment.rest / totals[segment.character];
+    segments.iter().map(|segment| if segment.rest > 0.0 { share(segment) } else { 0.0 }).collect()
 }
 
 /// Evenly spaced times from the first key to the last, both included, and the rate they really have.

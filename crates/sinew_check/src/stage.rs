@@ -2,6 +2,7 @@
 
 use crate::place::character_of_vertex;
 use glam::{DMat3, DVec3};
+use sinew::correct::SegmentVolume;
 use sinew::graph::GraphError;
 use sinew::recipe::Normals;
 use sinew::simd::LANES;
@@ -43,6 +44,9 @@ pub(crate) struct Positions {
     pub effects: Vec<DVec3>,
     /// How each character's root is turned.
     pub turns: Vec<DMat3>,
+    /// Volumes of segments in the base, and with effects where there are any.
+    pub base_segments: Vec<SegmentVolume>,
+    pub effect_segments: Vec<SegmentVolume>,
 }
 
 impl<'a> Stage<'a> {
@@ -51,7 +55,8 @@ impl<'a> Stage<'a> {
         let recipe = Recipe { normals: Normals::Engine, ..recipe.clone() };
         let base = Recipe { effects: Vec::new(), corrections: Vec::new(), ..recipe.clone() };
         let has_effects = !(recipe.effects.is_empty() && recipe.corrections.is_empty());
-        let effects = has_effects.then(|| FrameIndependentGraph::build(rig, &recipe)).transpose()?;
+        let build = |recipe| Ok::<_, GraphError>(FrameIndependentGraph::build(rig, recipe)?.metered(rig));
+        let effects = has_effects.then(|| build(&recipe)).transpose()?;
         let mut roots = vec![None; rig.characters().len()];
         for bone in rig.skeleton().bones().filter(|&bone| rig.is_root(bone)) {
             if let Some(root) = roots.get_mut(rig.character_of_bone(bone)) {
@@ -60,7 +65,7 @@ impl<'a> Stage<'a> {
         }
         Ok(Self {
             rig,
-            base: FrameIndependentGraph::build(rig, &base)?,
+            base: build(&base)?,
             effects,
             rest: rig.rest_pose(),
             character_of_vertex: character_of_vertex(rig),
@@ -109,13 +114,18 @@ impl<'a> Stage<'a> {
         let frame = Frame { rig, pose, world, kinematics, time };
         evaluate(&self.base, &frame, &Cpu::serial(), scratch, mesh);
         self.place(mesh, &mut out.base);
+        out.base_segments.clone_from(&mesh.corrected.segments);
         blend(rig, world, palette, &mut out.cofactors);
         match &self.effects {
             Some(effects) => {
                 evaluate(effects, &frame, &Cpu::serial(), scratch, mesh);
                 self.place(mesh, &mut out.effects);
+                out.effect_segments.clone_from(&mesh.corrected.segments);
             }
-            None => out.effects.clone_from(&out.base),
+            None => {
+                out.effects.clone_from(&out.base);
+                out.effect_segments.clone_from(&out.base_segments);
+            }
         }
         out.turns.clear();
         out.turns.extend(self.roots.iter().map(|root| match root {

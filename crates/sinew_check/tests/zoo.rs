@@ -127,6 +127,26 @@ fn built_in_loops_are_sound() {
     }
 }
 
+/// The volume about each bone: lost where linear blending bends, back with a correction, and in sum the whole.
+#[test]
+fn volumes_are_told_by_bone() {
+    let arm = zoo("arm");
+    let rig = Rig::build(&arm.raw).expect("sound").0;
+    let bend = arm.clips.iter().find(|clip| clip.name == "bend").expect("a clip that bends");
+    let recipe = "version = 1\n[[correction]]\ntype = \"volume\"\nscope = \"segments\"\nshape = \"muscle\"\n";
+    let recipe = RecipeFile::parse(recipe).expect("sound");
+    let checker = Checker::new(&rig, recipe.recipe()).expect("fits");
+    let report = checker.clip(bend, &MotionSettings::default(), 30.0, &|_| {}).expect("measurable");
+    assert!((report.segments.iter().map(|segment| segment.share).sum::<f64>() - 1.0).abs() < 1e-3);
+    let of = |name: &str| report.segments.iter().find(|segment| segment.bone == name).expect("a bone with skin");
+    for name in ["upper_arm", "forearm"] {
+        assert!(of(name).base.least < -0.01 && of(name).effects.largest() < 1e-6, "{:?}", of(name));
+    }
+    let whole = &report.volumes[0].base;
+    let at_worst: f64 = report.segments.iter().map(|segment| segment.share * segment.base.least).sum();
+    assert!((at_worst / whole.least - 1.0).abs() < 0.2, "{at_worst} against {whole:?}");
+}
+
 /// Two quads that meet at an edge, each on a bone of its own.
 fn two_plates() -> RawRig {
     let bone = |name: &str| RawBone { name: name.into(), parent: None, local: LocalTransform::Trs(Trs::IDENTITY) };

@@ -8,7 +8,7 @@ use crate::text::count;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use sinew::bind::{BindOptions, Method};
-use sinew_gltf::bind::bind;
+use sinew_gltf::bind::{Skeleton, bind};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]
@@ -17,9 +17,9 @@ pub struct BindArgs {
     #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(Input::from))]
     pub input: Input,
 
-    /// The topmost bone of the skeleton, by name: meshes without a skin are bound to it and all bones below. Without
-    /// it, meshes that have a skin get new weights.
-    #[arg(long, value_name = "BONE")]
+    /// Bind meshes that have no skin: to the bone of this name and all below it, or to the skeleton of another .glb or
+    /// .gltf file, which is added with its clips. Without it, meshes that have a skin get new weights.
+    #[arg(long, value_name = "BONE|FILE")]
     pub skeleton: Option<String>,
 
     /// How weights are found.
@@ -64,6 +64,11 @@ impl MethodName {
     }
 }
 
+fn is_gltf(name: &str) -> bool {
+    let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| ["glb", "gltf"].iter().any(|known| extension.eq_ignore_ascii_case(known)))
+}
+
 pub fn run(options: &BindArgs, talk: &Talk) -> Result<(), Fault> {
     let destination = Destination::new(&options.output, options.force);
     destination.check()?;
@@ -80,7 +85,19 @@ pub fn run(options: &BindArgs, talk: &Talk) -> Result<(), Fault> {
         }
     };
     let bind_options = BindOptions { method: options.method.method(), influences: options.influences };
-    let skeleton = options.skeleton.as_deref();
+    let other = match options.skeleton.as_deref() {
+        Some(file) if is_gltf(file) => {
+            let asset = sinew_gltf::import(Path::new(file)).map_err(|error| Fault::Failed(error.to_string()))?;
+            talk.warnings(&asset.warnings);
+            Some(asset)
+        }
+        _ => None,
+    };
+    let skeleton = match (options.skeleton.as_deref(), &other) {
+        (_, Some(asset)) => Skeleton::Of(asset),
+        (Some(bone), None) => Skeleton::Below(bone),
+        (None, None) => Skeleton::Own,
+    };
     let bound =
         bind(&name, &mut document, skeleton, &bind_options).map_err(|error| Fault::Failed(error.to_string()))?;
     for skin in &bound {

@@ -11,14 +11,16 @@ use crate::audit::{below, flags};
 use crate::document::Document;
 use crate::edit::Edit;
 use crate::error::{Fault, ImportError, WriteError};
-use crate::export::write_skin_palette;
+use crate::export::{append_nodes, write_clip, write_skin_palette};
 use crate::layer::write_skin;
 use crate::view::View;
-use crate::{meshes, nodes};
+use crate::{Asset, meshes, nodes};
 use glam::DAffine3;
+use serde_json::{Value, json};
 use sinew::bind::{BindError, BindOptions, BindReport, bind_skin};
+use sinew::clip::Track;
 use sinew::raw::{RawBinding, RawBone, RawJoint, RawMesh, RawSkin};
-use sinew::{RawRig, Warning};
+use sinew::{Clip, RawRig, Warning};
 
 /// A skin that has new weights.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,28 +65,44 @@ pub enum BindDocumentError {
     },
 }
 
-/// Binds meshes anew. Without `skeleton`, those that have a skin, to that skin; with it, those that have none, to the
-/// node of that name and all below it. `name` stands for the file in messages.
+/// What meshes are bound to.
+#[derive(Clone, Copy, Debug)]
+pub enum Skeleton<'a> {
+    /// Meshes with a skin, to that skin.
+    Own,
+    /// Meshes without a skin, to the node of that name and all below it.
+    Below(&'a str),
+    /// Meshes without a skin, to the skeleton of another file, which is added with its clips.
+    Of(&'a Asset),
+}
+
+/// Binds meshes anew. `name` stands for the file in messages.
 pub fn bind(
     name: &str,
     document: &mut Document,
-    skeleton: Option<&str>,
+    skeleton: Skeleton<'_>,
     options: &BindOptions,
 ) -> Result<Vec<BoundSkin>, BindDocumentError> {
     let file = || name.to_owned();
-    document.pack().map_err(|source| BindDocumentError::Write { file: file(), source })?;
+    let write_error = |source| BindDocumentError::Write { file: file(), source };
+    document.pack().map_err(write_error)?;
     let mut raw = match skeleton {
-        None => {
+        Skeleton::Own => {
             let mut raw = crate::interpret(name, document.clone(), Vec::new())?.raw;
             raw.meshes.retain(|mesh| mesh.binding != RawBinding::Node);
             raw
         }
-        Some(top) => unbound(document, top).map_err(|fault| fault.in_file(name))?,
+        Skeleton::Below(top) => unbound(document, |bones| below_named(bones, top)).map_err(|f| f.in_file(name))?,
+        Skeleton::Of(other) => {
+            let added = graft(document, other).map_err(write_error)?;
+            unbound(document, |bones| Ok(flags(bones.len(), added.iter().copied()))).map_err(|f| f.in_file(name))?
+        }
     };
+    let with_skins = !matches!(skeleton, Skeleton::Own);
     if raw.meshes.is_empty() {
-        let (fault, remedy) = match skeleton {
-            None => ("no mesh has a skin", "name the topmost bone of its skeleton with --skeleton"),
-            Some(_) => ("every mesh has a skin already", "bind without --skeleton to give them new weights"),
+        let (fault, remedy) = match with_skins {
+            false => ("no mesh has a skin", "name the topmost bone of its skeleton, or a file, with --skeleton"),
+            true => ("every mesh has a skin already", "bind without --skeleton to give them new weights"),
         };
         return Err(BindDocumentError::Nothing { file: file(), fault: fault.into(), remedy });
     }
@@ -98,25 +116,79 @@ pub fn bind(
             bound.push(BoundSkin { meshes, report });
         }
     }
-    write(document, &raw, skeleton.is_some()).map_err(|source| BindDocumentError::Write { file: file(), source })?;
+    write(document, &raw, with_skins).map_err(write_error)?;
     Ok(bound)
 }
 
-/// Meshes without a skin, each with one of its own on the nodes at and below `top`.
-fn unbound(document: &Document, top: &str) -> Result<RawRig, Fault> {
+fn below_named(bones: &[RawBone], top: &str) -> Result<Vec<bool>, Fault> {
+    let Some(first) = bones.iter().position(|bone| bone.name == top) else {
+        let fault = Fault::invalid("nodes", format!("none is called \"{top}\""));
+        return Err(fault.remedy("name the topmost bone as the file does; `sinew inspect` lists the nodes of a rig"));
+    };
+    Ok(below(bones, flags(bones.len(), std::iter::once(first))))
+}
+
+/// Adds the skeleton of another file, where it stands there, and the clips that move it; returns its bones. Those are
+/// the joints of its skins, or all its nodes where it has none.
+fn graft(document: &mut Document, other: &Asset) -> Result<Vec<usize>, WriteError> {
+    let bones = &other.raw.bones;
+    let mut is_joint = vec![other.raw.skins.is_empty(); bones.len()];
+    for joint in other.raw.skins.iter().flat_map(|skin| &skin.joints) {
+        is_joint[joint.bone] = true;
+    }
+    let mut is_needed = is_joint.clone();
+    for node in (0..bones.len()).filter(|&node| is_joint[node]) {
+        let mut above = bones[node].parent;
+        while let Some(parent) = above.filter(|&parent| !is_needed[parent]) {
+            is_needed[parent] = true;
+            above = bones[parent].parent;
+        }
+    }
+    let kept: Vec<usize> = (0..bones.len()).filter(|&node| is_needed[node]).collect();
+    let place = |node: usize| kept.binary_search(&node).ok();
+    let copied: Vec<RawBone> = kept
+        .iter()
+        .map(|&node| RawBone { parent: bones[node].parent.and_then(place), ..bones[node].clone() })
+        .collect();
+    let mut edit = Edit::begin(document)?;
+    let first = edit.json().get("nodes").and_then(Value::as_array).map_or(0, Vec::len);
+    let roots = append_nodes(&mut edit, &copied)?;
+    let scene = edit.json().get("scene").and_then(Value::as_u64).unwrap_or(0);
+    let at = format!("/scenes/{scene}");
+    if edit.json().pointer(&at).is_none() {
+        edit.set("/scene", 0.into())?;
+        edit.push("/scenes", json!({"nodes": roots}))?;
+    } else {
+        edit.create(&format!("{at}/nodes"), Value::Array(Vec::new()))?;
+        for root in roots {
+            edit.push(&format!("{at}/nodes"), root.into())?;
+        }
+    }
+    for clip in &other.clips {
+        let moved = clip.tracks.iter().filter_map(|track| {
+            let node = first + place(track.node)?;
+            Some(Track { node, morph: None, ..track.clone() })
+        });
+        let clip = Clip { name: clip.name.clone(), tracks: moved.collect() };
+        if clip.span().is_some() {
+            write_clip(&mut edit, &clip)?;
+        }
+    }
+    edit.finish()?;
+    Ok(kept.iter().enumerate().filter(|(_, node)| is_joint[**node]).map(|(index, _)| first + index).collect())
+}
+
+/// Meshes without a skin, each with one of its own on the nodes that are chosen.
+fn unbound(document: &Document, choose: impl FnOnce(&[RawBone]) -> Result<Vec<bool>, Fault>) -> Result<RawRig, Fault> {
     let root = View::root(&document.json);
     let accessors = Accessors::new(root.clone(), &document.buffers);
     let mut warnings: Vec<Warning> = Vec::new();
     let bones = nodes::read(&root, &mut warnings)?;
     let views = root.list("nodes")?;
-    let Some(first) = bones.iter().position(|bone| bone.name == top) else {
-        let fault = Fault::invalid("nodes", format!("none is called \"{top}\""));
-        return Err(fault.remedy("name the topmost bone as the file does; `sinew inspect` lists the nodes of a rig"));
-    };
     let carries_mesh: Vec<bool> =
         views.iter().map(|view| view.get("mesh").map(|m| m.is_some())).collect::<Result<_, _>>()?;
-    let is_below = below(&bones, flags(bones.len(), std::iter::once(first)));
-    let joints: Vec<usize> = (0..bones.len()).filter(|&node| is_below[node] && !carries_mesh[node]).collect();
+    let is_chosen = choose(&bones)?;
+    let joints: Vec<usize> = (0..bones.len()).filter(|&node| is_chosen[node] && !carries_mesh[node]).collect();
     let mut raw = RawRig { bones, ..RawRig::default() };
     for (node, view) in views.iter().enumerate() {
         let (Some(mesh), None) = (view.reference_at("mesh", "meshes")?, view.get("skin")?) else { continue };
@@ -150,7 +222,7 @@ fn write(document: &mut Document, raw: &RawRig, with_skins: bool) -> Result<(), 
     let mut written: Vec<(usize, &RawMesh)> = Vec::new();
     for mesh in &raw.meshes {
         let at = format!("/nodes/{}/mesh", mesh.node);
-        let index = edit.json().pointer(&at).and_then(serde_json::Value::as_u64).unwrap_or(u64::MAX) as usize;
+        let index = edit.json().pointer(&at).and_then(Value::as_u64).unwrap_or(u64::MAX) as usize;
         let other = written.iter().find(|(known, _)| *known == index).map(|(_, other)| *other);
         let conflict = |other: &RawMesh| with_skins || other.binding != mesh.binding;
         match other {

@@ -56,28 +56,35 @@ pub fn export(raw: &RawRig, clips: &[Clip]) -> Result<Document, WriteError> {
 }
 
 fn write_nodes(edit: &mut Edit<'_>, raw: &RawRig) -> Result<(), WriteError> {
-    let mut children: Vec<Vec<usize>> = vec![Vec::new(); raw.bones.len()];
-    let mut roots = Vec::new();
-    for (node, bone) in raw.bones.iter().enumerate() {
-        match bone.parent {
-            None => roots.push(node),
-            Some(parent) => {
-                let siblings = children.get_mut(parent).ok_or_else(|| {
-                    let fault = format!("has parent {parent}, but there are only {} nodes", raw.bones.len());
-                    WriteError::Content { element: format!("node {node}"), fault }
-                })?;
-                siblings.push(node);
-            }
-        }
-    }
+    let roots = append_nodes(edit, &raw.bones)?;
     if !roots.is_empty() {
         edit.set("/scene", 0.into())?;
         edit.push("/scenes", json!({"nodes": roots}))?;
     }
-    for (bone, children) in raw.bones.iter().zip(children) {
+    Ok(())
+}
+
+/// Nodes behind those there are; returns the topmost.
+pub(crate) fn append_nodes(edit: &mut Edit<'_>, bones: &[RawBone]) -> Result<Vec<usize>, WriteError> {
+    let first = edit.json().get("nodes").and_then(Value::as_array).map_or(0, Vec::len);
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); bones.len()];
+    let mut roots = Vec::new();
+    for (node, bone) in bones.iter().enumerate() {
+        match bone.parent {
+            None => roots.push(first + node),
+            Some(parent) => {
+                let siblings = children.get_mut(parent).ok_or_else(|| {
+                    let fault = format!("has parent {parent}, but there are only {} nodes", bones.len());
+                    WriteError::Content { element: format!("node {node}"), fault }
+                })?;
+                siblings.push(first + node);
+            }
+        }
+    }
+    for (bone, children) in bones.iter().zip(children) {
         edit.push("/nodes", node(bone, &children))?;
     }
-    Ok(())
+    Ok(roots)
 }
 
 fn named(name: &str) -> Map<String, Value> {
@@ -210,7 +217,7 @@ fn material(edit: &mut Edit<'_>, color: [f32; 4]) -> Result<usize, WriteError> {
     }
 }
 
-fn write_clip(edit: &mut Edit<'_>, clip: &Clip) -> Result<(), WriteError> {
+pub(crate) fn write_clip(edit: &mut Edit<'_>, clip: &Clip) -> Result<(), WriteError> {
     let mut entry = named(&clip.name);
     entry.insert("channels".into(), Value::Array(Vec::new()));
     entry.insert("samplers".into(), Value::Array(Vec::new()));

@@ -5,7 +5,8 @@ use crate::rig::Rig;
 use crate::simd::Points;
 use glam::{DAffine3, DMat3, DVec3};
 
-/// One character at one frame.
+/// One character at one frame. Where only some segments change, only they and their neighbours are at hand; what is
+/// kept of the other nodes means nothing.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Body {
     /// Nodes and apexes.
@@ -13,6 +14,17 @@ pub(super) struct Body {
     /// Where they were before any correction.
     start: Vec<DVec3>,
     centre: DVec3,
+    /// Nodes at hand; of those, nodes that volume may move; triangles at hand, which are all around the latter.
+    pub nodes: Vec<u32>,
+    pub free: Vec<u32>,
+    pub triangles: Vec<u32>,
+    /// What all other triangles add to the volume.
+    rigid_volume: f64,
+    /// Per segment: its triangles are at hand.
+    active: Vec<bool>,
+    /// Per node: at hand; not to be moved by anything, because a triangle that is not at hand would move too.
+    at_hand: Vec<bool>,
+    pub pinned: Vec<bool>,
     /// Nodes that lie in contact and are not to be moved again.
     pub held: Vec<bool>,
     /// Nodes at rest in bind space, where morph targets are active.
@@ -24,6 +36,8 @@ pub(super) struct Body {
     pub largest_bend: f64,
     /// Per segment: its bones move as one, and no effect moves it.
     pub still: Vec<bool>,
+    /// Whether anything but bones moves the skin.
+    pub has_effects: bool,
     /// How far off a coordinate may be from rounding alone.
     pub noise: f64,
     pub size: f64,
@@ -47,39 +61,22 @@ pub(super) struct BodyFrame<'a> {
     pub world_from_rest: &'a [DAffine3],
     /// Rest points with morph targets, where any is active.
     pub morphed_rest: Option<&'a Points>,
-    /// No effect moves anything.
+    /// No effect moves anything, nor does a correction that acts on what its bones leave alone.
     pub effects_rest: bool,
+    /// Corrections leave still segments alone.
+    pub local: bool,
     pub points: &'a Points,
 }
 
 impl Body {
-    /// Takes the frame's points; false if they are not finite.
-    pub fn load(&mut self, surface: &Surface, frame: &BodyFrame<'_>) -> bool {
-        let mean = |slots: &[u32]| {
-            let sum: DVec3 = slots.iter().map(|&slot| frame.points.get(slot as usize).as_dvec3()).sum();
-            sum / slots.len() as f64
-        };
-        self.points.clear();
-        self.points.extend(surface.members.iter().map(mean));
-        self.centre = self.points.iter().sum::<DVec3>() / self.points.len().max(1) as f64;
-        let mut farthest = 0.0f64;
-        for p in &mut self.points {
-            farthest = farthest.max(p.abs().max_element());
-            *p -= self.centre;
-        }
-        self.noise = farthest * f64::from(f32::EPSILON) / 2.0;
+    /// Takes the frame's bones: what moves against what. Needs no point.
+    pub fn pose(&mut self, surface: &Surface, frame: &BodyFrame<'_>) {
         self.size = frame.rig.characters()[surface.character].size;
-        self.begin();
-        surface.place_apexes(&mut self.points);
+        self.has_effects = !frame.effects_rest;
+        self.centre = DVec3::ZERO;
         self.from_bind.clear();
-        let centred = DAffine3::from_translation(-self.centre);
-        for entry in 0..frame.world_from_rest.len() as u32 {
-            self.from_bind.push(centred * surface.world_from_bind(entry, frame.world_from_rest));
-        }
-        match (frame.morphed_rest, &mut self.morphed) {
-            (None, morphed) => *morphed = None,
-            (Some(rest), morphed) => surface.bind_points(rest, morphed.get_or_insert_default()),
-        }
+        let entries = 0..frame.world_from_rest.len() as u32;
+        self.from_bind.extend(entries.map(|entry| surface.world_from_bind(entry, frame.world_from_rest)));
         self.still.clear();
         for (segment, entries) in surface.segments.iter().zip(surface.segment_entries.iter()) {
             let own = &self.from_bind[segment.entry as usize];
@@ -91,17 +88,114 @@ impl Body {
             };
             self.still.push(frame.effects_rest && entries.iter().all(alike));
         }
-        self.bends.clear();
-        self.bends.extend((0..surface.nodes()).map(|node| bend(surface.influences_of(node), &self.from_bind)));
-        self.largest_bend = self.bends.iter().copied().fold(0.0, f64::max);
-        self.points.iter().all(|p| p.is_finite()) && self.from_bind.iter().all(DAffine3::is_finite)
+        match (frame.morphed_rest, &mut self.morphed) {
+            (None, morphed) => *morphed = None,
+            (Some(rest), morphed) => surface.bind_points(rest, morphed.get_or_insert_default()),
+        }
+    }
+
+    /// Takes the frame's points after its bones; false if they are not finite.
+    pub fn load(&mut self, surface: &Surface, frame: &BodyFrame<'_>) -> bool {
+        let nodes = surface.nodes();
+        self.choose(surface, frame);
+        self.points.resize(nodes, DVec3::ZERO);
+        let mut sum = DVec3::ZERO;
+        for &node in &self.nodes {
+            let slots = surface.members.of(node as usize);
+            let here: DVec3 = slots.iter().map(|&slot| frame.points.get(slot as usize).as_dvec3()).sum();
+            let here = here / slots.len() as f64;
+            self.points[node as usize] = here;
+            sum += here;
+        }
+        self.centre = sum / self.nodes.len().max(1) as f64;
+        let mut farthest = 0.0f64;
+        let mut finite = true;
+        for &node in &self.nodes {
+            let p = &mut self.points[node as usize];
+            farthest = farthest.max(p.abs().max_element());
+            *p -= self.centre;
+            finite &= p.is_finite();
+        }
+        self.noise = farthest * f64::from(f32::EPSILON) / 2.0;
+        self.begin();
+        surface.place_apexes(&mut self.points);
+        for from_bind in &mut self.from_bind {
+            from_bind.translation -= self.centre;
+            finite &= from_bind.is_finite();
+        }
+        self.rigid_volume = 0.0;
+        for (segment, _) in surface.segments.iter().zip(&self.active).filter(|(_, active)| !**active) {
+            self.rigid_volume += segment.rigid_volume(&self.from_bind[segment.entry as usize]);
+        }
+        self.bends.resize(nodes, 0.0);
+        self.largest_bend = 0.0;
+        for &node in &self.free {
+            let bend = bend(surface.influences_of(node as usize), &self.from_bind);
+            self.bends[node as usize] = bend;
+            self.largest_bend = self.largest_bend.max(bend);
+        }
+        finite
+    }
+
+    /// Says which segments, nodes and triangles are at hand.
+    fn choose(&mut self, surface: &Surface, frame: &BodyFrame<'_>) {
+        let nodes = surface.nodes();
+        let count = surface.segments.len();
+        for list in [&mut self.nodes, &mut self.free, &mut self.triangles] {
+            list.clear();
+        }
+        for flags in [&mut self.at_hand, &mut self.pinned] {
+            flags.clear();
+            flags.resize(nodes, false);
+        }
+        self.active.clear();
+        // A rest shape with morph targets has no sums that were made ahead.
+        if !frame.local || self.morphed.is_some() || !self.still.contains(&true) {
+            self.active.resize(count, true);
+            self.nodes.extend(0..nodes as u32);
+            self.free.extend(0..nodes as u32);
+            self.triangles.extend(0..surface.triangles.len() as u32);
+            return;
+        }
+        // Neighbours too: a still forearm may lie in the way of an upper arm.
+        self.active.resize(count, false);
+        for (segment, neighbours) in surface.segment_neighbours.iter().enumerate() {
+            for &neighbour in neighbours {
+                let moves = !self.still[segment] || !self.still[neighbour as usize];
+                self.active[segment] |= moves;
+                self.active[neighbour as usize] |= moves;
+            }
+        }
+        for segment in (0..count).filter(|&segment| !self.active[segment]) {
+            for &node in surface.segment_borders.of(segment) {
+                self.pinned[node as usize] = true;
+            }
+        }
+        let active = || (0..count).filter(|&segment| self.active[segment]);
+        let corners = active().flat_map(|segment| surface.segment_corners.of(segment)).copied();
+        for node in corners.chain(surface.ring_nodes()) {
+            let at_hand = &mut self.at_hand[node as usize];
+            if !*at_hand {
+                *at_hand = true;
+                self.nodes.push(node);
+                let still = self.still[surface.segment_of_node[node as usize] as usize];
+                if !still && !self.pinned[node as usize] {
+                    self.free.push(node);
+                }
+            }
+        }
+        self.triangles.extend(active().flat_map(|segment| surface.segment_triangles.of(segment)));
+        self.triangles.extend(surface.first_cap as u32..surface.first_sheet as u32);
     }
 
     /// The points, without apexes, are where moves are counted from.
     pub fn begin(&mut self) {
-        self.start.clone_from(&self.points);
-        self.held.clear();
+        self.start.resize(self.points.len(), DVec3::ZERO);
         self.held.resize(self.points.len(), false);
+        for &node in &self.nodes {
+            self.start[node as usize] = self.points[node as usize];
+            self.held[node as usize] = false;
+        }
     }
 
     /// What the points are relative to, itself relative to the character's origin.
@@ -125,49 +219,68 @@ impl Body {
     }
 
     pub fn largest_move(&self) -> f64 {
-        (0..self.start.len()).map(|node| self.moved(node).length_squared()).fold(0.0, f64::max).sqrt()
+        self.nodes.iter().map(|&node| self.moved(node as usize).length_squared()).fold(0.0, f64::max).sqrt()
+    }
+
+    /// Corners of the triangles at hand that bound the inside.
+    pub fn shell<'a>(&'a self, surface: &'a Surface) -> impl Iterator<Item = [u32; 3]> + 'a {
+        let bounds = |&&t: &&u32| (t as usize) < surface.first_sheet;
+        self.triangles.iter().filter(bounds).map(|&t| surface.triangles[t as usize])
+    }
+
+    /// The volume inside.
+    pub fn volume(&self, surface: &Surface) -> f64 {
+        self.rigid_volume + volume(self.shell(surface), &self.points)
     }
 
     /// Area vectors, gradients and normals of the points as they are.
     pub fn differentiate(&mut self, surface: &Surface) {
         let points = &self.points;
-        self.areas.clear();
-        self.areas.extend(surface.triangles.iter().map(|corners| {
-            let [a, b, c] = corners.map(|node| points[node as usize]);
-            (b - a).cross(c - a)
-        }));
-        self.gradients.clear();
-        self.normals.clear();
+        self.areas.resize(surface.triangles.len(), DVec3::ZERO);
+        for &t in &self.triangles {
+            let [a, b, c] = surface.triangles[t as usize].map(|node| points[node as usize]);
+            self.areas[t as usize] = (b - a).cross(c - a);
+        }
+        self.gradients.resize(points.len(), DVec3::ZERO);
+        self.normals.resize(points.len(), DVec3::ZERO);
         let caps = surface.first_cap as u32..surface.first_sheet as u32;
-        for triangles in surface.corners.iter() {
+        for node in self.free.iter().copied().chain(surface.nodes() as u32..points.len() as u32) {
             let (mut faces, mut closed) = (DVec3::ZERO, DVec3::ZERO);
-            for &t in triangles {
+            for &t in surface.corners.of(node as usize) {
                 let area = self.areas[t as usize];
                 closed += area;
                 if !caps.contains(&t) {
                     faces += area;
                 }
             }
-            self.gradients.push(closed / 6.0);
-            self.normals.push(unit(faces));
+            self.gradients[node as usize] = closed / 6.0;
+            self.normals[node as usize] = unit(faces);
         }
         surface.share_apexes(&mut self.gradients);
     }
 
+    /// No node at hand is to move.
+    pub fn clear_moves(&mut self, surface: &Surface) {
+        self.moves.resize(surface.nodes(), DVec3::ZERO);
+        for &node in &self.nodes {
+            self.moves[node as usize] = DVec3::ZERO;
+        }
+    }
+
     /// Adds `factor` times the moves.
     pub fn step(&mut self, surface: &Surface, factor: f64) {
-        for (p, w) in self.points.iter_mut().zip(&self.moves) {
-            *p += *w * factor;
+        for &node in &self.free {
+            self.points[node as usize] += self.moves[node as usize] * factor;
         }
         surface.place_apexes(&mut self.points);
     }
 
     /// The largest factor in [0, `factor`] on the moves that leaves each of some nodes within `bound` of where it
     /// started.
-    pub fn bounded(&self, nodes: impl Iterator<Item = usize>, factor: f64, bound: f64) -> f64 {
+    pub fn bounded<'a>(&self, nodes: impl IntoIterator<Item = &'a u32>, factor: f64, bound: f64) -> f64 {
         let mut allowed = factor;
-        for node in nodes {
-            let (w, moved) = (self.moves[node], self.moved(node));
+        for &node in nodes {
+            let (w, moved) = (self.moves[node as usize], self.moved(node as usize));
             if w == DVec3::ZERO || (moved + w * allowed).length_squared() <= bound * bound {
                 continue;
             }
@@ -181,16 +294,27 @@ impl Body {
 
     /// Writes what moved back to the points it was loaded from.
     pub fn store(&self, surface: &Surface, points: &mut Points) {
-        for (node, slots) in surface.members.iter().enumerate() {
-            let moved = self.moved(node);
+        for &node in &self.nodes {
+            let moved = self.moved(node as usize);
             if moved != DVec3::ZERO {
-                for &slot in slots {
+                for &slot in surface.members.of(node as usize) {
                     let p = points.get(slot as usize).as_dvec3() + moved;
                     points.set(slot as usize, p.as_vec3());
                 }
             }
         }
     }
+}
+
+/// Volume between triangles and the origin: ⅙ Σ [p_i p_j p_k].
+pub(super) fn volume(triangles: impl Iterator<Item = [u32; 3]>, points: &[DVec3]) -> f64 {
+    let sum: f64 = triangles
+        .map(|corners| {
+            let [a, b, c] = corners.map(|node| points[node as usize]);
+            a.dot(b.cross(c))
+        })
+        .sum();
+    sum / 6.0
 }
 
 /// `1 − det(Σ w_i R_i) / Σ w_i det(R_i)`: 0 where one bone has all the weight or all move alike, towards 1 where a twist

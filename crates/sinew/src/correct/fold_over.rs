@@ -16,9 +16,9 @@
 //! Oracle: no triangle of one segment cuts one of the other (tests/volume.rs).
 
 use super::body::Body;
-use super::lists::Lists;
 use super::surface::{Segment, Surface};
 use crate::limbs::{Leaf, Limbs};
+use crate::lists::Lists;
 use crate::maps::RestSurface;
 use crate::pose::WorldPose;
 use crate::rig::Rig;
@@ -103,12 +103,13 @@ impl FoldOver {
             };
             // Not a number where a bone is scaled to nothing.
             let bent = turned(own, other).min(turned(other, own)) < self.straight;
-            if self.nodes.of(index).is_empty() || !bent {
+            let still = body.still[pair.own as usize] && body.still[pair.other as usize];
+            if self.nodes.of(index).is_empty() || still || !bent {
                 continue;
             }
             for &node in self.nodes.of(index) {
                 // A part of the way was asked for, and it has been gone.
-                if self.gain < 1.0 && body.held[node as usize] {
+                if (self.gain < 1.0 && body.held[node as usize]) || body.pinned[node as usize] {
                     continue;
                 }
                 let p = body.points[node as usize];

@@ -21,7 +21,7 @@
 //!
 //! Oracle: `tests` below, on the cylinder of METHODS; coefficients against finite differences.
 
-use super::body::Body;
+use super::body::{Body, volume};
 use super::surface::Surface;
 use glam::DVec3;
 
@@ -29,6 +29,8 @@ use glam::DVec3;
 pub(super) const ROUNDS: u32 = 12;
 /// A root beyond it is not along these normals.
 const LARGEST_ROOT: f64 = 1.5;
+/// Effects change the volume away from joints too: `local` leaves this much for everywhere else while they act.
+const WITH_EFFECTS: f64 = 0.05;
 /// Of the volume: what f64 leaves.
 pub(super) const EXACT: f64 = 1e-13;
 
@@ -75,22 +77,10 @@ pub(super) struct Restored {
     pub outcome: Outcome,
 }
 
-/// Volume of the pieces with an inside.
-pub(super) fn volume(surface: &Surface, points: &[DVec3]) -> f64 {
-    let sum: f64 = surface.triangles[..surface.first_sheet]
-        .iter()
-        .map(|corners| {
-            let [a, b, c] = corners.map(|node| points[node as usize]);
-            a.dot(b.cross(c))
-        })
-        .sum();
-    sum / 6.0
-}
-
 /// c1, c2, c3 of `V(p + λ·move) − V(p)`.
-pub(super) fn cubic(surface: &Surface, points: &[DVec3], moves: &[DVec3]) -> [f64; 3] {
+pub(super) fn cubic(triangles: impl Iterator<Item = [u32; 3]>, points: &[DVec3], moves: &[DVec3]) -> [f64; 3] {
     let mut sums = [0.0; 3];
-    for corners in &surface.triangles[..surface.first_sheet] {
+    for corners in triangles {
         let [u, v, w] = corners.map(|node| moves[node as usize]);
         if u == DVec3::ZERO && v == DVec3::ZERO && w == DVec3::ZERO {
             continue;
@@ -112,27 +102,24 @@ pub(super) fn target_volume(surface: &Surface, body: &mut Body) -> f64 {
         .iter()
         .map(|segment| segment.share * body.from_bind[segment.entry as usize].matrix3.determinant())
         .sum();
-    let centre = surface.bind.iter().sum::<DVec3>() / surface.nodes() as f64;
+    let Some(morphed) = &body.morphed else { return surface.bind_volume * scale };
     // The moves are free here, and of the right length.
-    let mut shape = std::mem::take(&mut body.moves);
+    let shape = &mut body.moves;
     shape.clear();
-    shape.extend(body.bind(surface).iter().map(|&p| p - centre));
-    surface.place_apexes(&mut shape);
-    let target = volume(surface, &shape) * scale;
-    body.moves = shape;
-    target
+    shape.extend(morphed.iter().map(|&p| p - surface.bind_centre));
+    surface.place_apexes(shape);
+    volume(surface.shell(), shape) * scale
 }
 
 /// Restores the volume that the body encloses.
 pub(super) fn restore(surface: &Surface, body: &mut Body, gamma: &[f64], limits: &Limits) -> Restored {
     let target = target_volume(surface, body);
-    let before = volume(surface, &body.points);
+    if body.is_still() {
+        return Restored { target, before: target, after: target, rounds: 0, outcome: Outcome::Still };
+    }
+    let before = body.volume(surface);
     let wanted = before + (target - before) * limits.gain;
     let mut restored = Restored { target, before, after: before, rounds: 0, outcome: Outcome::Restored };
-    if body.is_still() {
-        restored.outcome = Outcome::Still;
-        return restored;
-    }
     let close = |volume: f64| (wanted - volume).abs() <= EXACT * target.abs().max(before.abs());
     while !close(restored.after) {
         if restored.rounds == ROUNDS {
@@ -150,15 +137,15 @@ pub(super) fn restore(surface: &Surface, body: &mut Body, gamma: &[f64], limits:
             restored.outcome = Outcome::NothingMayMove;
             break;
         }
-        let [c1, c2, c3] = cubic(surface, &body.points, &body.moves).map(|c| c / missing);
+        let [c1, c2, c3] = cubic(body.shell(surface), &body.points, &body.moves).map(|c| c / missing);
         let factor = match first_root([c1, c2, c3]) {
             _ if limits.linear => 1.0,
             Ok(root) => root,
             Err(turning) => 0.5 * turning.min(1.0),
         };
-        let allowed = body.bounded(0..surface.nodes(), factor, limits.max_move * body.size);
+        let allowed = body.bounded(&body.free, factor, limits.max_move * body.size);
         body.step(surface, allowed);
-        let after = volume(surface, &body.points);
+        let after = body.volume(surface);
         let stuck = (wanted - after).abs() >= (wanted - restored.after).abs();
         restored.after = after;
         if allowed < factor {
@@ -178,7 +165,8 @@ pub(super) fn restore(surface: &Surface, body: &mut Body, gamma: &[f64], limits:
 
 /// How much volume the rounding of f32 positions makes: each node errs by itself.
 fn rounding(surface: &Surface, body: &Body, gamma: &[f64]) -> f64 {
-    let free = (0..surface.nodes()).filter(|&node| gamma[node] > 0.0 && surface.has_inside[node]);
+    let free = body.free.iter().map(|&node| node as usize);
+    let free = free.filter(|&node| gamma[node] > 0.0 && surface.has_inside[node]);
     let squares: f64 = free.map(|node| body.gradients[node].length_squared()).sum();
     body.noise * squares.sqrt()
 }
@@ -186,24 +174,29 @@ fn rounding(surface: &Surface, body: &Body, gamma: &[f64]) -> f64 {
 /// The moves that change the volume by `missing` to first order; false if there are none.
 pub(super) fn aim(surface: &Surface, body: &mut Body, gamma: &[f64], local: f64, missing: f64) -> bool {
     let mut total = 0.0;
-    body.moves.clear();
-    for node in 0..surface.nodes() {
+    body.clear_moves(surface);
+    let spread = (1.0 - local).max(if body.has_effects { WITH_EFFECTS } else { 0.0 });
+    for &node in &body.free {
+        let node = node as usize;
         let lever = body.normals[node].dot(body.gradients[node]);
         let free = surface.has_inside[node] && !body.held[node];
         let bend = if body.largest_bend > 0.0 { body.bends[node] / body.largest_bend } else { 1.0 };
-        let share = if free { gamma[node] * (1.0 - local + local * bend) * lever } else { 0.0 };
+        let share = if free { gamma[node] * (spread + (1.0 - spread) * bend) * lever } else { 0.0 };
         total += share * lever;
-        body.moves.push(body.normals[node] * share);
+        body.moves[node] = body.normals[node] * share;
     }
     let factor = missing / total;
     if !(total > 0.0 && factor.is_finite()) {
         return false;
     }
-    for w in &mut body.moves {
+    let mut finite = true;
+    for &node in &body.free {
+        let w = &mut body.moves[node as usize];
         *w *= factor;
+        finite &= w.is_finite();
     }
     surface.place_apexes(&mut body.moves);
-    body.moves.iter().all(|w| w.is_finite())
+    finite
 }
 
 /// The smallest positive root of `c3λ³ + c2λ² + c1λ = 1` if it is small enough, else the first turning point (or

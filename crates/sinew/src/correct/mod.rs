@@ -7,6 +7,7 @@
 //! | `correction_map` | where volume is put back |
 //! | `local_volume` | the volume that a body encloses, restored |
 //! | `segment_volume`, `sparse_lu` | the volumes of its segments, restored together |
+//! | `volume_meter` | the volumes of its segments, told |
 //! | `fold_over` | skin in contact where joints bend |
 //!
 //! The list is run again while a correction finds new contacts (a bulge may cross the border that the skin was brought
@@ -17,15 +18,16 @@
 mod body;
 mod correction_map;
 mod fold_over;
-mod lists;
 mod local_volume;
 mod segment_volume;
 mod sparse_lu;
 mod surface;
 #[cfg(test)]
 mod tests;
+mod volume_meter;
 
 pub use local_volume::Outcome;
+pub use volume_meter::SegmentVolume;
 
 use crate::limbs::Limbs;
 use crate::maps::RestSurface;
@@ -43,6 +45,7 @@ use segment_volume::{SegmentScratch, restore_segments};
 use sparse_lu::SparseLu;
 use std::fmt;
 use surface::Surface;
+use volume_meter::VolumeMeter;
 
 /// A correction, self-describing.
 pub struct Correction {
@@ -111,7 +114,7 @@ const VOLUME_PARAMS: &[ParamSpec] = &[
         "local",
         "",
         [0.0, 1.0],
-        0.95,
+        1.0,
         "how far the whole is corrected only where bones bend now, and not at joints that are straight",
     ),
     ParamSpec::number(
@@ -177,6 +180,16 @@ pub struct CorrectionReport {
     pub volumes: Vec<VolumeReport>,
     /// Contacts, likewise.
     pub contacts: Vec<ContactReport>,
+    /// Segments after all corrections, of graphs that are [`crate::FrameIndependentGraph::metered`].
+    pub segments: Vec<SegmentVolume>,
+}
+
+impl CorrectionReport {
+    pub(crate) fn clear(&mut self) {
+        self.volumes.clear();
+        self.contacts.clear();
+        self.segments.clear();
+    }
 }
 
 /// What a correction is bound to.
@@ -196,6 +209,10 @@ trait Bound: Send + Sync {
     fn apply(&self, place: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize;
     /// Whether it makes contacts.
     fn makes_contacts(&self) -> bool {
+        false
+    }
+    /// Whether it moves segments that are still because others are not.
+    fn spreads(&self) -> bool {
         false
     }
 }
@@ -253,6 +270,8 @@ pub(crate) struct CorrectScratch(Vec<Work>);
 /// The corrections of a recipe, bound to a rig.
 pub(crate) struct Corrections {
     surfaces: Vec<(Surface, Vec<Box<dyn Bound>>)>,
+    /// Per surface, where segments are to be told.
+    meters: Vec<VolumeMeter>,
 }
 
 impl fmt::Debug for Corrections {
@@ -287,7 +306,7 @@ const PASSES: usize = 4;
 impl Corrections {
     pub fn build(rig: &Rig, asked: &[Asked<'_>]) -> Self {
         if asked.is_empty() {
-            return Self { surfaces: Vec::new() };
+            return Self { surfaces: Vec::new(), meters: Vec::new() };
         }
         let rest = RestSurface::new(rig);
         let surfaces = (0..rig.characters().len()).filter_map(|character| Surface::new(rig, character));
@@ -301,7 +320,16 @@ impl Corrections {
             let bound = bound.collect();
             (surface, bound)
         };
-        Self { surfaces: surfaces.map(bind).collect() }
+        Self { surfaces: surfaces.map(bind).collect(), meters: Vec::new() }
+    }
+
+    /// Tells the volumes of segments at every frame.
+    pub fn meter(&mut self, rig: &Rig) {
+        if self.surfaces.is_empty() {
+            let surfaces = (0..rig.characters().len()).filter_map(|character| Surface::new(rig, character));
+            self.surfaces = surfaces.map(|surface| (surface, Vec::new())).collect();
+        }
+        self.meters = self.surfaces.iter().map(|(surface, _)| VolumeMeter::new(surface)).collect();
     }
 
     pub fn is_empty(&self) -> bool {
@@ -316,13 +344,13 @@ impl Corrections {
         scratch: &mut CorrectScratch,
         report: &mut CorrectionReport,
     ) {
-        report.volumes.clear();
-        report.contacts.clear();
         scratch.0.resize_with(self.surfaces.len(), Work::default);
-        for ((surface, bound), work) in self.surfaces.iter().zip(&mut scratch.0) {
+        for (index, ((surface, bound), work)) in self.surfaces.iter().zip(&mut scratch.0).enumerate() {
             let CorrectionFrame { rig, world, world_from_rest, morphed_rest, effects_rest, .. } = *frame;
-            let loaded = BodyFrame { rig, world_from_rest, morphed_rest, effects_rest, points };
-            if !work.body.load(surface, &loaded) {
+            let local = !bound.iter().any(|bound| bound.spreads());
+            let loaded = BodyFrame { rig, world_from_rest, morphed_rest, effects_rest, local, points };
+            work.body.pose(surface, &loaded);
+            if !work.body.is_still() && !work.body.load(surface, &loaded) {
                 continue;
             }
             let character = surface.character;
@@ -347,6 +375,12 @@ impl Corrections {
                     break;
                 }
             }
+            if let Some(meter) = self.meters.get(index) {
+                meter.measure(surface, &work.body, &mut report.segments);
+            }
+            if work.body.is_still() {
+                continue;
+            }
             for entry in &mut report.volumes[first_volume..] {
                 entry.largest_move = match entry.measure {
                     Measure::Whole => work.body.largest_move(),
@@ -364,7 +398,8 @@ impl Corrections {
 
 impl Bound for FoldOver {
     fn apply(&self, place: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
-        let points = FoldOver::apply(self, place, surface, &mut work.body, &mut work.limbs);
+        let still = work.body.is_still();
+        let points = if still { 0 } else { FoldOver::apply(self, place, surface, &mut work.body, &mut work.limbs) };
         let (correction, character) = (log.correction, log.character);
         let known = |entry: &&mut ContactReport| (entry.correction, entry.character) == (correction, character);
         match log.report.contacts.iter_mut().find(known) {
@@ -434,7 +469,9 @@ impl Volume {
 impl Bound for Volume {
     fn apply(&self, _: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
         let encloses = surface.encloses();
-        let before = if encloses && self.whole { local_volume::volume(surface, &work.body.points) } else { 0.0 };
+        // What segments are about to change counts as not yet restored.
+        let first = encloses && self.whole && self.segments && !work.body.is_still();
+        let before = first.then(|| work.body.volume(surface));
         if self.segments || !encloses {
             restore_segments(surface, &mut work.body, &self.gamma, &self.limits, &self.lu, &mut work.segments);
             for (segment, restored) in surface.segments.iter().zip(&work.segments.reports) {
@@ -443,11 +480,15 @@ impl Bound for Volume {
         }
         if encloses && self.whole {
             let restored = local_volume::restore(surface, &mut work.body, &self.gamma, &self.limits);
-            log.volume(Measure::Whole, &Restored { before, ..restored });
+            log.volume(Measure::Whole, &Restored { before: before.unwrap_or(restored.before), ..restored });
         } else if self.whole {
             let open = Restored { target: 0.0, before: 0.0, after: 0.0, rounds: 0, outcome: Outcome::Open };
             log.volume(Measure::Whole, &open);
         }
         0
+    }
+
+    fn spreads(&self) -> bool {
+        self.whole && self.limits.local < 1.0
     }
 }

@@ -117,8 +117,8 @@ pub(super) fn restore_segments(
             scratch.factors[astray] = 0.0;
             scratch.reports[astray].outcome = Outcome::NotReached;
         }
-        for (node, w) in body.moves[..surface.nodes()].iter_mut().enumerate() {
-            *w *= scratch.factors[surface.segment_of_node[node] as usize];
+        for &node in &body.free {
+            body.moves[node as usize] *= scratch.factors[surface.segment_of_node[node as usize] as usize];
         }
         for (segment, report) in scratch.reports.iter_mut().enumerate() {
             if scratch.factors[segment] == 0.0 {
@@ -128,7 +128,7 @@ pub(super) fn restore_segments(
             let nodes = surface.segment_nodes.of(segment);
             let scale = body.from_bind[own.entry as usize].matrix3.determinant().abs().cbrt();
             let bound = limits.max_move * own.reach * scale;
-            let allowed = body.bounded(nodes.iter().map(|&node| node as usize), 1.0, bound);
+            let allowed = body.bounded(nodes, 1.0, bound);
             if allowed < 1.0 {
                 report.outcome = Outcome::MoveBound;
                 nodes.iter().for_each(|&node| body.moves[node as usize] *= allowed);
@@ -171,8 +171,7 @@ fn aim(
     first: bool,
     scratch: &mut SegmentScratch,
 ) -> bool {
-    body.moves.clear();
-    body.moves.resize(surface.nodes(), DVec3::ZERO);
+    body.clear_moves(surface);
     scratch.factors.clear();
     scratch.factors.resize(surface.segments.len(), 0.0);
     let mut any = false;
@@ -184,6 +183,9 @@ fn aim(
         let (mut total, mut squares) = (0.0, 0.0);
         for &node in surface.segment_nodes.of(segment) {
             let node = node as usize;
+            if body.pinned[node] {
+                continue;
+            }
             let lever = body.normals[node].dot(body.gradients[node]);
             let share = if body.held[node] { 0.0 } else { gamma[node] * lever };
             squares += body.gradients[node].length_squared();
@@ -220,11 +222,11 @@ fn newton(
 ) -> Result<(), usize> {
     let SegmentScratch { matrix, factors, sums, trial, reports } = scratch;
     for _ in 0..NEWTON_STEPS {
-        trial.clear();
-        trial.extend(
-            (0..surface.nodes())
-                .map(|node| body.points[node] + body.moves[node] * factors[surface.segment_of_node[node] as usize]),
-        );
+        trial.resize(surface.nodes(), DVec3::ZERO);
+        for &node in &body.nodes {
+            let factor = factors[surface.segment_of_node[node as usize] as usize];
+            trial[node as usize] = body.points[node as usize] + body.moves[node as usize] * factor;
+        }
         lu.clear(matrix);
         sums.clear();
         sums.resize(reports.len(), 0.0);

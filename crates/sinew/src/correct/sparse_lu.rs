@@ -3,7 +3,7 @@
 //! Segments meet along limbs, and they are numbered from the deepest bone up: on a tree that order makes no new
 //! entries, and the few cycles (a belt across three bones) make few.
 
-use super::lists::Lists;
+use crate::lists::Lists;
 
 /// Which entries a square matrix may have: columns of each row, those that elimination makes included.
 #[derive(Clone, Debug)]

@@ -12,14 +12,15 @@
 //! A *segment* is the nodes that follow one bone most, and the triangles that have most of their corners in it. Segments
 //! are numbered from the deepest bone up.
 
-use super::lists::Lists;
+use super::body::volume;
 use crate::bvh::Bvh;
 use crate::control_points::DisjointSets;
+use crate::lists::Lists;
 use crate::pose::WorldPose;
 use crate::rig::Rig;
 use crate::simd::{LANES, Points};
 use crate::skeleton::BoneId;
-use glam::{DAffine3, DVec3};
+use glam::{DAffine3, DMat3, DVec3};
 
 /// Of caps to faces, by area: beyond it a piece is a sheet. A tube three times as long as wide has a sixth.
 const LARGEST_OPENING: f64 = 0.25;
@@ -52,6 +53,9 @@ pub(super) struct Surface {
     pub has_inside: Vec<bool>,
     /// Nodes at rest, without morph targets, in bind space.
     pub bind: Vec<DVec3>,
+    /// Their mean, and the volume inside.
+    pub bind_centre: DVec3,
+    pub bind_volume: f64,
     /// Share of the bone that moves each node most.
     pub main_weight: Vec<f64>,
     /// Palette entries and weights of each node, one after the other, and where each node's stop.
@@ -61,6 +65,9 @@ pub(super) struct Surface {
     pub segments: Vec<Segment>,
     pub segment_nodes: Lists,
     pub segment_triangles: Lists,
+    /// Corners of a segment's triangles, and those of them that other segments' triangles share.
+    pub segment_corners: Lists,
+    pub segment_borders: Lists,
     /// Palette entries that move the corners of a segment's triangles.
     pub segment_entries: Lists,
     /// Segments that own a corner of a segment's triangles.
@@ -83,6 +90,19 @@ pub(super) struct Segment {
     pub reach: f64,
     /// Its part of the character's volume.
     pub share: f64,
+    /// Six times the volume between its triangles with an inside and its middle, and twice their area vectors.
+    cone: f64,
+    area: DVec3,
+}
+
+impl Segment {
+    /// What its triangles add to the volume when they move as one.
+    pub fn rigid_volume(&self, from_bind: &DAffine3) -> f64 {
+        let [x, y, z] = [from_bind.matrix3.x_axis, from_bind.matrix3.y_axis, from_bind.matrix3.z_axis];
+        let cofactor = DMat3::from_cols(y.cross(z), z.cross(x), x.cross(y));
+        let middle = from_bind.transform_point3(self.middle);
+        (x.dot(y.cross(z)) * self.cone + middle.dot(cofactor * self.area)) / 6.0
+    }
 }
 
 impl Surface {
@@ -179,10 +199,18 @@ impl Surface {
             corners_of(t).map(|node| (segment, segment_of_node[node as usize])).into_iter().chain([(segment, segment)])
         });
         let segment_neighbours = Lists::new(used.len(), neighbours.collect());
-        let moved_by = owned().flat_map(|(segment, t)| corners_of(t).map(|node| (segment, node)));
-        let moved_by = Lists::new(used.len(), moved_by.collect());
+        let segment_corners = owned().flat_map(|(segment, t)| corners_of(t).map(|node| (segment, node)));
+        let segment_corners = Lists::new(used.len(), segment_corners.collect());
+        let mut owners = vec![0u8; nodes];
+        for &node in segment_corners.iter().flatten() {
+            owners[node as usize] = owners[node as usize].saturating_add(1);
+        }
+        let shared = segment_corners.iter().enumerate().flat_map(|(segment, corners)| {
+            corners.iter().filter(|&&node| owners[node as usize] > 1).map(move |&node| (segment as u32, node))
+        });
+        let segment_borders = Lists::new(used.len(), shared.collect());
         let mut entries = Vec::new();
-        for (segment, nodes) in moved_by.iter().enumerate() {
+        for (segment, nodes) in segment_corners.iter().enumerate() {
             let slots = nodes.iter().flat_map(|&node| members.of(node as usize));
             let mut found: Vec<u32> = slots.flat_map(|&slot| influences(rig, slot).map(|(entry, _)| entry)).collect();
             found.sort_unstable();
@@ -198,15 +226,16 @@ impl Surface {
             .map(|(segment, &bone)| {
                 let mine = segment_nodes.of(segment);
                 let middle = mine.iter().map(|&node| bind[node as usize]).sum::<DVec3>() / mine.len().max(1) as f64;
-                let corners = moved_by.of(segment).iter().map(|&node| bind[node as usize]);
+                let corners = segment_corners.of(segment).iter().map(|&node| bind[node as usize]);
                 let reach = corners.map(|p| p.distance(middle)).fold(0.0, f64::max);
-                let cone = segment_triangles.of(segment).iter().filter(|&&t| (t as usize) < pieces.first_cap);
-                let cone = cone.map(|&t| {
+                let (mut cone, mut area) = (0.0, DVec3::ZERO);
+                for &t in segment_triangles.of(segment).iter().filter(|&&t| (t as usize) < pieces.first_cap) {
                     let [a, b, c] = corners_of(t).map(|node| bind[node as usize] - middle);
-                    a.dot(b.cross(c)) / 6.0
-                });
+                    cone += a.dot(b.cross(c));
+                    area += (b - a).cross(c - a);
+                }
                 let entry = mine.first().map_or(0, |&node| main_of_node(node as usize).entry);
-                Segment { bone, entry, middle, reach, share: cone.sum::<f64>().abs() }
+                Segment { bone, entry, middle, reach, share: cone.abs(), cone, area }
             })
             .collect::<Vec<_>>();
         let total: f64 = segments.iter().map(|segment| segment.share).sum();
@@ -227,8 +256,11 @@ impl Surface {
             moved.0.extend(of_node);
             moved.1.push(moved.0.len() as u32);
         }
-        Some(Self {
+        let bind_centre = bind.iter().sum::<DVec3>() / nodes as f64;
+        let mut surface = Self {
             character,
+            bind_centre,
+            bind_volume: 0.0,
             influences: moved.0,
             influence_stops: moved.1,
             rest_from_bind: bind_from_rest.iter().map(DAffine3::inverse).collect(),
@@ -247,9 +279,35 @@ impl Surface {
             segments,
             segment_nodes,
             segment_triangles,
+            segment_corners,
+            segment_borders,
             segment_entries,
             segment_neighbours,
-        })
+        };
+        let mut shape: Vec<DVec3> = surface.bind.iter().map(|&p| p - bind_centre).collect();
+        surface.place_apexes(&mut shape);
+        surface.bind_volume = volume(surface.shell(), &shape);
+        Some(surface)
+    }
+
+    /// Corners of all triangles that bound the inside.
+    pub fn shell(&self) -> impl Iterator<Item = [u32; 3]> + '_ {
+        self.triangles[..self.first_sheet].iter().copied()
+    }
+
+    /// Volume of a segment in bind space, closed where it meets others; 0 for one of sheets alone.
+    pub fn segment_volume(&self, segment: usize) -> f64 {
+        let nodes = self.segment_corners.of(segment);
+        let local = |node: u32| nodes.binary_search(&node).map_or(0, |found| found as u32);
+        let inside = self.segment_triangles.of(segment).iter().filter(|&&t| (t as usize) < self.first_cap);
+        let faces: Vec<[u32; 3]> = inside.map(|&t| self.triangles[t as usize].map(local)).collect();
+        let places: Vec<DVec3> = nodes.iter().map(|&node| self.bind[node as usize]).collect();
+        capped_volume(&faces, &places)
+    }
+
+    /// Nodes on capped borders.
+    pub fn ring_nodes(&self) -> impl Iterator<Item = u32> + '_ {
+        self.rings.iter().flatten().copied()
     }
 
     /// Nodes, without apexes.
@@ -448,6 +506,59 @@ fn open_edges(faces: impl Iterator<Item = [u32; 3]>) -> Vec<OpenEdge> {
     open
 }
 
+/// The loops that open edges make.
+struct Rings {
+    ring_of_node: Vec<u32>,
+    nodes: Lists,
+}
+
+impl Rings {
+    fn new(nodes: usize, open: &[OpenEdge]) -> Self {
+        let mut loops = DisjointSets::new(nodes);
+        for edge in open {
+            loops.union(edge.from, edge.to);
+        }
+        let mut ring_of_node = vec![u32::MAX; nodes];
+        let mut on_rings = Vec::new();
+        let mut count = 0u32;
+        for edge in open {
+            let root = loops.find(edge.from) as usize;
+            if ring_of_node[root] == u32::MAX {
+                ring_of_node[root] = count;
+                count += 1;
+            }
+            let ring = ring_of_node[root];
+            for node in [edge.from, edge.to] {
+                ring_of_node[node as usize] = ring;
+                on_rings.push((ring, node));
+            }
+        }
+        Self { ring_of_node, nodes: Lists::new(count as usize, on_rings) }
+    }
+
+    fn of(&self, edge: &OpenEdge) -> usize {
+        self.ring_of_node[edge.from as usize] as usize
+    }
+}
+
+fn mean(nodes: &[u32], places: &[DVec3]) -> DVec3 {
+    nodes.iter().map(|&node| places[node as usize]).sum::<DVec3>() / nodes.len().max(1) as f64
+}
+
+/// Volume of some faces, their open borders closed by fans.
+fn capped_volume(faces: &[[u32; 3]], places: &[DVec3]) -> f64 {
+    let open = open_edges(faces.iter().copied());
+    let rings = Rings::new(places.len(), &open);
+    let centre = places.iter().sum::<DVec3>() / places.len().max(1) as f64;
+    let cone = |a: DVec3, b: DVec3, c: DVec3| (a - centre).dot((b - centre).cross(c - centre)) / 6.0;
+    let caps = open.iter().map(|edge| {
+        let apex = mean(rings.nodes.of(rings.of(edge)), places);
+        edge.excess as f64 * cone(places[edge.to as usize], places[edge.from as usize], apex)
+    });
+    let at = |node: u32| places[node as usize];
+    faces.iter().map(|&[a, b, c]| cone(at(a), at(b), at(c))).chain(caps).sum()
+}
+
 /// Connected pieces, capped and told apart.
 struct Pieces {
     triangles: Vec<[u32; 3]>,
@@ -466,26 +577,8 @@ impl Pieces {
         }
         let piece_of: Vec<usize> = (0..nodes as u32).map(|node| sets.find(node) as usize).collect();
         let open = open_edges(faces.iter().copied());
-        let mut loops = DisjointSets::new(nodes);
-        for edge in &open {
-            loops.union(edge.from, edge.to);
-        }
-        let mut ring_of = vec![u32::MAX; nodes];
-        let mut on_rings = Vec::new();
-        let mut ring_count = 0u32;
-        for edge in &open {
-            let root = loops.find(edge.from) as usize;
-            if ring_of[root] == u32::MAX {
-                ring_of[root] = ring_count;
-                ring_count += 1;
-            }
-            on_rings.extend([(ring_of[root], edge.from), (ring_of[root], edge.to)]);
-        }
-        let all_rings = Lists::new(ring_count as usize, on_rings);
-        let apexes: Vec<DVec3> = all_rings
-            .iter()
-            .map(|ring| ring.iter().map(|&node| bind[node as usize]).sum::<DVec3>() / ring.len() as f64)
-            .collect();
+        let rings = Rings::new(nodes, &open);
+        let apexes: Vec<DVec3> = rings.nodes.iter().map(|ring| mean(ring, bind)).collect();
 
         // About a point near each piece: far from it the sum would lose its digits.
         let (mut area, mut opening, mut volume) = (vec![0.0; nodes], vec![0.0; nodes], vec![0.0; nodes]);
@@ -500,7 +593,7 @@ impl Pieces {
         for edge in &open {
             let piece = piece_of[edge.from as usize];
             let origin = bind[piece];
-            let apex = apexes[ring_of[loops.find(edge.from) as usize] as usize] - origin;
+            let apex = apexes[rings.of(edge)] - origin;
             let (a, b) = (bind[edge.to as usize] - origin, bind[edge.from as usize] - origin);
             let count = edge.excess as f64;
             opening[piece] += count * (b - a).cross(apex - a).length() / 2.0;
@@ -519,13 +612,13 @@ impl Pieces {
         let mut triangles: Vec<[u32; 3]> = faces.iter().filter(of_body).copied().collect();
         let first_cap = triangles.len();
         let kept: Vec<usize> =
-            (0..all_rings.len()).filter(|&ring| has_inside[all_rings.of(ring)[0] as usize]).collect();
-        let mut apex_of_ring = vec![u32::MAX; all_rings.len()];
+            (0..rings.nodes.len()).filter(|&ring| has_inside[rings.nodes.of(ring)[0] as usize]).collect();
+        let mut apex_of_ring = vec![u32::MAX; rings.nodes.len()];
         for (index, &ring) in kept.iter().enumerate() {
             apex_of_ring[ring] = (nodes + index) as u32;
         }
         for edge in open.iter().filter(|edge| has_inside[edge.from as usize]) {
-            let apex = apex_of_ring[ring_of[loops.find(edge.from) as usize] as usize];
+            let apex = apex_of_ring[rings.of(edge)];
             triangles.extend(std::iter::repeat_n([edge.to, edge.from, apex], edge.excess));
         }
         let first_sheet = triangles.len();
@@ -533,7 +626,7 @@ impl Pieces {
         let on_kept = kept
             .iter()
             .enumerate()
-            .flat_map(|(index, &ring)| all_rings.of(ring).iter().map(move |&node| (index as u32, node)));
+            .flat_map(|(index, &ring)| rings.nodes.of(ring).iter().map(move |&node| (index as u32, node)));
         let rings = Lists::new(kept.len(), on_kept.collect());
         Self { triangles, first_cap, first_sheet, rings, has_inside }
     }

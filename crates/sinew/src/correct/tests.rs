@@ -1,9 +1,9 @@
 //! The oracles in f64, below the rounding of positions: a cylinder of 16 × 16 points about the y axis, flat ends without
 //! a centre, radius 1, length 6, two bones with their joint in the middle, `w₂ = clamp((y + 2)/4)`.
 
-use super::body::{Body, BodyFrame};
+use super::body::{Body, BodyFrame, volume};
 use super::correction_map::{MapPlan, Shape, correction_map};
-use super::local_volume::{Limits, Outcome, cubic, first_root, restore, target_volume, volume};
+use super::local_volume::{Limits, Outcome, cubic, first_root, restore, target_volume};
 use super::segment_volume::{SegmentScratch, change, prism, restore_segments};
 use super::sparse_lu::SparseLu;
 use super::surface::Surface;
@@ -148,10 +148,12 @@ impl Stage {
             world_from_rest: &palette,
             morphed_rest: None,
             effects_rest: false,
+            local: false,
             points: self.rig.rest(),
         };
+        body.pose(&self.surface, &frame);
         assert!(body.load(&self.surface, &frame));
-        body.noise = 0.0;
+        (body.noise, body.has_effects) = (0.0, false);
         body.morphed = Some(self.bind.clone());
         let centre = body.centre();
         body.points = self
@@ -189,17 +191,17 @@ impl Stage {
 fn bending_loses_what_it_should() {
     let stage = Stage::cylinder();
     assert_eq!((stage.surface.nodes(), stage.surface.segments.len()), (256, 2));
-    let rest = volume(&stage.surface, &stage.bent(0.0).points);
+    let rest = volume(stage.surface.shell(), &stage.bent(0.0).points);
     // Sixteen sides of a regular polygon.
     assert!((rest / (6.0 * 8.0 * (TAU / 16.0).sin()) - 1.0).abs() < 1e-14);
     for degrees in [10.0f64, 50.0, 90.0, 150.0] {
         let mut body = stage.bent(degrees);
         assert!((target_volume(&stage.surface, &mut body) / rest - 1.0).abs() < 1e-14);
-        let lost = 1.0 - volume(&stage.surface, &body.points) / rest;
+        let lost = 1.0 - volume(stage.surface.shell(), &body.points) / rest;
         let expected = 0.11483 * (1.0 - degrees.to_radians().cos());
         assert!((lost - expected).abs() < 1e-5, "{degrees}°: {lost} instead of {expected}");
         // The same law to more digits: the loss is proportional to 1 − cos.
-        let right = 1.0 - volume(&stage.surface, &stage.bent(90.0).points) / rest;
+        let right = 1.0 - volume(stage.surface.shell(), &stage.bent(90.0).points) / rest;
         assert!((lost - right * (1.0 - degrees.to_radians().cos())).abs() < 1e-6);
     }
 }
@@ -218,7 +220,10 @@ fn the_linear_step_overshoots_and_the_exact_one_does_not() {
         assert_eq!(linear.outcome, Outcome::Linear);
         let mut body = stage.bent(degrees);
         let exact = restore(&stage.surface, &mut body, &gamma, &EXACT);
-        assert!((volume(&stage.surface, &body.points) / exact.target - 1.0).abs() < 1e-12, "{degrees}°: {exact:?}");
+        assert!(
+            (volume(stage.surface.shell(), &body.points) / exact.target - 1.0).abs() < 1e-12,
+            "{degrees}°: {exact:?}"
+        );
         assert_eq!(exact.outcome, Outcome::Restored);
     }
 }
@@ -231,13 +236,13 @@ fn a_half_turn_is_restored() {
     let mut body = twisted();
     let exact = restore(&stage.surface, &mut body, &gamma, &EXACT);
     assert!((1.0 - exact.before / exact.target - 0.451).abs() < 5e-4, "{exact:?}");
-    assert!((volume(&stage.surface, &body.points) / exact.target - 1.0).abs() < 1e-12, "{exact:?}");
+    assert!((volume(stage.surface.shell(), &body.points) / exact.target - 1.0).abs() < 1e-12, "{exact:?}");
     // The first root.
     let mut body = twisted();
     body.differentiate(&stage.surface);
     let missing = exact.target - exact.before;
     assert!(super::local_volume::aim(&stage.surface, &mut body, &gamma, 0.0, missing));
-    let root = first_root(cubic(&stage.surface, &body.points, &body.moves).map(|c| c / missing)).unwrap();
+    let root = first_root(cubic(stage.surface.shell(), &body.points, &body.moves).map(|c| c / missing)).unwrap();
     assert!((root - 0.694).abs() < 1e-3, "{root}");
 }
 
@@ -258,7 +263,7 @@ fn gradient_and_coefficients_agree_with_differences() {
                     let mut points = body.points.clone();
                     points[node][axis] += step;
                     surface.place_apexes(&mut points);
-                    volume(surface, &points)
+                    volume(surface.shell(), &points)
                 };
                 // V is linear in one coordinate of one node, apexes included: any step will do.
                 let difference = (moved(0.5) - moved(-0.5)) / 1.0;
@@ -267,10 +272,10 @@ fn gradient_and_coefficients_agree_with_differences() {
         }
         let mut moves: Vec<DVec3> = (0..256).map(|_| random.direction() * 0.2).collect();
         surface.place_apexes(&mut moves);
-        let [c1, c2, c3] = cubic(surface, &body.points, &moves);
+        let [c1, c2, c3] = cubic(surface.shell(), &body.points, &moves);
         let at = |factor: f64| {
             let points: Vec<DVec3> = body.points.iter().zip(&moves).map(|(&p, &w)| p + w * factor).collect();
-            volume(surface, &points)
+            volume(surface.shell(), &points)
         };
         for factor in [-2.0, -0.3, 0.7, 1.0, 3.0] {
             let expected = at(factor) - at(0.0);
@@ -342,7 +347,7 @@ fn segments_are_restored_and_the_whole_is_near() {
         for degrees in [10.0, 50.0, 90.0, 150.0] {
             let mut body = stage.bent(degrees);
             let rest = target_volume(&stage.surface, &mut body);
-            let before = volume(&stage.surface, &body.points) / rest - 1.0;
+            let before = volume(stage.surface.shell(), &body.points) / rest - 1.0;
             let mut scratch = SegmentScratch::default();
             restore_segments(&stage.surface, &mut body, &gamma, &EXACT, &lu, &mut scratch);
             for (segment, report) in scratch.reports.iter().enumerate() {
@@ -351,7 +356,7 @@ fn segments_are_restored_and_the_whole_is_near() {
                 assert_eq!(report.outcome, Outcome::Restored);
                 assert!(report.before < -1e-5 * rest);
             }
-            let after = volume(&stage.surface, &body.points) / rest - 1.0;
+            let after = volume(stage.surface.shell(), &body.points) / rest - 1.0;
             // Maps that do not vanish where segments meet leave steps there.
             let fades = matches!(shape, Shape::Muscle | Shape::Bulge);
             assert!(after.abs() < if fades { 0.05 } else { 0.2 } * before.abs(), "{shape:?} {degrees}°: {after}");
@@ -369,7 +374,7 @@ fn segments_are_restored_and_the_whole_is_near() {
 fn small_bends_change_the_sum_of_the_segments_by_what_they_change_the_whole() {
     let stage = Stage::cylinder();
     let mut body = stage.bent(1.0);
-    let whole = volume(&stage.surface, &body.points) - target_volume(&stage.surface, &mut body);
+    let whole = volume(stage.surface.shell(), &body.points) - target_volume(&stage.surface, &mut body);
     let sum: f64 = (0..2).map(|segment| change(&stage.surface, &body, segment, &body.points)).sum();
     assert!((sum / whole - 1.0).abs() < 0.2, "{sum} {whole}");
 }
@@ -392,7 +397,7 @@ fn random_poses_and_maps_are_restored() {
         }
         let mut body = stage.body(rotation, DAffine3::IDENTITY);
         let done = restore(&stage.surface, &mut body, &gamma, &EXACT);
-        let error = volume(&stage.surface, &body.points) / done.target - 1.0;
+        let error = volume(stage.surface.shell(), &body.points) / done.target - 1.0;
         assert!(body.points.iter().all(|p| p.is_finite()));
         match done.outcome {
             Outcome::Restored => assert!(error.abs() < 1e-10, "case {case}: {error}"),
@@ -451,7 +456,7 @@ fn skins_that_share_a_border_are_one_body_and_sheets_have_no_inside() {
     assert_eq!(two.surface.nodes(), 256);
     assert_eq!(two.surface.first_cap, two.surface.first_sheet);
     let mut bodies = [cylinder.bent(80.0), two.bent(80.0)];
-    let volumes = [volume(&cylinder.surface, &bodies[0].points), volume(&two.surface, &bodies[1].points)];
+    let volumes = [volume(cylinder.surface.shell(), &bodies[0].points), volume(two.surface.shell(), &bodies[1].points)];
     assert!((volumes[0] / volumes[1] - 1.0).abs() < 1e-13, "{volumes:?}");
     let targets = [&cylinder, &two].map(|stage| stage.surface.clone());
     let targets: Vec<f64> = targets.iter().zip(&mut bodies).map(|(s, body)| target_volume(s, body)).collect();
@@ -471,6 +476,14 @@ fn skins_that_share_a_border_are_one_body_and_sheets_have_no_inside() {
 }
 
 #[test]
+fn segments_add_up_to_the_whole() {
+    let Stage { surface, .. } = Stage::cylinder();
+    let parts = [0, 1].map(|segment| surface.segment_volume(segment));
+    assert!(((parts[0] + parts[1]) / surface.bind_volume - 1.0).abs() < 1e-12, "{parts:?}");
+    assert!(parts.iter().all(|part| (part / surface.bind_volume - 0.5).abs() < 0.05), "{parts:?}");
+}
+
+#[test]
 fn a_local_correction_stays_where_the_bones_bend() {
     let stage = Stage::cylinder();
     let gamma = stage.gamma(Shape::Even, 1.0, 1.0);
@@ -478,7 +491,7 @@ fn a_local_correction_stays_where_the_bones_bend() {
         let mut body = stage.bent(70.0);
         let done = restore(&stage.surface, &mut body, &gamma, &Limits { local, ..EXACT });
         assert_eq!(done.outcome, Outcome::Restored);
-        assert!((volume(&stage.surface, &body.points) / done.target - 1.0).abs() < 1e-12);
+        assert!((volume(stage.surface.shell(), &body.points) / done.target - 1.0).abs() < 1e-12);
         let rigid = (0..256).filter(|&node| stage.surface.main_weight[node] == 1.0);
         let moved = rigid.map(|node| body.moved(node).length()).fold(0.0, f64::max);
         assert_eq!(moved > 1e-3, rigid_part_moves, "{moved}");

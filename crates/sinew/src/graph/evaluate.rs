@@ -5,6 +5,7 @@ use super::{FrameIndependentGraph, MovingBones, NormalsPlan};
 use crate::base::{BaseFrame, DqsPalette, Palette, Skinned, SurfaceGradients, lbs_row};
 use crate::correct::{CorrectScratch, CorrectionFrame, CorrectionReport};
 use crate::motion::Kinematics;
+use crate::normals::FanScratch;
 use crate::pose::{Pose, WorldPose};
 use crate::rig::{NO_VERTEX, Rig};
 use crate::simd::{LANES, Lanes, Level, PointRow, Points, Simd, V3, dispatch, f32x4, prelude::*, splat};
@@ -77,7 +78,7 @@ pub struct Scratch {
     displaced: Points,
     normals: Points,
     tangents: Points,
-    turns: Vec<(Vec3, f32)>,
+    fans: FanScratch,
     corrected: CorrectScratch,
 }
 
@@ -144,8 +145,7 @@ pub fn evaluate(
         None => job.run_serial(slices, rows, out),
         Some(pool) => pool.install(|| job.run_parallel(0..rows, slices)),
     }
-    out.corrected.volumes.clear();
-    out.corrected.contacts.clear();
+    out.corrected.clear();
     if cpu.pool.is_none() && !whole {
         return;
     }
@@ -162,7 +162,7 @@ pub fn evaluate(
     }
     if let NormalsPlan::Faces(fans) = &graph.normals {
         let tangents = has_tangents.then_some(&mut scratch.tangents);
-        fans.carry(rig, &scratch.skinned, &scratch.displaced, &mut scratch.turns, &mut scratch.normals, tangents);
+        fans.carry(rig, &scratch.skinned, &scratch.displaced, &mut scratch.fans, &mut scratch.normals, tangents);
     }
     gather(rig, &scratch.displaced, &scratch.normals, &scratch.tangents, cpu, out);
 }

@@ -166,6 +166,12 @@ impl FrameIndependentGraph {
         self
     }
 
+    /// The same graph, telling the volume of every segment at every frame ([`crate::correct::SegmentVolume`]).
+    pub fn metered(mut self, rig: &Rig) -> Self {
+        self.corrections.meter(rig);
+        self
+    }
+
     /// The filtered signals its effects read: what [`crate::Motion::new`] must prepare.
     pub fn filtered_signals(&self) -> &[FilteredSignal] {
         &self.filtered

@@ -3,7 +3,7 @@
 use super::Report;
 use super::gate::Outcome;
 use serde_json::{Value, json};
-use sinew_check::clip::{Drift, VolumeDrift};
+use sinew_check::clip::{Drift, SegmentDrift, VolumeDrift};
 use sinew_check::keys::{Jump, Noise};
 use sinew_check::surface::{Enclosure, TriangleReport};
 use sinew_check::weights::WeightReport;
@@ -70,6 +70,12 @@ fn clip(c: &ClipReport, has_effects: bool) -> Value {
         json["mesh"] = v.mesh.as_str().into();
         json
     };
+    let segment = |s: &SegmentDrift| {
+        let mut json = pair(drift(&s.effects), drift(&s.base));
+        json["bone"] = s.bone.as_str().into();
+        json["share"] = s.share.into();
+        json
+    };
     json!({
         "name": c.name,
         "frames": c.frames,
@@ -83,6 +89,7 @@ fn clip(c: &ClipReport, has_effects: bool) -> Value {
         "noise": c.keys.noise.as_ref().map(noise),
         "displacement": c.displacement.as_ref().map(extreme),
         "volumes": c.volumes.iter().map(volume).collect::<Vec<_>>(),
+        "segments": c.segments.iter().map(segment).collect::<Vec<_>>(),
         "triangles": pair(triangles(&c.effect_triangles, 1), triangles(&c.base_triangles, 0)),
         "parting": c.parting.as_ref().map(extreme),
         "crack": c.crack.as_ref().map(extreme),

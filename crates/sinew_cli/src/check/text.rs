@@ -4,7 +4,7 @@ use super::Report;
 use super::gate::Outcome;
 use crate::text::{count, printable, quoted, short};
 use anstyle::{AnsiColor, Style};
-use sinew_check::clip::{Drift, VolumeDrift};
+use sinew_check::clip::{Drift, SegmentDrift, VolumeDrift};
 use sinew_check::surface::TriangleReport;
 use sinew_check::{ClipReport, Place};
 use std::io::{self, Write};
@@ -22,6 +22,10 @@ const VISIBLE_NOISE: f64 = 5e-4;
 const WORTH_A_WORD: f64 = 1e-3;
 /// Jumps told one by one.
 const MOST_JUMPS: usize = 5;
+/// Of a segment's volume: what an eye may see.
+const VISIBLE_VOLUME: f64 = 0.01;
+/// Segments told of one clip.
+const MOST_SEGMENTS: usize = 3;
 
 pub fn tell(report: &Report<'_>, outcomes: &[Outcome], out: &mut dyn Write) -> io::Result<()> {
     let with = if report.recipe.is_empty() { String::new() } else { format!(" with {}", printable(report.recipe)) };
@@ -158,6 +162,7 @@ fn tell_clip(clip: &ClipReport, has_effects: bool, out: &mut dyn Write) -> io::R
         writeln!(out, "    effects move vertices by up to {share} of the size: {}", at(&displacement.place))?;
     }
     clip.volumes.iter().try_for_each(|volume| tell_volume(volume, has_effects, out))?;
+    tell_segments(&clip.segments, has_effects, out)?;
     triangles(clip, &clip.base_triangles, 0, "", out)?;
     if has_effects {
         triangles(clip, &clip.effect_triangles, 1, " by the effects", out)?;
@@ -231,8 +236,31 @@ fn keys(clip: &ClipReport, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
+fn range(drift: &Drift) -> String {
+    format!("{:+.2} % to {:+.2} %", 100.0 * drift.least, 100.0 * drift.most)
+}
+
+/// The segments that change most in the base.
+fn tell_segments(segments: &[SegmentDrift], has_effects: bool, out: &mut dyn Write) -> io::Result<()> {
+    let mut worst: Vec<&SegmentDrift> =
+        segments.iter().filter(|s| s.base.largest().max(s.effects.largest()) > VISIBLE_VOLUME).collect();
+    worst.sort_by(|a, b| b.base.largest().total_cmp(&a.base.largest()));
+    for segment in worst.iter().take(MOST_SEGMENTS) {
+        let effects = if has_effects { format!("; with effects {}", range(&segment.effects)) } else { String::new() };
+        writeln!(out, "    volume about bone {}: {}{effects}", quoted(&segment.bone), range(&segment.base))?;
+    }
+    if worst.len() > MOST_SEGMENTS {
+        let more = count(worst.len() - MOST_SEGMENTS, "more bone", "more bones");
+        writeln!(
+            out,
+            "    and about {more}, by up to {}; --json lists all",
+            percent(worst[MOST_SEGMENTS].base.largest())
+        )?;
+    }
+    Ok(())
+}
+
 fn tell_volume(volume: &VolumeDrift, has_effects: bool, out: &mut dyn Write) -> io::Result<()> {
-    let range = |drift: &Drift| format!("{:+.2} % to {:+.2} %", 100.0 * drift.least, 100.0 * drift.most);
     let effects = if has_effects { format!("; with effects {}", range(&volume.effects)) } else { String::new() };
     writeln!(out, "    volume of mesh {}: {}{effects}", quoted(&volume.mesh), range(&volume.base))
 }
