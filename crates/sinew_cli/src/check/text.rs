@@ -240,22 +240,19 @@ fn range(drift: &Drift) -> String {
     format!("{:+.2} % to {:+.2} %", 100.0 * drift.least, 100.0 * drift.most)
 }
 
-/// The segments that change most in the base.
+/// The segments that change most in the base, as an eye sees it: by volume, not by their own share of it.
 fn tell_segments(segments: &[SegmentDrift], has_effects: bool, out: &mut dyn Write) -> io::Result<()> {
     let mut worst: Vec<&SegmentDrift> =
         segments.iter().filter(|s| s.base.largest().max(s.effects.largest()) > VISIBLE_VOLUME).collect();
-    worst.sort_by(|a, b| b.base.largest().total_cmp(&a.base.largest()));
+    let seen = |segment: &SegmentDrift| segment.share * segment.base.largest();
+    worst.sort_by(|a, b| seen(b).total_cmp(&seen(a)));
     for segment in worst.iter().take(MOST_SEGMENTS) {
         let effects = if has_effects { format!("; with effects {}", range(&segment.effects)) } else { String::new() };
         writeln!(out, "    volume about bone {}: {}{effects}", quoted(&segment.bone), range(&segment.base))?;
     }
     if worst.len() > MOST_SEGMENTS {
-        let more = count(worst.len() - MOST_SEGMENTS, "more bone", "more bones");
-        writeln!(
-            out,
-            "    and about {more}, by up to {}; --json lists all",
-            percent(worst[MOST_SEGMENTS].base.largest())
-        )?;
+        let more = count(worst.len() - MOST_SEGMENTS, "bone whose part is", "bones whose parts are");
+        writeln!(out, "    and about {more} smaller; --json lists all")?;
     }
     Ok(())
 }
