@@ -9,8 +9,8 @@ mod lbs;
 pub use dqs::Antipodality;
 pub(crate) use dqs::DqsPalette;
 use dqs::{dqs_row, dqs_weight_terms};
-pub(crate) use lbs::lbs_row;
-use lbs::lbs_weight_terms;
+pub(crate) use lbs::{LinearRow, lbs_linear_row};
+use lbs::{lbs_row, lbs_weight_terms};
 
 use crate::gradients::Gradient;
 use crate::pose::WorldPose;

@@ -2,7 +2,7 @@
 
 use super::accumulate::{Block, RowSums};
 use super::{FrameIndependentGraph, MovingBones, NormalsPlan};
-use crate::base::{BaseFrame, DqsPalette, Palette, Skinned, SurfaceGradients, lbs_row};
+use crate::base::{BaseFrame, DqsPalette, LinearRow, Palette, Skinned, SurfaceGradients, lbs_linear_row};
 use crate::correct::{CorrectScratch, CorrectionFrame, CorrectionReport};
 use crate::motion::Kinematics;
 use crate::normals::FanScratch;
@@ -324,16 +324,16 @@ impl Job<'_> {
         let rig = self.base.rig;
         let first_layer = layers_of(rig, rows.clone()).start;
         for (local, row) in rows.enumerate() {
-            let skinned = lbs_row(simd, &self.base, weights, row, V3::load(simd, &self.rest[row]));
-            skinned.p.store(&mut slices.displaced[local]);
-            for layer in layers_of(rig, row..row + 1) {
-                let n = V3::load(simd, &self.rest_normals[layer]);
-                skinned.carry(n).normalize_or(simd, n).store(&mut slices.normals[layer - first_layer]);
-                if let Some(tangents) = self.rest_tangents {
-                    let t = V3::load(simd, &tangents[layer]);
-                    skinned.carry(t).normalize_or(simd, t).store(&mut slices.tangents[layer - first_layer]);
-                }
-            }
+            let layers = layers_of(rig, row..row + 1);
+            let own = layers.start - first_layer..layers.end - first_layer;
+            let tangents: &[PointRow] = self.rest_tangents.map_or(&[], |tangents| &tangents[layers.clone()]);
+            let io = LinearRow {
+                rest: &self.rest[row],
+                rest_directions: [&self.rest_normals[layers], tangents],
+                points: &mut slices.displaced[local],
+                directions: [&mut slices.normals[own.clone()], part(slices.tangents, own)],
+            };
+            lbs_linear_row(simd, &self.base, weights, row, io);
         }
     }
 
@@ -436,10 +436,10 @@ fn scatter<S: Simd>(
     let first_layer = rig.rows().get(rows.start).map_or(0, |row| row.layers.start as usize);
     for (local, row) in rig.rows()[rows].iter().enumerate() {
         for layer in row.layers.start as usize..row.layers.end as usize {
-            let vertices = &rig.vertex_of_layer()[layer];
-            let layer = layer - first_layer;
-            scatter_row(simd, &points[local], vertices, &mut out.positions);
-            scatter_row(simd, &normals[layer], vertices, &mut out.normals);
+            let to = (&rig.vertex_of_layer()[layer], rig.layer_runs()[layer]);
+            let (vertices, layer) = (to.0, layer - first_layer);
+            scatter_row(simd, &points[local], to, &mut out.positions);
+            scatter_row(simd, &normals[layer], to, &mut out.normals);
             if let Some((_, handedness)) = rig.layer_tangents() {
                 let [x, y, z] = &tangents[layer];
                 for lane in (0..LANES).filter(|&lane| vertices[lane] != NO_VERTEX) {
@@ -452,16 +452,29 @@ fn scatter<S: Simd>(
 }
 
 /// One row to its vertices. Four lanes are turned at a time in registers: reading and writing their coordinates one
-/// by one cost as much as the blending.
+/// by one cost as much as the blending. Vertices that follow each other in the source are written as a whole.
 #[inline(always)]
-fn scatter_row<S: Simd>(simd: S, [x, y, z]: &PointRow, vertices: &[u32; LANES], out: &mut [Vec3]) {
-    let (x, y, z) = (x.as_chunks::<4>().0, y.as_chunks::<4>().0, z.as_chunks::<4>().0);
+fn scatter_row<S: Simd>(simd: S, row: &PointRow, (vertices, runs): (&[u32; LANES], u8), out: &mut [Vec3]) {
+    let first = vertices[0] as usize;
+    if runs & 0x10 != 0
+        && let Some(run) = out.get_mut(first..first + LANES)
+    {
+        for (four, run) in run.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+            write_run(simd, row, four, run);
+        }
+        return;
+    }
     for (four, vertices) in vertices.as_chunks::<4>().0.iter().enumerate() {
-        let (x, y, z) = (
-            f32x4::load_array_ref(simd, &x[four]),
-            f32x4::load_array_ref(simd, &y[four]),
-            f32x4::load_array_ref(simd, &z[four]),
-        );
+        let first = vertices[0] as usize;
+        if runs & 1 << four != 0
+            && let Some(run) = out.get_mut(first..first + 4)
+        {
+            if let Some(run) = run.as_chunks_mut::<4>().0.first_mut() {
+                write_run(simd, row, four, run);
+            }
+            continue;
+        }
+        let (x, y, z) = four_lanes(simd, row, four);
         let ((xz0, xz1), (yz0, yz1)) = (x.interleave(z), y.interleave(z));
         let ((p0, p1), (p2, p3)) = (xz0.interleave(yz0), xz1.interleave(yz1));
         for (&vertex, xyz) in vertices.iter().zip([p0, p1, p2, p3]) {
@@ -471,6 +484,21 @@ fn scatter_row<S: Simd>(simd: S, [x, y, z]: &PointRow, vertices: &[u32; LANES], 
             }
         }
     }
+}
+
+#[inline(always)]
+fn four_lanes<S: Simd>(simd: S, [x, y, z]: &PointRow, four: usize) -> (f32x4<S>, f32x4<S>, f32x4<S>) {
+    let (x, y, z) = (&x.as_chunks::<4>().0[four], &y.as_chunks::<4>().0[four], &z.as_chunks::<4>().0[four]);
+    (f32x4::load_array_ref(simd, x), f32x4::load_array_ref(simd, y), f32x4::load_array_ref(simd, z))
+}
+
+/// Four lanes to four vertices in a row: x0 y0 z0 x1, y1 z1 x2 y2, z2 x3 y3 z3.
+#[inline(always)]
+fn write_run<S: Simd>(simd: S, row: &PointRow, four: usize, run: &mut [Vec3; 4]) {
+    let (x, y, z) = four_lanes(simd, row, four);
+    let ((xy0, xy1), (zx0, zx1), (yz0, yz1)) = (x.interleave(y), z.interleave(x), y.interleave(z));
+    let numbers: &mut [[f32; 4]; 3] = bytemuck::cast_mut(run);
+    *numbers = [[xy0[0], xy0[1], zx0[0], zx0[3]], [yz0[2], yz0[3], xy1[0], xy1[1]], [zx1[0], xy1[2], yz1[2], yz1[3]]];
 }
 
 /// As [`scatter`], by as many threads as the caller gives: each writes its own vertices.

@@ -128,6 +128,7 @@ pub(super) fn build(raw: &RawRig) -> Result<(Rig, Vec<Warning>), RigError> {
         rest: packed.rest,
         layer_normals,
         layer_tangents,
+        layer_runs: packed.vertex_of_layer.iter().map(runs).collect(),
         vertex_of_layer: packed.vertex_of_layer,
         point_of_vertex: packed.point_of_vertex,
         layer_slot_of_vertex: packed.layer_slot_of_vertex,
@@ -556,6 +557,14 @@ fn pack(
     packed.rest.resize(packed.rows.len());
     packed.point_of_vertex = points.of_vertex.iter().map(|&point| slot_of_point[point as usize]).collect();
     packed
+}
+
+/// See [`Rig::layer_runs`].
+fn runs(vertices: &[u32; LANES]) -> u8 {
+    let follow =
+        |run: &[u32]| run.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1])) && run[0] != NO_VERTEX;
+    let fours = vertices.chunks_exact(4).enumerate().map(|(four, run)| u8::from(follow(run)) << four);
+    fours.sum::<u8>() | u8::from(follow(vertices)) << 4
 }
 
 /// By character, main bone, set of bones, number of copies, then as the file has them: neighbours in this order

@@ -245,6 +245,7 @@ pub struct Rig {
     layer_normals: Points,
     layer_tangents: Option<(Points, Vec<Lanes>)>,
     vertex_of_layer: Vec<[u32; LANES]>,
+    layer_runs: Vec<u8>,
     point_of_vertex: Vec<u32>,
     layer_slot_of_vertex: Vec<u32>,
     triangles: Vec<[u32; 3]>,
@@ -334,6 +335,11 @@ impl Rig {
     /// The vertex of each layer lane, or [`NO_VERTEX`].
     pub fn vertex_of_layer(&self) -> &[[u32; LANES]] {
         &self.vertex_of_layer
+    }
+
+    /// Per layer, which vertices follow each other in the source: a bit for every four lanes, and bit 4 if all do.
+    pub(crate) fn layer_runs(&self) -> &[u8] {
+        &self.layer_runs
     }
 
     /// The control point (slot) of each vertex.
