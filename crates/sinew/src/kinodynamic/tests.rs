@@ -1,0 +1,253 @@
+//! Oracles of METHODS 6 for the kinematic part, on a closed tube of length 8R with two bones.
+
+use super::fold_over_free::{Anatomy, Method, Passage, PointScratch};
+use super::pose_path::Joint;
+use super::tissue::Limb;
+use glam::{DAffine3, DMat3, DVec3};
+use std::f64::consts::TAU;
+
+/// A closed tube about the y axis, R = `scale`, from y = 0 to 8R.
+struct Tube {
+    points: Vec<DVec3>,
+    triangles: Vec<[usize; 3]>,
+}
+
+impl Tube {
+    fn new(rings: usize, around: usize, scale: f64) -> Self {
+        let mut points = vec![DVec3::ZERO, DVec3::Y * (8.0 * scale)];
+        for ring in 0..rings {
+            let y = 8.0 * ring as f64 / (rings - 1) as f64;
+            for k in 0..around {
+                let (s, c) = (TAU * k as f64 / around as f64).sin_cos();
+                points.push(DVec3::new(c, y, -s) * scale);
+            }
+        }
+        let at = |ring: usize, k: usize| 2 + ring * around + k % around;
+        let mut triangles = Vec::new();
+        for k in 0..around {
+            triangles.push([0, at(0, k + 1), at(0, k)]);
+            triangles.push([1, at(rings - 1, k), at(rings - 1, k + 1)]);
+            for ring in 0..rings - 1 {
+                let [a, b, c, d] = [at(ring, k), at(ring, k + 1), at(ring + 1, k + 1), at(ring + 1, k)];
+                triangles.extend([[a, b, c], [a, c, d]]);
+            }
+        }
+        Self { points, triangles }
+    }
+
+    fn volume(&self, points: &[DVec3]) -> f64 {
+        let part = |&[a, b, c]: &[usize; 3]| points[a].dot(points[b].cross(points[c])) / 6.0;
+        self.triangles.iter().map(part).sum()
+    }
+
+    /// Edges that pass through a triangle they do not touch.
+    fn crossings(&self, points: &[DVec3]) -> usize {
+        let mut count = 0;
+        for &[a, b, c] in &self.triangles {
+            let (pa, pb, pc) = (points[a], points[b], points[c]);
+            let (low, high) = (pa.min(pb).min(pc), pa.max(pb).max(pc));
+            for &[d, e, f] in &self.triangles {
+                for (u, v) in [(d, e), (e, f), (f, d)] {
+                    if u > v || [a, b, c].contains(&u) || [a, b, c].contains(&v) {
+                        continue;
+                    }
+                    let (p, q) = (points[u], points[v]);
+                    if p.max(q).cmplt(low).any() || p.min(q).cmpgt(high).any() {
+                        continue;
+                    }
+                    let side = |x: DVec3, y: DVec3, z: DVec3, w: DVec3| (y - x).dot((z - x).cross(w - x));
+                    let through = [side(p, q, pa, pb), side(p, q, pb, pc), side(p, q, pc, pa)];
+                    let apart = side(pa, pb, pc, p) * side(pa, pb, pc, q) < 0.0;
+                    count +=
+                        usize::from(apart && (through.iter().all(|&s| s > 0.0) || through.iter().all(|&s| s < 0.0)));
+                }
+            }
+        }
+        count
+    }
+}
+
+fn anatomy(scale: f64, alpha: f64, beta: f64) -> Anatomy {
+    let at = |y: f64| DVec3::Y * (y * scale);
+    let joints = vec![
+        Joint { parent: None, bind: DAffine3::IDENTITY },
+        Joint { parent: Some(0), bind: DAffine3::from_translation(at(4.0)) },
+    ];
+    let limb = |joint, from, to| {
+        let limb = Limb::new(joint, &[(at(from), at(to))], scale).unwrap();
+        limb.with_volume(alpha, beta)
+    };
+    Anatomy::new(joints, vec![limb(0, 0.0, 4.0), limb(1, 4.0, 8.0)]).unwrap()
+}
+
+fn bent(scale: f64, degrees: f64) -> [DAffine3; 2] {
+    let root = DAffine3::IDENTITY;
+    [root, DAffine3::from_translation(DVec3::Y * (4.0 * scale)) * DAffine3::from_rotation_z(degrees.to_radians())]
+}
+
+fn carry_all(anatomy: &Anatomy, passage: &Passage, points: &[DVec3]) -> Vec<DVec3> {
+    let mut scratch = PointScratch::default();
+    points.iter().map(|&p| passage.carry(anatomy, p, &mut scratch)).collect()
+}
+
+/// Smallest determinant of the Jacobian over points, by central differences.
+fn smallest_determinant(map: &mut dyn FnMut(DVec3) -> DVec3, points: &[DVec3], h: f64) -> f64 {
+    let mut determinant = |p: DVec3| {
+        let column =
+            |axis: DVec3, map: &mut dyn FnMut(DVec3) -> DVec3| (map(p + axis * h) - map(p - axis * h)) / (2.0 * h);
+        DMat3::from_cols(column(DVec3::X, map), column(DVec3::Y, map), column(DVec3::Z, map)).determinant()
+    };
+    points.iter().map(|&p| determinant(p)).fold(f64::INFINITY, f64::min)
+}
+
+#[test]
+fn a_tube_bent_by_150_degrees_does_not_fold_over() {
+    let tube = Tube::new(65, 24, 1.0);
+    let world = bent(1.0, 150.0);
+    for (alpha, beta) in [(0.0, 0.0), (0.5, 0.5)] {
+        let anatomy = anatomy(1.0, alpha, beta);
+        let passage = Passage::new(&anatomy, &world, Method::SecondOrder, 8);
+        let mut scratch = PointScratch::default();
+        let smallest = smallest_determinant(&mut |p| passage.carry(&anatomy, p, &mut scratch), &tube.points, 1e-5);
+        let crossings = tube.crossings(&carry_all(&anatomy, &passage, &tube.points));
+        println!("alpha {alpha} beta {beta}: smallest determinant {smallest:.4}, crossings {crossings}");
+        assert!(smallest > 0.03 || alpha > 0.0 && smallest > 0.0, "{alpha} {beta}: {smallest}");
+        assert_eq!(crossings, 0);
+    }
+    // Linear blending by the same weights folds over: one step of the paper's.
+    let anatomy = anatomy(1.0, 0.0, 0.0);
+    let linear = Passage::new(&anatomy, &world, Method::Euler, 1);
+    let mut scratch = PointScratch::default();
+    let smallest = smallest_determinant(&mut |p| linear.carry(&anatomy, p, &mut scratch), &tube.points, 1e-5);
+    println!("linear blending: {smallest:.4}");
+    assert!(smallest < 0.0);
+}
+
+/// Table of relative volume errors over 4, 8, 16, 32 steps.
+fn volume_errors(tube: &Tube, method: Method) -> Vec<f64> {
+    let anatomy = anatomy(1.0, 0.5, 0.5);
+    let rest = tube.volume(&tube.points);
+    let error = |steps: usize| {
+        let passage = Passage::new(&anatomy, &bent(1.0, 90.0), method, steps);
+        tube.volume(&carry_all(&anatomy, &passage, &tube.points)) / rest - 1.0
+    };
+    [4, 8, 16, 32].map(error).to_vec()
+}
+
+#[test]
+fn volume_is_kept_at_90_degrees_with_the_order_of_the_method() {
+    let tube = Tube::new(100, 64, 1.0);
+    let converged = volume_errors(&tube, Method::RungeKutta)[3];
+    println!("floor of the mesh {converged:e}");
+    assert!(converged.abs() < 3e-4);
+    for (method, low, limits) in [(Method::Euler, 0.85, [0.04, 0.01]), (Method::SecondOrder, 1.7, [1e-3, 3e-4])] {
+        let errors = volume_errors(&tube, method);
+        let orders: Vec<f64> =
+            errors.windows(2).map(|e| ((e[0] - converged) / (e[1] - converged)).abs().log2()).collect();
+        println!("{method:?}: errors {errors:.6?}, orders {orders:.2?}");
+        assert!(errors[1].abs() <= limits[0] && errors[3].abs() <= limits[1], "{method:?} {errors:?}");
+        assert!(orders.iter().all(|&order| order >= low), "{method:?} {orders:?}");
+    }
+}
+
+#[test]
+fn the_velocity_is_divergence_free_where_alpha_and_beta_sum_to_one() {
+    // Three joints, one of which slides as it turns, the last with a parent that has turned.
+    let at = |y: f64| DAffine3::from_translation(DVec3::new(0.1 * y, y, 0.0));
+    let joints = vec![
+        Joint { parent: None, bind: at(0.0) },
+        Joint { parent: Some(0), bind: at(2.0) },
+        Joint { parent: Some(1), bind: at(4.0) },
+    ];
+    let world = [
+        at(0.0),
+        at(2.2) * DAffine3::from_rotation_z(0.9) * DAffine3::from_rotation_y(0.4),
+        at(2.2) * DAffine3::from_rotation_z(0.9) * at(2.0) * DAffine3::from_rotation_x(1.1),
+    ];
+    let line = |joint: usize| {
+        let from = joints[joint].bind.translation;
+        [(from, from + DVec3::new(0.2, 2.0, 0.0))]
+    };
+    for (shares, free) in [
+        ([(0.5, 0.5), (0.5, 0.5), (0.5, 0.5)], true),
+        ([(0.2, 0.8), (0.9, 0.1), (0.5, 0.5)], true),
+        ([(0.0, 0.0); 3], false),
+    ] {
+        let limb = |joint: usize| {
+            let (alpha, beta) = shares[joint];
+            Limb::new(joint, &line(joint), 0.8).unwrap().with_volume(alpha, beta)
+        };
+        let anatomy = Anatomy::new(joints.clone(), (0..3).map(limb).collect()).unwrap();
+        let (size, mut scratch) = (6.0, PointScratch::default());
+        let h = 1e-4 * size;
+        let (mut largest, mut divergence): (f64, f64) = (0.0, 0.0);
+        for l in [0.0, 0.3, 0.8] {
+            for k in 0..200 {
+                let angle = f64::from(k) * 2.4;
+                let radius = 0.3 + 0.9 * f64::from(k % 7) / 6.0;
+                let p = DVec3::new(radius * angle.cos(), 6.0 * f64::from(k) / 200.0, radius * angle.sin());
+                let mut velocity = |p: DVec3| Passage::velocity(&anatomy, &world, l, p, &mut scratch);
+                // Fourth order, so that the difference itself does not hide what is looked for.
+                let mut slope = |axis: DVec3| {
+                    let near = velocity(p + axis * h) - velocity(p - axis * h);
+                    let far = velocity(p + axis * (2.0 * h)) - velocity(p - axis * (2.0 * h));
+                    (near * 8.0 - far) / (12.0 * h)
+                };
+                let gradient = DMat3::from_cols(slope(DVec3::X), slope(DVec3::Y), slope(DVec3::Z));
+                let norm = gradient.to_cols_array().iter().map(|g| g * g).sum::<f64>().sqrt();
+                let trace = gradient.x_axis.x + gradient.y_axis.y + gradient.z_axis.z;
+                largest = largest.max(norm);
+                divergence = divergence.max(trace.abs());
+            }
+        }
+        println!("{shares:?}: divergence {:.2e} of the largest gradient", divergence / largest);
+        assert_eq!(divergence < 1e-6 * largest, free, "{shares:?}: {divergence:e} of {largest}");
+    }
+}
+
+#[test]
+fn scale_changes_nothing_but_the_scale() {
+    let (small, large) = (Tube::new(20, 8, 1.0), Tube::new(20, 8, 100.0));
+    let run = |scale: f64, tube: &Tube| {
+        let anatomy = anatomy(scale, 0.3, 0.6);
+        let passage = Passage::new(&anatomy, &bent(scale, 120.0), Method::SecondOrder, 8);
+        carry_all(&anatomy, &passage, &tube.points)
+    };
+    for (a, b) in run(1.0, &small).iter().zip(run(100.0, &large)) {
+        assert!((*a * 100.0 - b).length() < 1e-9);
+    }
+}
+
+#[test]
+fn a_point_far_inside_a_limb_goes_where_the_limb_goes() {
+    // Two limbs so far apart that each owns its surroundings.
+    let joints = vec![
+        Joint { parent: None, bind: DAffine3::IDENTITY },
+        Joint { parent: Some(0), bind: DAffine3::from_translation(DVec3::Y * 4e4) },
+    ];
+    let line = |y: f64| [(DVec3::Y * y, DVec3::Y * (y + 1.0))];
+    let limbs = vec![Limb::new(0, &line(0.0), 1.0).unwrap(), Limb::new(1, &line(4e4), 1.0).unwrap()];
+    let anatomy = Anatomy::new(joints, limbs).unwrap();
+    let world = [
+        DAffine3::from_translation(DVec3::X) * DAffine3::from_rotation_y(0.3),
+        DAffine3::from_translation(DVec3::new(5.0, 4e4, 1.0)) * DAffine3::from_rotation_x(2.5),
+    ];
+    let p = DVec3::new(0.3, 4e4 + 0.4, 0.2);
+    for method in [Method::Euler, Method::SecondOrder] {
+        let passage = Passage::new(&anatomy, &world, method, 5);
+        let carried = passage.carry(&anatomy, p, &mut PointScratch::default());
+        let expected = world[1].transform_point3(p - DVec3::Y * 4e4);
+        assert!((world[0].transform_point3(carried) - expected).length() < 1e-7, "{method:?}");
+    }
+}
+
+#[test]
+fn steps_that_the_bound_asks_for_grow_with_the_bend() {
+    let anatomy = anatomy(1.0, 0.0, 0.0);
+    let tube = Tube::new(33, 12, 1.0);
+    let needed = |degrees: f64| Passage::steps_needed(&anatomy, &bent(1.0, degrees), tube.points.iter().copied());
+    let table = [0.0, 30.0, 90.0, 150.0].map(needed);
+    println!("steps needed at 0, 30, 90, 150 degrees: {table:?}");
+    assert_eq!(table[0], 1);
+    assert!(table.windows(2).all(|n| n[0] <= n[1]) && table[3] <= 16);
+}
