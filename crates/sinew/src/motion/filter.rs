@@ -253,7 +253,7 @@ impl Runs {
         let mut all = Self::default();
         for (place, entry) in filtered.iter().enumerate() {
             let (signal, kernel) = (entry.signal, entry.filter.kernel());
-            if kernel == Kernel::LowPass(TimeFilter::NONE) {
+            if kernel == Kernel::LowPass(TimeFilter::NONE) || signal.felt_part().is_some() {
                 continue;
             }
             let reader = (place, entry.filter);
@@ -280,7 +280,11 @@ pub(super) struct FilterGrid {
 
 impl FilterGrid {
     pub fn new(start: f64, end: f64) -> Self {
-        let wanted = (480.0 * (end - start)).ceil();
+        Self::with_rate(start, end, 480.0)
+    }
+
+    pub fn with_rate(start: f64, end: f64, per_second: f64) -> Self {
+        let wanted = (per_second * (end - start)).ceil();
         Self { start, end, intervals: wanted.clamp(1.0, 65_536.0) as usize }
     }
 
