@@ -16,6 +16,7 @@
 //! Absent by design: files, clocks, environment, printing, thread pools of its own.
 
 pub mod base;
+mod bind_space;
 mod bvh;
 pub mod clip;
 pub mod cone;
@@ -24,6 +25,7 @@ pub mod displace;
 mod gradients;
 pub mod graph;
 pub mod influences;
+pub mod kinodynamic;
 pub mod maps;
 pub mod motion;
 mod normals;

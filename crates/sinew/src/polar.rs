@@ -50,7 +50,7 @@ pub(crate) fn polar_rotation(m: DMat3) -> DMat3 {
 }
 
 /// Eigenvectors (as columns) and eigenvalues of a symmetric matrix, by cyclic Jacobi rotations.
-fn principal_axes(mut s: DMat3) -> (DMat3, [f64; 3]) {
+pub(crate) fn principal_axes(mut s: DMat3) -> (DMat3, [f64; 3]) {
     let mut axes = DMat3::IDENTITY;
     // Quadratic convergence: six sweeps are more than any 3×3 needs.
     for _ in 0..6 {

@@ -172,6 +172,8 @@ pub enum BaseName {
     Rigid,
     /// Between LBS and DQS: as the recipe says, half-way without one.
     Blend,
+    /// Along the way from the bind pose, without folding over.
+    FoldOverFree,
 }
 
 /// Whether a clip loops.

@@ -13,6 +13,7 @@ pub use moving::MovingBones;
 
 use crate::base::{Antipodality, Base};
 use crate::gradients::{Gradient, Gradients, Slopes, gain_slopes, gradient_of};
+use crate::kinodynamic::{FoldOverFree, LimbSpec};
 use crate::motion::FilteredSignal;
 use crate::normals::Fans;
 use crate::param::Values;
@@ -122,16 +123,24 @@ impl FrameIndependentGraph {
             BaseSpec::Lbs => Base::Lbs,
             BaseSpec::Rigid => Base::rigid(rig),
             BaseSpec::Dqs { pivot } => Base::Dqs(antipodality(rig, *pivot)),
+            BaseSpec::FoldOverFree(spec) => {
+                let find = |(pattern, limb): &(String, LimbSpec)| {
+                    Ok((bones_called(rig, pattern, "fold-over-free")?.collect(), limb.clone()))
+                };
+                let limbs = spec.limbs.iter().map(find).collect::<Result<Vec<_>, GraphError>>()?;
+                Base::FoldOverFree(Box::new(FoldOverFree::new(rig, spec, &limbs)))
+            }
             BaseSpec::Blend { factor, map, pivot } => {
                 Base::Blend(painted(rig, map.as_deref(), *factor)?, antipodality(rig, *pivot))
             }
         };
         // Composed rotations have no closed Jacobian here.
         let composed = recipe.effects.iter().any(|effect| effect.compensate);
+        let carried = matches!(base, Base::FoldOverFree(_));
         let normals = match recipe.normals {
             Normals::Engine => NormalsPlan::Engine,
-            Normals::Auto if recipe.effects.is_empty() => NormalsPlan::Engine,
-            Normals::Auto | Normals::Exact if !composed => NormalsPlan::Exact {
+            Normals::Auto if recipe.effects.is_empty() && !carried => NormalsPlan::Engine,
+            Normals::Auto | Normals::Exact if !composed && !carried => NormalsPlan::Exact {
                 gradients: Gradients::new(rig),
                 factor: match (&base, &recipe.base) {
                     (Base::Blend(factors, _), BaseSpec::Blend { map: Some(_), .. }) => Some(gradient_of(rig, factors)),
@@ -166,6 +175,14 @@ impl FrameIndependentGraph {
     /// The filtered signals its effects read: what [`crate::Motion::new`] must prepare.
     pub fn filtered_signals(&self) -> &[FilteredSignal] {
         &self.filtered
+    }
+
+    /// The base `fold-over-free`, where it is the recipe's.
+    pub fn fold_over_free(&self) -> Option<&FoldOverFree> {
+        match &self.base {
+            Base::FoldOverFree(base) => Some(base),
+            _ => None,
+        }
     }
 
     /// The cones its effects are filtered by, with how well they fit, by effect.

@@ -58,8 +58,9 @@ impl Anatomy {
         (sorted && known).then_some(Self { joints, limbs })
     }
 
-    pub fn limbs(&self) -> &[Limb] {
-        &self.limbs
+    /// Bind pose of the first joint, relative to which ways end.
+    pub fn first_bind(&self) -> Option<DAffine3> {
+        self.joints.first().map(|joint| joint.bind)
     }
 }
 

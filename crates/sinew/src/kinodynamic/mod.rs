@@ -1,11 +1,35 @@
-//! Kinodynamic skinning (KD, METHODS 6).
+//! Kinodynamic skinning: skin that follows the way from the bind pose to a pose, and flesh that swings on it.
+//!
+//! Source: KD, METHODS 6.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `fractional` | fractions of transforms |
+//! | `tissue` | weights in space, with gradients |
+//! | `pose_path` | the way from the bind pose to a pose |
+//! | `fold_over_free` | points carried along the way, with the volume term |
+//! | `anatomy` | joints and limbs fitted to skin weights |
+//! | `skinning` | the base `fold-over-free` of a rig |
+//! | `vortex_field` | displacements by vortex samples |
+//! | `muscle`, `least_squares` | shapes that sway and contract |
 
+mod anatomy;
 mod fold_over_free;
 mod fractional;
 mod least_squares;
 mod muscle;
 mod pose_path;
+mod skinning;
 #[cfg(test)]
 mod tests;
 mod tissue;
 mod vortex_field;
+
+pub use anatomy::LimbSpec;
+pub use fold_over_free::Method;
+#[allow(unused_imports)]
+pub(crate) use muscle::{Muscle, Shape, Sway};
+pub(crate) use skinning::FreeFrame;
+pub use skinning::{Diagnosis, FoldOverFree, FoldOverFreeSpec, MOST_STEPS};
+#[allow(unused_imports)]
+pub(crate) use vortex_field::VortexField;

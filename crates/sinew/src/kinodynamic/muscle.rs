@@ -34,6 +34,19 @@ pub(crate) enum Shape {
     },
 }
 
+impl Shape {
+    /// Radius across its longest axis, where it is thinnest.
+    pub fn radius(&self) -> f64 {
+        match self {
+            Self::Ellipsoid(from_ball) => {
+                let matrix = from_ball.matrix3;
+                matrix.x_axis.length().min(matrix.y_axis.length()).min(matrix.z_axis.length())
+            }
+            Self::Capsule { radius, .. } => *radius,
+        }
+    }
+}
+
 /// A piece of a muscle's surface.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Sample {
@@ -178,12 +191,11 @@ impl Muscle {
         self.residual
     }
 
-    pub fn centre(&self) -> DVec3 {
-        self.centre
-    }
-
-    pub fn radius(&self) -> f64 {
-        self.radius
+    /// The sway of the force `((p−c)·n) k n` along the longest axis: `k n nᵀ (p − c)`.
+    pub fn stretch(&self, k: f64) -> Sway {
+        let n = self.along;
+        let strain = DMat3::from_cols(n * n.x, n * n.y, n * n.z) * k;
+        Sway { offset: -(strain * self.centre), strain }
     }
 
     fn vortices(&self, sway: Sway, world_from_limb: DAffine3) -> impl Iterator<Item = Vortex> {

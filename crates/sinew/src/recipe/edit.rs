@@ -6,9 +6,11 @@
 
 use super::effect::ABOUT_WORDS;
 use super::error::RecipeError;
+use super::fold_over_free::{FOLD_OVER_FREE, METHODS};
 use super::parse::{NORMALS_WORDS, RIDERS_WORDS, parse};
 use super::splice::{Step, append_section, dotted, find, insert, insert_element, remove};
 use super::{BaseSpec, BoneGain, Centroid, ConeSpec, EffectSpec, KeyCurve, Normals, RecipeFile, Riders};
+use crate::kinodynamic::LimbSpec;
 use glam::DVec3;
 use toml_edit::Value;
 
@@ -164,7 +166,37 @@ impl From<&BaseSpec> for Literal {
                 entries.extend(pivot.then(|| ("pivot", true.into())));
                 Self::table(&entries)
             }
+            BaseSpec::FoldOverFree(spec) => {
+                let mut entries = vec![
+                    ("type", FOLD_OVER_FREE.into()),
+                    ("method", Self::word(spec.method, METHODS)),
+                    ("steps", Self(spec.steps.to_string())),
+                    ("alpha", spec.alpha.into()),
+                    ("beta", spec.beta.into()),
+                ];
+                let quoted = |(name, limb): &(String, LimbSpec)| (Self::from(name.as_str()).0, Self::from(limb));
+                let limbs: Vec<(String, Self)> = spec.limbs.iter().map(quoted).collect();
+                if !limbs.is_empty() {
+                    let limbs: Vec<(&str, Self)> = limbs.iter().map(|(k, v)| (k.as_str(), v.clone())).collect();
+                    entries.push(("limbs", Self::table(&limbs)));
+                }
+                Self::table(&entries)
+            }
         }
+    }
+}
+
+impl From<&LimbSpec> for Literal {
+    fn from(limb: &LimbSpec) -> Self {
+        let numbers = [("alpha", limb.alpha), ("beta", limb.beta), ("radius", limb.radius), ("bone", limb.bone)];
+        let given = numbers.into_iter().filter_map(|(key, value)| Some((key, value?.into())));
+        let mut entries: Vec<(&str, Self)> = given.collect();
+        if !limb.tissue.is_empty() {
+            let list = |numbers: &[f64]| numbers.iter().map(|&v| Self::from(v).0).collect::<Vec<_>>().join(", ");
+            let balls: Vec<String> = limb.tissue.iter().map(|ball| format!("[{}]", list(ball))).collect();
+            entries.push(("tissue", Self(format!("[{}]", balls.join(", ")))));
+        }
+        Self::table(&entries)
     }
 }
 

@@ -53,6 +53,7 @@ mod document;
 mod edit;
 mod effect;
 mod error;
+mod fold_over_free;
 mod parse;
 mod splice;
 mod template;
@@ -63,6 +64,7 @@ pub use error::{Fault, RecipeError};
 pub use parse::VERSION;
 
 use crate::cone::Cone;
+use crate::kinodynamic::FoldOverFreeSpec;
 use crate::param::Values;
 use crate::registry::{self, Effect};
 use glam::DVec3;
@@ -102,6 +104,8 @@ pub enum BaseSpec {
     },
     /// Largest influence only.
     Rigid,
+    /// Kinodynamic skinning: along the way from the bind pose, without folding over.
+    FoldOverFree(FoldOverFreeSpec),
 }
 
 /// How normals and tangents are made.
