@@ -1,4 +1,5 @@
-//! glTF 2.0 in: a `.glb` or `.gltf` file becomes a [`sinew::RawRig`] with its [`sinew::Clip`]s.
+//! glTF 2.0 in and out: a `.glb` or `.gltf` file becomes a [`sinew::RawRig`] with its [`sinew::Clip`]s, gets morph
+//! targets on top, and is written as one GLB.
 //!
 //! ```no_run
 //! let asset = sinew_gltf::import("fox.glb".as_ref())?;
@@ -9,9 +10,17 @@
 //! # Ok::<(), sinew_gltf::ImportError>(())
 //! ```
 //!
+//! | step | what it does |
+//! |---|---|
+//! | [`import`], or [`open`] and [`interpret`] | a file, taken apart and understood |
+//! | [`export()`] | a rig made in code, as a document |
+//! | [`layer::add`], [`strip()`] | morph targets and weights put on a document, and taken off without a trace |
+//! | [`Document::to_glb`] | a document as one file |
+//! | [`diff`](mod@diff) | how two documents differ |
+//!
 //! Read are nodes, skins, animations, and those meshes that move: skinned ones, and *riders*, unskinned meshes at or
-//! below a joint or an animated ancestor of one. Other meshes, images, cameras and lights are left alone; the whole
-//! JSON and all buffers are kept in [`Document`].
+//! below a joint or an animated ancestor of one. Other meshes, cameras and lights are left alone; the whole JSON
+//! and all buffers are kept in [`Document`], from which [`Surfaces`] reads materials and images for drawing.
 //!
 //! A file is repaired with a [`Warning`] where every viewer would show the same thing all the same, and refused with
 //! an [`ImportError`] where guessing would move vertices.
@@ -76,10 +85,12 @@ pub use document::{Container, Document};
 pub use error::{ImportError, WriteError};
 pub use export::export;
 pub use strip::strip;
+pub use surfaces::{Surface, Surfaces, TextureUse, TextureWrap};
 
 mod accessor;
 mod animations;
 mod audit;
+pub mod diff;
 mod document;
 mod edit;
 mod error;
@@ -96,6 +107,7 @@ pub mod pc2;
 mod references;
 mod skins;
 mod strip;
+mod surfaces;
 mod uri;
 mod view;
 mod write;

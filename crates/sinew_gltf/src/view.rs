@@ -12,13 +12,14 @@ pub(crate) struct View<'a> {
 }
 
 /// glTF's arrays and what one entry of each is called.
-const ENTRIES: [(&str, &str); 14] = [
+const ENTRIES: [(&str, &str); 16] = [
     ("accessors", "accessor"),
     ("animations", "animation"),
     ("buffers", "buffer"),
     ("bufferViews", "buffer view"),
     ("channels", "channel"),
     ("children", "child"),
+    ("images", "image"),
     ("joints", "joint"),
     ("materials", "material"),
     ("meshes", "mesh"),
@@ -27,11 +28,17 @@ const ENTRIES: [(&str, &str); 14] = [
     ("samplers", "sampler"),
     ("scenes", "scene"),
     ("skins", "skin"),
+    ("textures", "texture"),
 ];
 
 impl<'a> View<'a> {
     pub fn root(json: &'a Value) -> Self {
         Self { root: json, value: json, pointer: String::new() }
+    }
+
+    /// The words for the place `pointer` of `json`, which need not exist.
+    pub fn words_at(json: &'a Value, pointer: &str) -> String {
+        Self { root: json, value: json, pointer: pointer.to_owned() }.words()
     }
 
     fn at(&self, segment: impl std::fmt::Display, value: &'a Value) -> Self {
@@ -211,7 +218,7 @@ pub(crate) fn quoted(name: &str) -> String {
 }
 
 /// A key as JSON pointers write it (RFC 6901).
-fn escaped(key: &str) -> String {
+pub(crate) fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 
