@@ -15,7 +15,7 @@ pub(crate) fn bind_spaces(rig: &Rig, character: usize) -> Vec<DAffine3> {
     let mut bind_from_rest = vec![DAffine3::IDENTITY; palette.len()];
     let mine: Vec<usize> = (0..palette.len()).filter(|&e| palette[e].character as usize == character).collect();
     let mut placed: Vec<Option<usize>> = vec![None; skeleton.len()];
-    for (turn, space) in mine.chunk_by(|_, _| true).enumerate() {
+    for (turn, space) in mine.chunk_by(|&a, &b| palette[a].space == palette[b].space).enumerate() {
         let above = |&entry: &usize| {
             let mut bone = Some(palette[entry].bone);
             while let Some(here) = bone {

@@ -124,7 +124,7 @@ impl FrameIndependentGraph {
             BaseSpec::Rigid => Base::rigid(rig),
             BaseSpec::Dqs { pivot } => Base::Dqs(antipodality(rig, *pivot)),
             BaseSpec::FoldOverFree(spec) => {
-                let find = |(pattern, limb): &(String, LimbSpec)| {
+                let find = |(pattern, limb): &(String, LimbSpec)| -> Result<_, GraphError> {
                     Ok((bones_called(rig, pattern, "fold-over-free")?.collect(), limb.clone()))
                 };
                 let limbs = spec.limbs.iter().map(find).collect::<Result<Vec<_>, GraphError>>()?;

@@ -19,7 +19,7 @@
 
 use super::fractional::Generator;
 use super::pose_path::{Joint, PosePath};
-use super::tissue::{Limb, Weights};
+use super::tissue::{Limb, PosedLimbs, Weights};
 use glam::{DAffine3, DVec3};
 
 /// How the way is walked.
@@ -88,8 +88,7 @@ impl JointField {
 /// One place of the way.
 #[derive(Clone, Debug, Default)]
 struct Stage {
-    /// Per limb.
-    bind_from_here: Vec<DAffine3>,
+    limbs: PosedLimbs,
     /// Per joint, where it moves and there is a volume term.
     fields: Vec<Option<JointField>>,
 }
@@ -161,8 +160,9 @@ impl Passage {
                     velocity,
                 })
             };
+            let back: Vec<DAffine3> = anatomy.limbs.iter().map(back).collect();
             Stage {
-                bind_from_here: anatomy.limbs.iter().map(back).collect(),
+                limbs: PosedLimbs::new(&anatomy.limbs, &back),
                 fields: (0..anatomy.joints.len()).map(field).collect(),
             }
         };
@@ -246,7 +246,7 @@ impl Passage {
 
     /// Weights at `p` into the scratch; the volume term.
     fn prepare(&self, anatomy: &Anatomy, stage: &Stage, p: DVec3, scratch: &mut PointScratch) -> DVec3 {
-        scratch.weights.evaluate(&anatomy.limbs, &stage.bind_from_here, p, self.has_volume);
+        scratch.weights.evaluate(&stage.limbs, p, self.has_volume);
         if !self.has_volume {
             return DVec3::ZERO;
         }
@@ -290,7 +290,7 @@ impl Passage {
         let mut weights = Weights::default();
         let mut most: f64 = 0.0;
         for p in points {
-            weights.evaluate(&anatomy.limbs, &step.stages[0].bind_from_here, p, true);
+            weights.evaluate(&step.stages[0].limbs, p, true);
             let mean = blended(&weights.w, &step.velocities[0]).at(p);
             let strain = weights.gradients.iter().zip(&step.velocities[0]);
             let strain = strain.map(|(gradient, limb)| gradient.length() * (limb.at(p) - mean).length());

@@ -7,7 +7,7 @@
 //! Where a limb has tissue or bone of its own, the line stays as a floor, so that Σm never vanishes and ∇w stays bounded.
 //! Oracle: gradients by central differences; weights sum to 1, gradients to 0.
 
-use glam::{DAffine3, DVec3};
+use glam::{DAffine3, DMat3, DVec3};
 
 /// ε² in limb radii.
 const SOFTNESS: f64 = 0.36;
@@ -25,6 +25,8 @@ pub(crate) enum Primitive {
     Bone { from: DVec3, to: DVec3, radius: f64 },
 }
 
+/// A transform this close to a rotation and one scale is that.
+const SIMILAR: f64 = 1e-12;
 /// Width of the fall-off of bone, in radii.
 const BONE_SKIN: f64 = 1.0 / 3.0;
 
@@ -111,12 +113,71 @@ impl Limb {
         }
         self.primitives.push(primitive);
     }
+}
 
-    fn at(&self, x: DVec3) -> (f64, DVec3) {
-        self.primitives.iter().fold((0.0, DVec3::ZERO), |(value, gradient), primitive| {
-            let (v, g) = primitive.at(x);
-            (value + v, gradient + g)
-        })
+/// A line where a limb has carried it.
+#[derive(Clone, Copy, Debug)]
+struct PosedLine {
+    limb: usize,
+    from: DVec3,
+    line: DVec3,
+    per_length_squared: f64,
+    per_radius_squared: f64,
+    share: f64,
+}
+
+impl PosedLine {
+    /// As [`Primitive::at`].
+    #[inline]
+    fn at(&self, p: DVec3) -> (f64, DVec3) {
+        let from = p - self.from;
+        let along = (from.dot(self.line) * self.per_length_squared).clamp(0.0, 1.0);
+        let away = from - self.line * along;
+        let inverse = 1.0 / (away.length_squared() * self.per_radius_squared + SOFTNESS);
+        let value = self.share * inverse * inverse;
+        (value, away * (-4.0 * value * inverse * self.per_radius_squared))
+    }
+}
+
+/// All limbs at one place of the way. Lines that a limb carries without bending their shape, as nearly all do, are kept
+/// where they are; everything else is looked at from the limb's bind space.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PosedLimbs {
+    count: usize,
+    lines: Vec<PosedLine>,
+    others: Vec<(usize, DAffine3, Primitive)>,
+}
+
+impl PosedLimbs {
+    /// `bind_from_here[i]` takes limb i back to its bind space.
+    pub fn new(limbs: &[Limb], bind_from_here: &[DAffine3]) -> Self {
+        let mut posed = Self { count: limbs.len(), ..Self::default() };
+        for (limb, (own, back)) in limbs.iter().zip(bind_from_here).enumerate() {
+            let here = back.inverse();
+            let scale = back.matrix3.x_axis.length_squared();
+            let gram = back.matrix3.transpose() * back.matrix3 - DMat3::from_diagonal(DVec3::splat(scale));
+            let similar = gram.to_cols_array().iter().all(|entry| entry.abs() <= SIMILAR * scale) && here.is_finite();
+            for primitive in &own.primitives {
+                match *primitive {
+                    Primitive::Line { from, to, radius, share } if similar => {
+                        let (from, to) = (here.transform_point3(from), here.transform_point3(to));
+                        let line = to - from;
+                        let per_length_squared = 1.0 / line.length_squared();
+                        let has_length = per_length_squared.is_finite();
+                        posed.lines.push(PosedLine {
+                            limb,
+                            from,
+                            line,
+                            per_length_squared: if has_length { per_length_squared } else { 0.0 },
+                            per_radius_squared: scale / (radius * radius),
+                            share,
+                        });
+                    }
+                    _ => posed.others.push((limb, *back, primitive.clone())),
+                }
+            }
+        }
+        posed
     }
 }
 
@@ -128,20 +189,27 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
-    /// At `p`, where `bind_from_here[i]` takes limb i back to its bind space.
-    pub fn evaluate(&mut self, limbs: &[Limb], bind_from_here: &[DAffine3], p: DVec3, with_gradients: bool) {
+    /// At `p`.
+    pub fn evaluate(&mut self, limbs: &PosedLimbs, p: DVec3, with_gradients: bool) {
         self.w.clear();
+        self.w.resize(limbs.count, 0.0);
         self.gradients.clear();
+        self.gradients.resize(if with_gradients { limbs.count } else { 0 }, DVec3::ZERO);
         let (mut total, mut total_gradient) = (0.0, DVec3::ZERO);
-        for (limb, back) in limbs.iter().zip(bind_from_here) {
-            let (value, gradient) = limb.at(back.transform_point3(p));
+        let mut add = |limb: usize, (value, gradient): (f64, DVec3)| {
             total += value;
-            self.w.push(value);
+            self.w[limb] += value;
             if with_gradients {
-                let gradient = back.matrix3.transpose() * gradient;
                 total_gradient += gradient;
-                self.gradients.push(gradient);
+                self.gradients[limb] += gradient;
             }
+        };
+        for line in &limbs.lines {
+            add(line.limb, line.at(p));
+        }
+        for (limb, back, primitive) in &limbs.others {
+            let (value, gradient) = primitive.at(back.transform_point3(p));
+            add(*limb, (value, back.matrix3.transpose() * gradient));
         }
         let per_total = if total > 0.0 { 1.0 / total } else { 0.0 };
         for w in &mut self.w {
@@ -178,6 +246,7 @@ mod tests {
             DAffine3::from_rotation_translation(DQuat::from_rotation_x(0.4), DVec3::new(0.0, 0.1, 0.2)),
             DAffine3::from_scale_rotation_translation(DVec3::splat(0.8), DQuat::from_rotation_z(-0.9), DVec3::X),
         ];
+        let posed = PosedLimbs::new(&limbs, &back);
         let (mut here, mut there) = (Weights::default(), Weights::default());
         let mut seed = 1_u64;
         let mut random = || {
@@ -186,16 +255,16 @@ mod tests {
         };
         for _ in 0..300 {
             let p = DVec3::new(random() - 1.0, random(), random() - 1.0);
-            here.evaluate(&limbs, &back, p, true);
+            here.evaluate(&posed, p, true);
             assert!((here.w.iter().sum::<f64>() - 1.0).abs() < 1e-14);
             let largest = here.gradients.iter().map(|g| g.length()).fold(0.0, f64::max);
             assert!(here.gradients.iter().sum::<DVec3>().length() <= 1e-13 * (1.0 + largest));
             for axis in DVec3::AXES {
                 let h = 1e-6;
                 for limb in 0..2 {
-                    there.evaluate(&limbs, &back, p + axis * h, false);
+                    there.evaluate(&posed, p + axis * h, false);
                     let after = there.w[limb];
-                    there.evaluate(&limbs, &back, p - axis * h, false);
+                    there.evaluate(&posed, p - axis * h, false);
                     let difference = (after - there.w[limb]) / (2.0 * h);
                     let exact = here.gradients[limb].dot(axis);
                     // Second derivatives jump at the borders of tissue and bone.
@@ -203,6 +272,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn lines_kept_in_place_are_those_seen_from_bind_space() {
+        let limb = vec![Limb::new(0, &[(DVec3::ZERO, DVec3::Y * 2.0)], 0.5).unwrap()];
+        let back = DAffine3::from_scale_rotation_translation(DVec3::splat(0.8), DQuat::from_rotation_z(-0.9), DVec3::X);
+        let posed = PosedLimbs::new(&limb, &[back]);
+        assert_eq!((posed.lines.len(), posed.others.len()), (1, 0));
+        for p in [DVec3::new(0.3, 1.0, 0.2), DVec3::new(-2.0, 3.0, 0.1), DVec3::splat(-1.5)] {
+            let (value, gradient) = limb[0].primitives[0].at(back.transform_point3(p));
+            let (kept, kept_gradient) = posed.lines[0].at(p);
+            assert!((value - kept).abs() < 1e-14 * value);
+            assert!((back.matrix3.transpose() * gradient - kept_gradient).length() < 1e-13 * gradient.length());
+        }
+        let sheared = PosedLimbs::new(&limb, &[DAffine3::from_scale(DVec3::new(1.0, 1.1, 1.0))]);
+        assert_eq!((sheared.lines.len(), sheared.others.len()), (0, 1));
     }
 
     #[test]
@@ -215,8 +300,8 @@ mod tests {
         };
         let still = [DAffine3::IDENTITY; 2];
         for p in [DVec3::new(0.11, 0.9, 0.0), DVec3::new(0.05, 1.4, 0.3), DVec3::new(3.0, 9.0, 1.0)] {
-            small.evaluate(&limb(1.0), &still, p, true);
-            large.evaluate(&limb(128.0), &still, p * 128.0, true);
+            small.evaluate(&PosedLimbs::new(&limb(1.0), &still), p, true);
+            large.evaluate(&PosedLimbs::new(&limb(128.0), &still), p * 128.0, true);
             assert!((small.w[0] - large.w[0]).abs() < 1e-14);
             assert!((small.gradients[0] - large.gradients[0] * 128.0).length() < 1e-12);
         }
