@@ -16,16 +16,19 @@
 //! Absent by design: files, clocks, environment, printing, thread pools of its own.
 
 pub mod base;
+pub mod bind;
 mod bind_space;
 mod bvh;
 pub mod clip;
 pub mod cone;
 mod control_points;
+pub mod correct;
 pub mod displace;
 mod gradients;
 pub mod graph;
 pub mod influences;
 pub mod kinodynamic;
+mod limbs;
 pub mod maps;
 pub mod motion;
 mod normals;

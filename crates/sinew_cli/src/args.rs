@@ -1,6 +1,7 @@
 //! The command line as plain values.
 
 use crate::bake::BakeArgs;
+use crate::bind::BindArgs;
 use crate::check::CheckArgs;
 use crate::demo::DemoArgs;
 use crate::map::MapArgs;
@@ -51,6 +52,8 @@ pub enum Command {
     Strip(StripArgs),
     /// Bake and draw built-in characters into a new folder, with a page that shows them.
     Demo(DemoArgs),
+    /// Give a mesh skin weights made from its shape: where it has none, or bad ones.
+    Bind(BindArgs),
     /// Write a completion script for a shell to stdout.
     Completions(CompletionsArgs),
 }

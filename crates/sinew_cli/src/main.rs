@@ -3,6 +3,7 @@
 
 mod args;
 mod bake;
+mod bind;
 mod check;
 mod completions;
 mod demo;
@@ -62,6 +63,7 @@ fn main() -> ExitCode {
         Command::Diff(options) => diff::run(options, &talk),
         Command::Strip(options) => strip::run(options, &talk),
         Command::Demo(options) => demo::run(options, &talk),
+        Command::Bind(options) => bind::run(options, &talk),
         Command::Completions(options) => completions::run(options),
     };
     match outcome {

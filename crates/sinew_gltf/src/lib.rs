@@ -14,6 +14,7 @@
 //! |---|---|
 //! | [`import`], or [`open`] and [`interpret`] | a file, taken apart and understood |
 //! | [`export()`] | a rig made in code, as a document |
+//! | [`bind::bind`] | new skin weights, made from the shape |
 //! | [`layer::add`], [`strip()`] | morph targets and weights put on a document, and taken off without a trace |
 //! | [`Document::to_glb`] | a document as one file |
 //! | [`diff`](mod@diff) | how two documents differ |
@@ -90,6 +91,7 @@ pub use surfaces::{Surface, Surfaces, TextureUse, TextureWrap};
 mod accessor;
 mod animations;
 mod audit;
+pub mod bind;
 pub mod diff;
 mod document;
 mod edit;

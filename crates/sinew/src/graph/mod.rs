@@ -1,4 +1,4 @@
-//! The deformer graph: base → sum of displacements → normals, built once from a recipe and evaluated for any frame.
+//! The deformer graph: base → sum of displacements → corrections → normals, built once from a recipe and evaluated for any frame.
 
 mod accumulate;
 mod cone_filter;
@@ -12,6 +12,7 @@ pub use evaluate::{Cpu, DeformedMesh, Frame, Scratch, evaluate};
 pub use moving::MovingBones;
 
 use crate::base::{Antipodality, Base};
+use crate::correct::{Asked, Corrections, FELT, MuscleReport, felt_signals};
 use crate::gradients::{Gradient, Gradients, Slopes, gain_slopes, gradient_of};
 use crate::kinodynamic::{FoldOverFree, LimbSpec};
 use crate::motion::FilteredSignal;
@@ -71,6 +72,7 @@ pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
 pub struct FrameIndependentGraph {
     base: Base,
     effects: Vec<GraphEffect>,
+    corrections: Corrections,
     normals: NormalsPlan,
     filtered: Vec<FilteredSignal>,
 }
@@ -134,13 +136,15 @@ impl FrameIndependentGraph {
                 Base::Blend(painted(rig, map.as_deref(), *factor)?, antipodality(rig, *pivot))
             }
         };
-        // Composed rotations have no closed Jacobian here.
-        let composed = recipe.effects.iter().any(|effect| effect.compensate);
+        let mut filtered: Vec<FilteredSignal> = Vec::new();
+        let corrections = corrections(rig, recipe, &mut filtered)?;
+        // Composed rotations and corrections, and points carried in steps, have no closed Jacobian here.
         let carried = matches!(base, Base::FoldOverFree(_));
+        let closed = corrections.is_empty() && !carried && !recipe.effects.iter().any(|effect| effect.compensate);
         let normals = match recipe.normals {
             Normals::Engine => NormalsPlan::Engine,
-            Normals::Auto if recipe.effects.is_empty() && !carried => NormalsPlan::Engine,
-            Normals::Auto | Normals::Exact if !composed && !carried => NormalsPlan::Exact {
+            Normals::Auto if recipe.effects.is_empty() && corrections.is_empty() && !carried => NormalsPlan::Engine,
+            Normals::Auto | Normals::Exact if closed => NormalsPlan::Exact {
                 gradients: Gradients::new(rig),
                 factor: match (&base, &recipe.base) {
                     (Base::Blend(factors, _), BaseSpec::Blend { map: Some(_), .. }) => Some(gradient_of(rig, factors)),
@@ -150,13 +154,12 @@ impl FrameIndependentGraph {
             _ => NormalsPlan::Faces(Fans::new(rig)),
         };
         let exact = matches!(normals, NormalsPlan::Exact { .. });
-        let mut filtered: Vec<FilteredSignal> = Vec::new();
         let effects = recipe
             .effects
             .iter()
             .map(|spec| GraphEffect::build(rig, recipe.riders, spec, exact, &mut filtered))
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { base, effects, normals, filtered })
+        Ok(Self { base, effects, corrections, normals, filtered })
     }
 
     /// The same graph with exact derivatives in place of fitted ones, for exact normals of a rig made in code.
@@ -185,10 +188,54 @@ impl FrameIndependentGraph {
         }
     }
 
+    /// The muscles of its corrections: those named, or those found in fleshy places.
+    pub fn muscles(&self) -> Vec<MuscleReport> {
+        self.corrections.muscles()
+    }
+
+    /// Whether something happens after all points are displaced.
+    fn needs_whole_mesh(&self) -> bool {
+        !self.corrections.is_empty() || matches!(self.normals, NormalsPlan::Faces(_))
+    }
+
     /// The cones its effects are filtered by, with how well they fit, by effect.
     pub fn cones(&self) -> impl Iterator<Item = (&'static str, &FittedCone)> {
         self.effects.iter().filter_map(|effect| Some((effect.name, effect.cone.as_ref()?.fitted())))
     }
+}
+
+/// The corrections with their names looked up. Those with a gain of 0 do nothing, and cost nothing.
+fn corrections(rig: &Rig, recipe: &Recipe, filtered: &mut Vec<FilteredSignal>) -> Result<Corrections, GraphError> {
+    let active = recipe.corrections.iter().filter(|spec| spec.gain != 0.0);
+    let asked = active.map(|spec| {
+        let name = spec.correction.name;
+        let painted = spec.map.as_deref().map(|map| painted(rig, Some(map), 1.0)).transpose()?;
+        let mut distances = Vec::new();
+        for (pattern, counted) in &spec.bones {
+            let mut bones = Vec::new();
+            for pattern in counted {
+                bones.extend(bones_called(rig, pattern, name)?);
+            }
+            distances.push((bones_called(rig, pattern, name)?.collect(), bones));
+        }
+        let mut signals = [0; FELT];
+        if name == "muscles"
+            && let Some(felt) = felt_signals(&spec.values)
+        {
+            signals = felt.map(|wanted| place_of(wanted, filtered));
+        }
+        Ok(Asked { correction: spec.correction, values: &spec.values, gain: spec.gain, painted, distances, signals })
+    });
+    Ok(Corrections::build(rig, &asked.collect::<Result<Vec<_>, _>>()?))
+}
+
+/// The place of a signal in the list, which it is added to where it is new.
+fn place_of(wanted: FilteredSignal, filtered: &mut Vec<FilteredSignal>) -> usize {
+    let known = filtered.iter().position(|entry| *entry == wanted);
+    known.unwrap_or_else(|| {
+        filtered.push(wanted);
+        filtered.len() - 1
+    })
 }
 
 fn antipodality(rig: &Rig, pivot: bool) -> Antipodality {
@@ -258,14 +305,7 @@ impl GraphEffect {
             let signal = input.signal();
             inputs[signal as usize] = match input.filter(&spec.values) {
                 None => Source::Smoothed,
-                Some(filter) => {
-                    let wanted = FilteredSignal { signal, filter };
-                    let known = filtered.iter().position(|entry| *entry == wanted);
-                    Source::Filtered(known.unwrap_or_else(|| {
-                        filtered.push(wanted);
-                        filtered.len() - 1
-                    }))
-                }
+                Some(filter) => Source::Filtered(place_of(FilteredSignal { signal, filter }, filtered)),
             };
         }
         let (mut keys, mut gain_keys) = (Vec::new(), None);

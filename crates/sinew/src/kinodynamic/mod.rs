@@ -27,9 +27,7 @@ mod vortex_field;
 
 pub use anatomy::LimbSpec;
 pub use fold_over_free::Method;
-#[allow(unused_imports)]
 pub(crate) use muscle::{Muscle, Shape, Sway};
 pub(crate) use skinning::FreeFrame;
 pub use skinning::{Diagnosis, FoldOverFree, FoldOverFreeSpec, MOST_STEPS};
-#[allow(unused_imports)]
 pub(crate) use vortex_field::VortexField;
