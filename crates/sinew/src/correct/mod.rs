@@ -59,8 +59,10 @@ pub struct Correction {
     pub about: &'static str,
     /// Its parameters, beside the `gain` that all have.
     pub params: &'static [ParamSpec],
-    /// Whether it takes a painted map and bones that count for distances.
+    /// Whether it takes a painted map and a table of bones.
     pub takes_maps: bool,
+    /// What its table of bones says, where it takes one: bones by bone.
+    pub bones_about: &'static str,
     bind: fn(&Binding<'_>) -> Box<dyn Bound>,
 }
 
@@ -83,6 +85,7 @@ pub static CORRECTIONS: &[Correction] = &[
         about: "gives back the volume that bending and twisting take, as bulges of soft tissue",
         params: VOLUME_PARAMS,
         takes_maps: true,
+        bones_about: "whose distance counts for the skin of a bone; all without it",
         bind: |binding| Box::new(Volume::bind(binding)),
     },
     Correction {
@@ -90,6 +93,7 @@ pub static CORRECTIONS: &[Correction] = &[
         about: "keeps the skin of two limbs in contact where a joint bends, instead of through each other",
         params: FOLD_OVER_PARAMS,
         takes_maps: false,
+        bones_about: "",
         bind: |binding| {
             let angle = binding.values.number("angle");
             Box::new(FoldOver::new(binding.rig, binding.rest, binding.surface, angle, binding.gain))
@@ -100,6 +104,7 @@ pub static CORRECTIONS: &[Correction] = &[
         about: "flesh lags behind the bones, swings on and bulges where joints bend",
         params: MUSCLE_PARAMS,
         takes_maps: true,
+        bones_about: "bones with a muscle, and those whose bending contracts it; fleshy places without it",
         bind: |binding| Box::new(Muscles::bind(binding)),
     },
 ];

@@ -115,8 +115,8 @@ impl Muscles {
         let mut shares = vec![1.0; surface.nodes()];
         for (share, slots) in shares.iter_mut().zip(surface.members.iter()) {
             if let Some(painted) = binding.painted {
-                *share = slots.iter().map(|&s| f64::from(painted[s as usize / LANES][s as usize % LANES])).sum::<f64>()
-                    / slots.len() as f64;
+                let value = |&slot: &u32| f64::from(painted[slot as usize / LANES][slot as usize % LANES]).max(0.0);
+                *share = slots.iter().map(value).sum::<f64>() / slots.len() as f64;
             }
             if slots.iter().any(|&slot| binding.is_rider[slot as usize]) {
                 *share = 0.0;

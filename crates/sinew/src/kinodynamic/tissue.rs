@@ -4,21 +4,19 @@
 //! `m_i(p) = M_i(L_Bi L_i⁻¹ p)`, `w_i = m_i/Σm`, `∇w_i = (∇m_i − w_i Σ∇m_k)/Σm`: the gradient of the same w.
 //! The *line* of a limb is its default, `M = ((d/R)² + 0.36)⁻²`, d the distance to a segment and R the limb's radius:
 //! METHODS' `(d²+ε²)⁻²` with ε = 0.6 R, in units of R⁻⁴, without which a thin arm would own the flank of a thick belly.
-//! Where a limb has tissue or bone of its own, the line stays as a floor, so that Σm never vanishes and ∇w stays bounded.
+//! Tissue and bone add to the line, which is their floor: Σm never vanishes and ∇w stays bounded.
 //! Oracle: gradients by central differences; weights sum to 1, gradients to 0.
 
 use glam::{DAffine3, DMat3, DVec3};
 
 /// ε² in limb radii.
 const SOFTNESS: f64 = 0.36;
-/// Share of the line beside tissue and bone.
-const FLOOR: f64 = 1e-3;
 
 /// A part of a limb's weight, in bind space.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Primitive {
     /// The limb's own line: everywhere, falling with the fourth power of the distance.
-    Line { from: DVec3, to: DVec3, radius: f64, share: f64 },
+    Line { from: DVec3, to: DVec3, radius: f64 },
     /// `(d² − 1)²` inside an ellipsoid, given by what makes it the unit ball.
     Tissue { ball_from_bind: DAffine3 },
     /// 1 inside a capsule, falling smoothly to 0 over a third of its radius.
@@ -34,11 +32,11 @@ impl Primitive {
     /// Value and gradient.
     fn at(&self, x: DVec3) -> (f64, DVec3) {
         match *self {
-            Self::Line { from, to, radius, share } => {
+            Self::Line { from, to, radius } => {
                 let away = x - closest(from, to, x);
                 let per_square = 1.0 / (radius * radius);
                 let inverse = 1.0 / (away.length_squared() * per_square + SOFTNESS);
-                let value = share * inverse * inverse;
+                let value = inverse * inverse;
                 (value, away * (-4.0 * value * inverse * per_square))
             }
             Self::Tissue { ball_from_bind } => {
@@ -90,7 +88,7 @@ impl Limb {
     /// A limb of lines alone; segments are in bind space. None without a positive radius or a line.
     pub fn new(joint: usize, lines: &[(DVec3, DVec3)], radius: f64) -> Option<Self> {
         let sound = radius > 0.0 && radius.is_finite() && lines.iter().all(|(a, b)| a.is_finite() && b.is_finite());
-        let line = |&(from, to): &(DVec3, DVec3)| Primitive::Line { from, to, radius, share: 1.0 };
+        let line = |&(from, to): &(DVec3, DVec3)| Primitive::Line { from, to, radius };
         (sound && !lines.is_empty()).then(|| Self {
             joint,
             alpha: 0.0,
@@ -104,13 +102,8 @@ impl Limb {
         Self { alpha, beta, ..self }
     }
 
-    /// Adds tissue or bone; the lines become a floor.
+    /// Adds tissue or bone.
     pub fn add(&mut self, primitive: Primitive) {
-        for primitive in &mut self.primitives {
-            if let Primitive::Line { share, .. } = primitive {
-                *share = FLOOR;
-            }
-        }
         self.primitives.push(primitive);
     }
 }
@@ -123,7 +116,6 @@ struct PosedLine {
     line: DVec3,
     per_length_squared: f64,
     per_radius_squared: f64,
-    share: f64,
 }
 
 impl PosedLine {
@@ -134,7 +126,7 @@ impl PosedLine {
         let along = (from.dot(self.line) * self.per_length_squared).clamp(0.0, 1.0);
         let away = from - self.line * along;
         let inverse = 1.0 / (away.length_squared() * self.per_radius_squared + SOFTNESS);
-        let value = self.share * inverse * inverse;
+        let value = inverse * inverse;
         (value, away * (-4.0 * value * inverse * self.per_radius_squared))
     }
 }
@@ -159,7 +151,7 @@ impl PosedLimbs {
             let similar = gram.to_cols_array().iter().all(|entry| entry.abs() <= SIMILAR * scale) && here.is_finite();
             for primitive in &own.primitives {
                 match *primitive {
-                    Primitive::Line { from, to, radius, share } if similar => {
+                    Primitive::Line { from, to, radius } if similar => {
                         let (from, to) = (here.transform_point3(from), here.transform_point3(to));
                         let line = to - from;
                         let per_length_squared = 1.0 / line.length_squared();
@@ -170,7 +162,6 @@ impl PosedLimbs {
                             line,
                             per_length_squared: if has_length { per_length_squared } else { 0.0 },
                             per_radius_squared: scale / (radius * radius),
-                            share,
                         });
                     }
                     _ => posed.others.push((limb, *back, primitive.clone())),

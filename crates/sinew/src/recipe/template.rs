@@ -127,8 +127,8 @@ impl Lines {
             self.param(spec);
         }
         if correction.takes_maps {
-            self.comment("map = \"NAME\"  # painted map that multiplies the shape; negative values count as 0");
-            self.comment("[correction.bones]  # whose distance counts for the skin of a bone; all without it");
+            self.comment("map = \"NAME\"  # painted map that multiplies it; negative values count as 0");
+            self.comment(&format!("[correction.bones]  # {}", correction.bones_about));
             self.comment("\"belly*\" = [\"spine*\"]");
         }
     }
