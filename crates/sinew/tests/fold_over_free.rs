@@ -113,7 +113,7 @@ fn limbs_can_be_edited() {
     let plain = evaluate(&stage, &free(FoldOverFreeSpec::default()), &pose, &Cpu::serial());
     let edits = [
         LimbSpec { radius: Some(2.0), ..LimbSpec::default() },
-        LimbSpec { bone: Some(0.5), ..LimbSpec::default() },
+        LimbSpec { bone: Some(1.0), ..LimbSpec::default() },
         LimbSpec { alpha: Some(0.0), beta: Some(0.0), ..LimbSpec::default() },
         LimbSpec { tissue: vec![[0.0, 0.1, 0.0, 0.2, 0.3, 0.2]], ..LimbSpec::default() },
     ];
@@ -121,7 +121,7 @@ fn limbs_can_be_edited() {
         let spec = FoldOverFreeSpec { limbs: vec![("fore*".to_owned(), edit.clone())], ..FoldOverFreeSpec::default() };
         let edited = evaluate(&stage, &free(spec), &pose, &Cpu::serial());
         let moved = largest_difference(&plain, &edited) / stage.size();
-        assert!(moved > 1e-4 && moved < 0.2, "{edit:?}: {moved}");
+        assert!(moved > 1e-4 && moved < 0.5, "{edit:?}: {moved}");
     }
     let unknown =
         FoldOverFreeSpec { limbs: vec![("knee".to_owned(), LimbSpec::default())], ..FoldOverFreeSpec::default() };
