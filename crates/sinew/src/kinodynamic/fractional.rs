@@ -148,7 +148,7 @@ fn general_log(mut m: DMat4) -> DMat4 {
     let square = y * y;
     let (mut power, mut sum) = (y, y);
     for k in 1..16 {
-        power = power * square;
+        power *= square;
         sum += power * (1.0 / f64::from(2 * k + 1));
     }
     sum * 2.0 * f64::powi(2.0, ROOTS)
