@@ -227,11 +227,9 @@ fn a_bent_arm_touches_itself_and_does_not_cut_itself() {
     let stage = Stage::zoo("arm");
     let rest = rest_volume(&stage);
     let names = ["upper_arm", "forearm"];
-    let guarded = |volume: CorrectionSpec| corrected(vec![volume, correction("fold-over", &[])]);
-    for (degrees, guarded) in [60.0f64, 110.0, 130.0, 145.0]
-        .into_iter()
-        .flat_map(|degrees| [correction("volume", &[]), by_segments()].map(|volume| (degrees, guarded(volume))))
-    {
+    // Segments swell beside the contact; the whole alone would put everything on the outside of the elbow.
+    let guarded = corrected(vec![by_segments(), correction("fold-over", &[])]);
+    for degrees in [60.0f64, 110.0, 130.0, 145.0] {
         let pose = turned(&stage, &[("forearm", DQuat::from_rotation_x(degrees.to_radians()))]);
         let plain = posed(&stage, &Recipe::default(), &pose);
         let out = posed(&stage, &guarded, &pose);

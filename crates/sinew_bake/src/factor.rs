@@ -128,6 +128,10 @@ fn largest(values: &[f32]) -> f32 {
     values.iter().copied().fold(0.0, f32::max)
 }
 
+/// Smallest D² beside the largest. What a frame has outside the range is projected along D and grows by up to the square
+/// root of their ratio on the points that count least.
+const LEAST_POINT_WEIGHT: f32 = 0.01;
+
 /// Rounds of reweighting that are tried before a number of targets is given up.
 const ROUNDS: usize = 8;
 
@@ -211,7 +215,7 @@ fn reweighted(
 /// Largest weight 1, none so small that its point or frame is forgotten.
 fn normalise(points: &mut [f32], frames: &mut [f64]) {
     let top = largest(points);
-    points.iter_mut().for_each(|weight| *weight = (*weight / top).max(1e-4));
+    points.iter_mut().for_each(|weight| *weight = (*weight / top).max(LEAST_POINT_WEIGHT));
     let top = frames.iter().copied().fold(0.0, f64::max);
     frames.iter_mut().for_each(|weight| *weight = (*weight / top).max(1e-6));
 }

@@ -51,7 +51,13 @@ pub(crate) struct Workspace {
 impl<'a> Stage<'a> {
     pub fn new(subject: Subject<'a>) -> Result<Self, GraphError> {
         let Subject { rig, recipe, .. } = subject;
-        let engine = Recipe { base: BaseSpec::Lbs, effects: Vec::new(), normals: Normals::Engine, ..recipe.clone() };
+        let engine = Recipe {
+            base: BaseSpec::Lbs,
+            effects: Vec::new(),
+            corrections: Vec::new(),
+            normals: Normals::Engine,
+            ..recipe.clone()
+        };
         let positions = Recipe { normals: Normals::Engine, ..recipe.clone() };
         Ok(Self {
             subject,

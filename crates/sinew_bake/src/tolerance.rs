@@ -50,16 +50,20 @@ impl FromStr for Tolerance {
     type Err = ToleranceError;
 
     fn from_str(text: &str) -> Result<Self, ToleranceError> {
-        const ENDINGS: [(&str, fn(f64) -> Tolerance); 5] = [
-            ("%", |number| Tolerance::OfSize(number / 100.0)),
-            ("mm", |number| Tolerance::Units(number / 1000.0)),
-            ("cm", |number| Tolerance::Units(number / 100.0)),
-            ("m", Tolerance::Units),
-            ("u", Tolerance::Units),
+        const ENDINGS: [(&str, Tolerance); 5] = [
+            ("%", Tolerance::OfSize(100.0)),
+            ("mm", Tolerance::Units(1000.0)),
+            ("cm", Tolerance::Units(100.0)),
+            ("m", Tolerance::Units(1.0)),
+            ("u", Tolerance::Units(1.0)),
         ];
-        let parsed = ENDINGS.iter().find_map(|(ending, make)| {
+        let parsed = ENDINGS.iter().find_map(|(ending, parts_of_one)| {
             let number: f64 = text.trim().strip_suffix(ending)?.trim().parse().ok()?;
-            (number > 0.0 && number.is_finite()).then(|| make(number))
+            let tolerance = match parts_of_one {
+                Self::OfSize(parts) => Self::OfSize(number / parts),
+                Self::Units(parts) => Self::Units(number / parts),
+            };
+            (number > 0.0 && number.is_finite()).then_some(tolerance)
         });
         parsed.ok_or_else(|| ToleranceError { given: text.to_owned() })
     }

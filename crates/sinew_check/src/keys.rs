@@ -8,7 +8,8 @@
 //! *Noise.* For white noise of variance σ² per key, third differences have variance (1 + 9 + 9 + 1) σ² = 20 σ², and
 //! neighbouring second differences, correlated by −2/3, mostly point in opposite directions; for motion that keys
 //! resolve, neither holds. So a channel of eight or more evenly spaced keys is noisy where at least 60 % of neighbouring
-//! second differences oppose each other, and σ = √(mean |Δ³|² / 20). Turns count by the reach of the bone.
+//! second differences oppose each other, and 20 σ² is what the median of |Δ³|² says (the median of a χ² of three degrees is
+//! 0.789 of its mean): the median, because a few snappy keys are no noise. Turns count by the reach of the bone.
 //!
 //! Oracle: curves with a jump or noise of known size put in (tests below).
 
@@ -26,6 +27,8 @@ const JUMP_SPEED: f64 = 8.0;
 const FEWEST_KEYS: usize = 8;
 /// Share of opposing second differences that makes noise.
 const OPPOSING: f64 = 0.6;
+/// Median of a χ² of three degrees of freedom, as a share of its mean.
+const MEDIAN_OF_MEAN: f64 = 0.789;
 /// How evenly keys must be spaced for differences to mean anything.
 const EVEN: f64 = 0.01;
 
@@ -156,8 +159,10 @@ fn noise(times: &[f64], steps: &[DVec3]) -> Option<f64> {
     if (opposing as f64) < OPPOSING * pairs().len() as f64 {
         return None;
     }
-    let squares: f64 = pairs().map(|pair| (pair[1] - pair[0]).length_squared()).sum();
-    Some((squares / (20.0 * pairs().len() as f64)).sqrt()).filter(|&sigma| sigma > 0.0)
+    let mut squares: Vec<f64> = pairs().map(|pair| (pair[1] - pair[0]).length_squared()).collect();
+    let middle = squares.len() / 2;
+    let median = *squares.select_nth_unstable_by(middle, f64::total_cmp).1;
+    Some((median / (20.0 * MEDIAN_OF_MEAN)).sqrt()).filter(|&sigma| sigma > 0.0)
 }
 
 #[cfg(test)]
@@ -205,5 +210,9 @@ mod tests {
         let expected = jitter * (3.0f64 / 12.0).sqrt();
         assert!((sigma / expected - 1.0).abs() < 0.15, "{sigma} {expected}");
         assert_eq!(noise(&times(5), &steps(&values[..5])), None, "too few to tell");
+        // Three snappy keys among many at rest are motion, though neighbouring differences oppose each other.
+        let mut snappy = vec![DVec3::ZERO; 12];
+        (snappy[5], snappy[6]) = (DVec3::X, DVec3::NEG_X);
+        assert_eq!(noise(&times(12), &steps(&snappy)), None);
     }
 }

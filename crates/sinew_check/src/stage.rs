@@ -1,8 +1,9 @@
-//! One frame with effects and without, and the blended 3×3 that takes the rest shape there.
+//! One frame with effects and without, and what the blended 3×3 makes of areas.
 
 use crate::place::character_of_vertex;
 use glam::{DMat3, DVec3};
 use sinew::graph::GraphError;
+use sinew::recipe::Normals;
 use sinew::simd::LANES;
 use sinew::{
     BoneId, Cpu, DeformedMesh, FilteredSignal, Frame, FrameIndependentGraph, Kinematics, Motion, Pose, Recipe, Rig,
@@ -14,7 +15,7 @@ pub(crate) struct Stage<'a> {
     pub rig: &'a Rig,
     /// The recipe's base alone.
     base: FrameIndependentGraph,
-    /// With effects; `None` where the recipe has none.
+    /// With effects and corrections; `None` where the recipe has none.
     effects: Option<FrameIndependentGraph>,
     rest: Pose,
     pub character_of_vertex: Vec<usize>,
@@ -36,8 +37,8 @@ pub(crate) struct Workspace {
 #[derive(Clone, Default)]
 pub(crate) struct Positions {
     pub base: Vec<DVec3>,
-    /// By control point: Σ wᵢ Tᵢ without translation.
-    pub matrices: Vec<DMat3>,
+    /// By control point: the cofactors of Σ wᵢ Tᵢ, which map area vectors where it maps points.
+    pub cofactors: Vec<DMat3>,
     /// With effects; the same as `base` where there are none.
     pub effects: Vec<DVec3>,
     /// How each character's root is turned.
@@ -46,8 +47,11 @@ pub(crate) struct Positions {
 
 impl<'a> Stage<'a> {
     pub fn new(rig: &'a Rig, recipe: &Recipe) -> Result<Self, GraphError> {
-        let base = Recipe { effects: Vec::new(), ..recipe.clone() };
-        let effects = (!recipe.effects.is_empty()).then(|| FrameIndependentGraph::build(rig, recipe)).transpose()?;
+        // Positions alone are looked at, so normals are made as cheaply as can be.
+        let recipe = Recipe { normals: Normals::Engine, ..recipe.clone() };
+        let base = Recipe { effects: Vec::new(), corrections: Vec::new(), ..recipe.clone() };
+        let has_effects = !(recipe.effects.is_empty() && recipe.corrections.is_empty());
+        let effects = has_effects.then(|| FrameIndependentGraph::build(rig, &recipe)).transpose()?;
         let mut roots = vec![None; rig.characters().len()];
         for bone in rig.skeleton().bones().filter(|&bone| rig.is_root(bone)) {
             if let Some(root) = roots.get_mut(rig.character_of_bone(bone)) {
@@ -105,7 +109,7 @@ impl<'a> Stage<'a> {
         let frame = Frame { rig, pose, world, kinematics, time };
         evaluate(&self.base, &frame, &Cpu::serial(), scratch, mesh);
         self.place(mesh, &mut out.base);
-        blend(rig, world, palette, &mut out.matrices);
+        blend(rig, world, palette, &mut out.cofactors);
         match &self.effects {
             Some(effects) => {
                 evaluate(effects, &frame, &Cpu::serial(), scratch, mesh);
@@ -140,5 +144,25 @@ fn blend(rig: &Rig, world: &WorldPose, palette: &mut Vec<DMat3>, out: &mut Vec<D
                 *blended += matrix * f64::from(weights[lane]);
             }
         }
+        matrices.iter_mut().for_each(|matrix| *matrix = cofactors(*matrix));
+    }
+}
+
+/// The matrix that maps area vectors where `matrix` maps points.
+fn cofactors(matrix: DMat3) -> DMat3 {
+    let DMat3 { x_axis, y_axis, z_axis } = matrix;
+    DMat3::from_cols(y_axis.cross(z_axis), z_axis.cross(x_axis), x_axis.cross(y_axis))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cofactors_map_areas() {
+        let matrix = DMat3::from_cols_array(&[1.0, 2.0, 0.5, -1.0, 0.3, 2.0, 0.2, -0.7, -1.5]);
+        let (a, b) = (DVec3::new(0.3, 1.0, -2.0), DVec3::new(-1.0, 0.4, 0.7));
+        let found = cofactors(matrix) * a.cross(b);
+        assert!(found.distance((matrix * a).cross(matrix * b)) < 1e-12, "{found}");
     }
 }

@@ -12,7 +12,7 @@
 //! (`tests/zoo.rs`).
 
 use crate::stage::Positions;
-use glam::{DMat3, DVec3};
+use glam::DVec3;
 use sinew::Rig;
 use sinew::simd::LANES;
 use std::collections::HashMap;
@@ -231,7 +231,7 @@ impl SoundTriangles {
     /// Looks at a frame: in the base, and with effects.
     pub fn look(&self, frame: &Positions, has_effects: bool, time: f64, base: &mut Turned, effects: &mut Turned) {
         for triangle in &self.triangles {
-            let expected = triangle.points.map(|point| cofactors(frame.matrices[point as usize]) * triangle.area);
+            let expected = triangle.points.map(|point| frame.cofactors[point as usize] * triangle.area);
             let expected = expected.iter().sum::<DVec3>() / 3.0;
             let in_base = area_vector(&frame.base, triangle.vertices);
             base.see(triangle, in_base, expected, time);
@@ -240,12 +240,6 @@ impl SoundTriangles {
             }
         }
     }
-}
-
-/// The matrix that maps area vectors where `matrix` maps points.
-fn cofactors(matrix: DMat3) -> DMat3 {
-    let DMat3 { x_axis, y_axis, z_axis } = matrix;
-    DMat3::from_cols(y_axis.cross(z_axis), z_axis.cross(x_axis), x_axis.cross(y_axis))
 }
 
 #[cfg(test)]
@@ -266,14 +260,6 @@ mod tests {
             let (points, triangles) = cube(offset);
             assert!((volume(&points, &triangles) - 1.0).abs() < 1e-9);
         }
-    }
-
-    #[test]
-    fn cofactors_map_areas() {
-        let matrix = DMat3::from_cols_array(&[1.0, 2.0, 0.5, -1.0, 0.3, 2.0, 0.2, -0.7, -1.5]);
-        let (a, b) = (DVec3::new(0.3, 1.0, -2.0), DVec3::new(-1.0, 0.4, 0.7));
-        let found = cofactors(matrix) * a.cross(b);
-        assert!(found.distance((matrix * a).cross(matrix * b)) < 1e-12, "{found}");
     }
 
     #[test]

@@ -68,7 +68,7 @@ fn as_json(names: &[String; 2], differences: &[Difference], distances: &[ClipDis
     };
     let distance = |d: &ClipDistance| {
         json!({
-            "clip": if d.clip.is_empty() { Value::Null } else { d.clip.clone().into() },
+            "clip": d.clip,
             "distance": d.distance, "share_of_size": d.share, "time": d.time,
             "node": d.node, "primitive": d.primitive, "vertex": d.vertex,
         })
@@ -114,7 +114,7 @@ fn tell(
     }
     writeln!(out, "in motion, at most:")?;
     for d in distances {
-        let clip = if d.clip.is_empty() { "default pose".into() } else { format!("clip {}", quoted(&d.clip)) };
+        let clip = d.clip.as_ref().map_or("default pose".into(), |clip| format!("clip {}", quoted(clip)));
         if d.distance == 0.0 {
             writeln!(out, "  {clip}: no vertex apart")?;
             continue;

@@ -16,12 +16,22 @@ fn check(args: &[&str]) -> Value {
 
 #[test]
 fn a_sound_character_is_said_to_be() {
-    let run = sinew(["check", "zoo:arm", "--fps", "30"]);
+    let run = sinew(["check", "zoo:arm", "--clip", "wave", "--fps", "30"]);
     assert_eq!((run.code, run.stderr.as_str()), (0, ""));
     for words in ["1 skinned mesh normalised", "at the seam vertices meet", "no jumps between keys", "read without"] {
         assert!(run.stdout.contains(words), "{words}: {}", run.stdout);
     }
     assert!(!run.stdout.contains("! "), "{}", run.stdout);
+}
+
+/// A forearm bent far under linear blending folds the crook of the elbow through itself.
+#[test]
+fn a_fold_is_found_where_it_is() {
+    let report = check(&["zoo:arm", "--clip", "bend", "--fps", "30"]);
+    let triangles = &report["clips"][0]["triangles"]["base"];
+    assert!(triangles["turned"].as_u64().is_some_and(|turned| (1..500).contains(&turned)), "{triangles}");
+    let bone = triangles["first_turned"]["bone"].as_str().expect("a bone");
+    assert!(["upper_arm", "forearm"].contains(&bone), "{bone}");
 }
 
 #[test]
@@ -41,7 +51,7 @@ fn effects_are_measured_with_a_recipe_and_only_then() {
 
 #[test]
 fn gates_decide_the_exit_code() {
-    let run = |gates: &[&str]| sinew([&["check", "zoo:arm", "--fps", "15", "--quiet"], gates].concat());
+    let run = |gates: &[&str]| sinew([&["check", "zoo:arm", "--clip", "wave", "--quiet"], gates].concat());
     assert_eq!(run(&["--gate", "seam=0.1%", "--gate", "flips=0", "--gate", "weights=0"]).code, 0);
     let failed = run(&["--gate", "seam=0.1%", "--gate", "influences=1"]);
     assert_eq!(failed.code, 3);

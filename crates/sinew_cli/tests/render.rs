@@ -201,7 +201,7 @@ fn textures_colour_the_picture() {
     writer.write_image_data(&[20, 230, 20]).expect("a pixel");
     writer.finish().expect("a file");
     let mut file = Builder::rigged();
-    let uvs = file.accessor("VEC2", &vec![0.5f32; 2 * Builder::RIGGED_VERTICES]);
+    let uvs = file.accessor("VEC2", &[0.5f32; 2 * Builder::RIGGED_VERTICES]);
     let view = file.view(&image);
     file.set("/meshes/0/primitives/0/attributes/TEXCOORD_0", uvs.into());
     file.set("/meshes/0/primitives/0/material", 0.into());

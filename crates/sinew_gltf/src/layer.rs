@@ -7,16 +7,14 @@
 //! - A mesh that has targets keeps them in front, with their default weights; ours follow, with weight 0.
 //! - glTF readers take a target without NORMAL, where another has one, for a displacement by the normal itself
 //!   (three.js does), so within a primitive all targets get the same attributes, filled up with zeros.
-//! - A clip that animates the node's own targets gets one sampler for all of them ([`merged_weights`]); so do clips
+//! - A clip that animates the node's own targets gets one sampler for all of them (`merged_weights`); so do clips
 //!   that get nothing new, because the number of weights per key must be the number of targets.
 //! - Repaired skin weights replace JOINTS and WEIGHTS of their primitive.
 //!
-//! All of it is noted in `asset.extras.sinew` with what was there before ([`note`](crate::note)). A document that has
+//! All of it is noted in `asset.extras.sinew` with what was there before (`note`). A document that has
 //! such a note is stripped first.
 //!
 //! Oracle: the specification's evaluator reads base + Σ w·Δ back from random layers (`tests/layer.rs`).
-//!
-//! [`merged_weights`]: crate::merged_weights
 
 use crate::accessor::Accessors;
 use crate::animations::morph_curve;

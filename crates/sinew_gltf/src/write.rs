@@ -128,9 +128,8 @@ impl Document {
             repoint(view, &moved);
             // Compression extensions name the buffer of their packed data in the same two members.
             let extensions = view.get_mut("extensions").and_then(Value::as_object_mut);
-            for (_, extension) in extensions.into_iter().flatten() {
-                extension.as_object_mut().map(|extension| repoint(extension, &moved));
-            }
+            let packed = extensions.into_iter().flatten().filter_map(|(_, extension)| extension.as_object_mut());
+            packed.for_each(|extension| repoint(extension, &moved));
         }
     }
 

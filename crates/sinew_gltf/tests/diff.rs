@@ -176,8 +176,8 @@ fn motion_is_compared_in_the_clips_both_have() {
     let higher = import_bytes("b", rigged().poke(LIFTS, 4, 1.5f32).glb(), None).expect("sound");
     let distances = in_motion(&plain, &higher);
     assert_eq!(distances.len(), 2);
-    assert_eq!((distances[0].clip.as_str(), distances[0].distance), ("", 0.0));
-    assert_eq!(distances[1].clip, "bend");
+    assert_eq!((distances[0].clip.as_deref(), distances[0].distance), (None, 0.0));
+    assert_eq!(distances[1].clip.as_deref(), Some("bend"));
     assert!((distances[1].distance - 0.5).abs() < 1e-6 && (distances[1].time - 0.5).abs() < 1e-9, "{distances:?}");
     let size = 6f64.sqrt();
     assert!((distances[1].share - 0.5 / size).abs() < 1e-6);

@@ -39,7 +39,8 @@ fn round_trip(before: &Document, layer: &MorphLayer, what: &str) -> Document {
         }
         for (clip, time) in moments {
             let mut weights = own_weights(&spec, node, clip, time);
-            let own = layer.nodes.iter().any(|t| t.node == node).then(|| target_count(&spec, node)).unwrap_or(0);
+            let touched = layer.nodes.iter().any(|targets| targets.node == node);
+            let own = if touched { target_count(&spec, node) } else { 0 };
             weights.resize(weights.len().max(own), 0.0);
             weights.extend(layer_weights(layer, node, clip, time));
             let found = own_weights(&spec_with, node, clip, time);
@@ -232,8 +233,8 @@ fn a_layer_replaces_the_one_before() {
 #[test]
 fn repaired_weights_replace_those_of_the_file() {
     let mut file = Builder::rigged();
-    let joints = file.accessor("VEC4", &vec![0u8; 4 * VERTICES]);
-    let weights = file.accessor("VEC4", &vec![0.5f32; 4 * VERTICES]);
+    let joints = file.accessor("VEC4", &[0u8; 4 * VERTICES]);
+    let weights = file.accessor("VEC4", &[0.5f32; 4 * VERTICES]);
     file.set("/meshes/0/primitives/0/attributes/JOINTS_1", json!(joints));
     file.set("/meshes/0/primitives/0/attributes/WEIGHTS_1", json!(weights));
     let before = document(file.glb());

@@ -48,16 +48,8 @@ fn enclosed(raw: &RawRig, rig: &Rig, mesh: &DeformedMesh) -> f64 {
 #[test]
 fn closed_characters_keep_their_volume() {
     println!(
-        "{:<32} {:>5} {:>7} {:<14} {:>11} {:>11} {:>7} {:>10}  {}",
-        "character",
-        "clips",
-        "frames",
-        "volume",
-        "before",
-        "after",
-        "rounds",
-        "largest",
-        "segments not restored, by reason"
+        "character                        clips  frames volume              before       after  rounds    largest  \
+         segments not restored, by reason"
     );
     for name in CLOSED {
         let Some(path) = asset(name) else { return };

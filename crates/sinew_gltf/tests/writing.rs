@@ -71,7 +71,7 @@ fn scattered_files_become_one() {
     }
     let warnings = document.pack().expect("sound");
     assert_eq!(warnings.len(), 1);
-    assert_eq!((warnings[0].code, warnings[0].subject.as_str()), ("image-left-outside", "images, 1"));
+    assert_eq!((warnings[0].code, warnings[0].subject.as_str()), ("image-left-outside", "image 1"));
     let (again, _) = open_bytes("again.glb", bytes, None).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(again.json, document.json);
     assert_eq!(again.buffers, document.buffers);

@@ -30,7 +30,10 @@ pub fn check() -> Result<(), String> {
         };
         let glb = made("glb");
         bake(&glb, &[])?;
-        let times: Vec<String> = FRAMES.iter().map(|&frame| (f64::from(frame) / 60.0).to_string()).collect();
+        // A cache begins with the clip's first key, and says nothing between its frames.
+        let start = start(&sinew, input)?;
+        let times: Vec<String> = FRAMES.iter().map(|&frame| (start + f64::from(frame) / 60.0).to_string()).collect();
+        let cache_times = FRAMES.map(|frame| (f64::from(frame) / 60.0).to_string());
         let effects = ours(&sinew, input, &["--preset", "lively"], &times)?;
         let file = ours(&sinew, &glb, &[], &times)?;
         let mut look = |peer: &str, played: &[Vec<f64>], truth: &[Vec<f64>], limit: f64| {
@@ -47,9 +50,6 @@ pub fn check() -> Result<(), String> {
         look("three.js", &three, &file, AGREEMENT);
         let played = lines(blender()?.args(["gltf", &glb, "0"]).args(&times), flat_positions)?;
         look("Blender", &played, &file, AGREEMENT);
-        // A cache begins with the clip's first key.
-        let start = start(&sinew, input)?;
-        let cache_times = FRAMES.map(|frame| (f64::from(frame) / 60.0 - start).to_string());
         for format in ["pc2", "mdd"] {
             let cache = made(format);
             bake(&cache, &["--format", format])?;

@@ -12,8 +12,10 @@
 //!
 //! The last two vanish where segments meet, so that segments corrected by different amounts stay smooth; (8) of the
 //! paper is `muscle`, which inflates the rigid middle of a bone most, and `bulge` is the same with both ends at 0.
-//! A painted map multiplies any of them, its negative values counting as 0. Only ratios of γ matter: d is measured in
-//! sizes, and a factor on all of γ changes nothing.
+//! A painted map multiplies any of them, its negative values counting as 0. All are divided by the area of the node at
+//! rest: moves by (5) are proportional to γ⟨n,∇V⟩, and ⟨n,∇V⟩ is an area, so that without it every large triangle would
+//! stick out (the dependence on connectivity that the paper tells of). Only ratios of γ matter: d is measured in sizes,
+//! areas in their mean, and a factor on all of γ changes nothing.
 
 use super::surface::Surface;
 use crate::limbs::{Leaf, Limbs};
@@ -85,6 +87,8 @@ pub(super) fn correction_map(rig: &Rig, rest: &RestSurface<'_>, surface: &Surfac
     let mut all: Vec<BoneId> = surface.entries().map(|entry| rig.palette()[entry as usize].bone).collect();
     all.sort_unstable();
     all.dedup();
+    let areas = surface.areas();
+    let mean_area = areas.iter().sum::<f64>() / areas.len().max(1) as f64;
     (0..surface.nodes())
         .map(|node| {
             let slot = surface.members.of(node)[0] as usize;
@@ -98,6 +102,7 @@ pub(super) fn correction_map(rig: &Rig, rest: &RestSurface<'_>, surface: &Surfac
             };
             let painted = plan.painted.map_or(1.0, |rows| f64::from(rows[slot / LANES][slot % LANES]).max(0.0));
             let gamma = painted * plan.shape.gamma(surface.main_weight[node], distance, plan.alpha, plan.beta);
+            let gamma = gamma * (mean_area / areas[node]);
             if gamma.is_finite() { gamma } else { 0.0 }
         })
         .collect()

@@ -6,25 +6,28 @@
 //! back elsewhere by the volume correction, which leaves nodes in contact alone. That is the bulge.
 //!
 //! The paper steps by a fixed Δs, which must be smaller than the flesh and is slow where the flesh is wide. Here a step
-//! is a part of the way to the bone, so it is as wide as the flesh; the end of that way is on the bone itself, so the
-//! border is always met, and the last step is bisected.
+//! is a part of the way to the bone, so it is as wide as the flesh, and the last step is bisected. On the outside of the
+//! bend the joint itself is the closest point of both bones; nothing folds there, the way leads nowhere, and nodes whose
+//! way does not cross the border well before the bone are left alone.
 //!
-//! Only pairs of segments that share triangles and whose bones are turned against each other are looked at.
+//! Only pairs of segments that share triangles and whose lines are bent against each other are looked at; a twist alone
+//! moves no border.
 //!
 //! Oracle: no triangle of one segment cuts one of the other (tests/volume.rs).
 
 use super::body::Body;
 use super::lists::Lists;
-use super::surface::Surface;
+use super::surface::{Segment, Surface};
 use crate::limbs::{Leaf, Limbs};
 use crate::maps::RestSurface;
 use crate::motion::Kinematics;
 use crate::pose::WorldPose;
 use crate::rig::Rig;
-use glam::{DAffine3, DVec3};
+use glam::DVec3;
 
-/// Steps from the skin to the bone.
-const STEPS: u32 = 8;
+/// Steps from the skin to the bone, and how many of them may be taken.
+const STEPS: u32 = 16;
+const MOST_STEPS: u32 = 15;
 const BISECTIONS: u32 = 30;
 /// Nearer by this factor is nearer: both sides stop just short of the border.
 const CLEARANCE: f64 = 0.999;
@@ -88,25 +91,36 @@ impl FoldOver {
     /// Brings back what has crossed over and holds it there; tells how many nodes.
     pub fn apply(&self, place: &Place<'_>, surface: &Surface, body: &mut Body, limbs: &mut Limbs) -> usize {
         let mut found = 0;
-        let mut posed = false;
+        limbs.pose(place.rig, place.world, Leaf::Skin, place.origin + body.centre());
         for (index, pair) in self.pairs.iter().enumerate() {
             let [own, other] = [pair.own, pair.other].map(|segment| &surface.segments[segment as usize]);
-            let [turned, against] = [own, other].map(|segment| &body.from_bind[segment.entry as usize]);
-            if self.nodes.of(index).is_empty() || cosine(turned, against) >= self.straight {
+            let turned = |bone: &Segment, by: &Segment| {
+                // Where the line of one bone would be if it had followed the other.
+                let line = limbs.direction(bone.bone.index());
+                if line == DVec3::ZERO {
+                    return 1.0;
+                }
+                let [from, to] = [bone, by].map(|segment| body.from_bind[segment.entry as usize].matrix3);
+                line.dot((to * (from.inverse() * line)).normalize_or_zero())
+            };
+            // Not a number where a bone is scaled to nothing.
+            let bent = turned(own, other).min(turned(other, own)) < self.straight;
+            if self.nodes.of(index).is_empty() || !bent {
                 continue;
             }
-            if !std::mem::replace(&mut posed, true) {
-                limbs.pose(place.rig, place.world, Leaf::Skin, place.origin + body.centre());
-            }
             for &node in self.nodes.of(index) {
+                // A part of the way was asked for, and it has been gone.
+                if self.gain < 1.0 && body.held[node as usize] {
+                    continue;
+                }
                 let p = body.points[node as usize];
                 let closest = limbs.closest(own.bone.index(), p);
                 let crossed = |p: DVec3| p.distance(closest) > CLEARANCE * limbs.distance(other.bone.index(), p);
-                // What is just short of the border stays as it is.
-                if p.distance(closest) <= limbs.distance(other.bone.index(), p) {
+                // What is just short of the border stays as it is, and so does what is beside the joint itself.
+                if p.distance(closest) <= (1.0 + ON_THE_BORDER) * limbs.distance(other.bone.index(), p) {
                     continue;
                 }
-                let back = way_back(|part| crossed(p.lerp(closest, part)));
+                let Some(back) = way_back(|part| crossed(p.lerp(closest, part))) else { continue };
                 body.points[node as usize] = p.lerp(closest, back * self.gain);
                 body.held[node as usize] = true;
                 found += 1;
@@ -120,20 +134,13 @@ impl FoldOver {
 }
 
 /// The part of the way to the bone at which the node is back.
-fn way_back(crossed: impl Fn(f64) -> bool) -> f64 {
+fn way_back(crossed: impl Fn(f64) -> bool) -> Option<f64> {
     let step = 1.0 / f64::from(STEPS);
-    let Some(back) = (1..=STEPS).map(|k| f64::from(k) * step).find(|&part| !crossed(part)) else { return 1.0 };
+    let back = (1..=MOST_STEPS).map(|k| f64::from(k) * step).find(|&part| !crossed(part))?;
     let (mut over, mut back) = (back - step, back);
     for _ in 0..BISECTIONS {
         let middle = 0.5 * (over + back);
         if crossed(middle) { over = middle } else { back = middle }
     }
-    back
-}
-
-/// Of the angle between the rotations of two transforms; scale cancels.
-fn cosine(a: &DAffine3, b: &DAffine3) -> f64 {
-    let columns = |m: &DAffine3| [m.matrix3.x_axis, m.matrix3.y_axis, m.matrix3.z_axis].map(|c| c.normalize_or_zero());
-    let trace: f64 = columns(a).into_iter().zip(columns(b)).map(|(a, b)| a.dot(b)).sum();
-    (trace - 1.0) / 2.0
+    Some(back)
 }

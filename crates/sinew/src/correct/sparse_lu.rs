@@ -75,7 +75,8 @@ impl SparseLu {
             for (&j, value) in columns.iter().zip(&mut values[start..]) {
                 *value = row[j as usize];
             }
-            if !(row[i].abs() > 1e-12 * largest) {
+            let sound = row[i].abs() > 1e-12 * largest;
+            if !sound {
                 return false;
             }
         }

@@ -267,6 +267,18 @@ impl Surface {
         self.segment_entries.iter().flatten().copied()
     }
 
+    /// A third of the area around each node at rest, without caps.
+    pub fn areas(&self) -> Vec<f64> {
+        let mut areas = vec![0.0; self.nodes()];
+        for (t, corners) in self.triangles.iter().enumerate() {
+            if !(self.first_cap..self.first_sheet).contains(&t) {
+                let [a, b, c] = corners.map(|node| self.bind[node as usize]);
+                corners.iter().for_each(|&node| areas[node as usize] += (b - a).cross(c - a).length() / 6.0);
+            }
+        }
+        areas
+    }
+
     /// Palette entries that move a node, with their weights.
     pub fn influences_of(&self, node: usize) -> &[(u32, f64)] {
         let start = node.checked_sub(1).map_or(0, |before| self.influence_stops[before] as usize);

@@ -12,10 +12,14 @@ use std::io::{self, Write};
 const GOOD: Style = AnsiColor::Green.on_default();
 const BAD: Style = AnsiColor::Yellow.on_default();
 
-/// Shares below this are what rounding leaves, and told as none.
-const ROUNDING: f64 = 1e-5;
+/// Shares below this are not seen, and told as none.
+const UNSEEN: f64 = 1e-4;
+/// Effects of this share in a first frame are seen as a pop.
+const POP: f64 = 5e-3;
 /// Noise below this is not seen.
 const VISIBLE_NOISE: f64 = 5e-4;
+/// Points that part by less are not seen to.
+const WORTH_A_WORD: f64 = 1e-3;
 /// Jumps told one by one.
 const MOST_JUMPS: usize = 5;
 
@@ -144,12 +148,10 @@ fn tell_clip(clip: &ClipReport, has_effects: bool, out: &mut dyn Write) -> io::R
     writeln!(out, "    {}", printable(&clip.motion.verdict.to_string()))?;
     seam(clip, out)?;
     keys(clip, out)?;
-    if let Some(first) = clip.first_frame.as_ref().filter(|first| first.value > ROUNDING) {
-        let share = percent(first.value);
-        bad(
-            out,
-            &format!("effects begin with a pop of {share} of the size: {}; use ends = \"rest\"", at(&first.place)),
-        )?;
+    if let Some(first) = clip.first_frame.as_ref().filter(|first| first.value > POP) {
+        let (share, place) = (percent(first.value), at(&first.place));
+        let remedy = "let the clip start more slowly, or with ends = \"rest\"";
+        bad(out, &format!("effects begin with a pop of {share} of the size: {place}; {remedy}"))?;
     }
     if let Some(displacement) = &clip.displacement {
         let share = percent(displacement.value);
@@ -160,7 +162,15 @@ fn tell_clip(clip: &ClipReport, has_effects: bool, out: &mut dyn Write) -> io::R
     if has_effects {
         triangles(clip, &clip.effect_triangles, 1, " by the effects", out)?;
     }
-    if let Some(crack) = clip.crack.as_ref().filter(|crack| crack.value > ROUNDING) {
+    if let Some(parting) = clip.parting.as_ref().filter(|parting| parting.value > WORTH_A_WORD) {
+        let share = percent(parting.value);
+        writeln!(
+            out,
+            "    points that lie together at rest part by up to {share} of the size: {}",
+            at(&parting.place)
+        )?;
+    }
+    if let Some(crack) = clip.crack.as_ref().filter(|crack| crack.value > UNSEEN) {
         let share = percent(crack.value);
         bad(out, &format!("effects pull points that lie together apart by {share} of the size: {}", at(&crack.place)))?;
     }
@@ -170,13 +180,13 @@ fn tell_clip(clip: &ClipReport, has_effects: bool, out: &mut dyn Write) -> io::R
 fn seam(clip: &ClipReport, out: &mut dyn Write) -> io::Result<()> {
     let Some(seam) = &clip.seam else { return Ok(()) };
     let what = if seam.travels { "effects" } else { "vertices" };
-    if seam.gap.value > ROUNDING {
+    if seam.gap.value > UNSEEN {
         let share = percent(seam.gap.value);
         bad(out, &format!("at the seam {what} jump by {share} of the size: {}", at(&seam.gap.place)))?;
     } else {
         good(out, &format!("at the seam {what} meet"))?;
     }
-    if seam.excess_kink() > ROUNDING {
+    if seam.excess_kink() > UNSEEN {
         let (kink, usual) = (percent(seam.kink.value), percent(seam.usual_kink));
         let place = at(&seam.kink.place);
         bad(

@@ -59,8 +59,9 @@ impl<'a> Stage<'a> {
         let build = |recipe: &Recipe| {
             FrameIndependentGraph::build(rig, recipe).map_err(|error| Fault::in_file(&culprit, error))
         };
-        let base = build(&Recipe { effects: Vec::new(), ..recipe.clone() })?;
-        let effects = (!recipe.effects.is_empty()).then(|| build(&recipe)).transpose()?;
+        let base = build(&Recipe { effects: Vec::new(), corrections: Vec::new(), ..recipe.clone() })?;
+        let adds = !recipe.effects.is_empty() || !recipe.corrections.is_empty();
+        let effects = adds.then(|| build(&recipe)).transpose()?;
         let clip = match play.clip {
             Some(wanted) => Some(&scene.clips[find_clip(scene, wanted)?]),
             None => scene.clips.first(),

@@ -14,8 +14,8 @@ const MOMENTS: u32 = 61;
 /// The largest distance in one clip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClipDistance {
-    /// Name of the clip; empty for the default pose.
-    pub clip: String,
+    /// Name of the clip, which may be empty; `None` for the default pose.
+    pub clip: Option<String>,
     /// In scene units.
     pub distance: f64,
     /// As a share of the character's size.
@@ -82,7 +82,7 @@ pub fn in_motion(first: &Asset, second: &Asset) -> Vec<ClipDistance> {
     let mut distances = Vec::new();
     a.play(None, 0.0);
     b.play(None, 0.0);
-    distances.extend(farthest(&a, &b, &shared, "", 0.0));
+    distances.extend(farthest(&a, &b, &shared, None, 0.0));
     for (number, clip) in first.clips.iter().enumerate() {
         let Some(other) = counterpart(clip, number, &second.clips) else { continue };
         let (Some(motion), Some(other_motion)) = (a.motion(clip), b.motion(other)) else { continue };
@@ -92,7 +92,7 @@ pub fn in_motion(first: &Asset, second: &Asset) -> Vec<ClipDistance> {
             let time = start + (end - start) * f64::from(moment) / f64::from(MOMENTS - 1);
             a.play(Some(&motion), time);
             b.play(Some(&other_motion), time);
-            farthest(&a, &b, &shared, &clip.name, time)
+            farthest(&a, &b, &shared, Some(&clip.name), time)
         });
         distances.extend(moments.reduce(|a, b| if b.distance > a.distance { b } else { a }));
     }
@@ -109,7 +109,13 @@ fn counterpart<'c>(clip: &Clip, number: usize, clips: &'c [Clip]) -> Option<&'c 
     clips.get(number).filter(same).or_else(|| clips.iter().find(same))
 }
 
-fn farthest(a: &Player<'_>, b: &Player<'_>, shared: &[(&Part, &Part)], clip: &str, time: f64) -> Option<ClipDistance> {
+fn farthest(
+    a: &Player<'_>,
+    b: &Player<'_>,
+    shared: &[(&Part, &Part)],
+    clip: Option<&str>,
+    time: f64,
+) -> Option<ClipDistance> {
     let mut worst: Option<ClipDistance> = None;
     for (part, other) in shared {
         let size = a.rig.characters().get(part.character).map_or(1.0, |character| character.size);
@@ -118,7 +124,7 @@ fn farthest(a: &Player<'_>, b: &Player<'_>, shared: &[(&Part, &Part)], clip: &st
                 let (p, q) = (a.mesh.world_position(part.character, x), b.mesh.world_position(other.character, y));
                 let distance = p.distance(q);
                 if distance.is_finite() && worst.as_ref().is_none_or(|worst| distance > worst.distance) {
-                    let (clip, node) = (clip.to_owned(), part.node);
+                    let (clip, node) = (clip.map(str::to_owned), part.node);
                     worst =
                         Some(ClipDistance { clip, distance, share: distance / size, time, node, primitive, vertex });
                 }

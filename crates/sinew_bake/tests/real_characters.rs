@@ -1,4 +1,4 @@
-//! The trade of targets against error on a real character.
+//! The trade of targets against error, and tolerances kept, on real characters.
 
 use sinew::{MotionSettings, Recipe, RecipeFile, Rig};
 use sinew_bake::report::thinned;
@@ -9,10 +9,10 @@ fn preset(name: &str) -> Recipe {
     RecipeFile::parse(sinew::presets::get(name).unwrap()).unwrap().recipe().clone()
 }
 
-fn bake_fox(recipe: &Recipe, clips: &[&str], tolerance: f64) -> Option<Baked> {
-    let fox = sinew_gltf::import(&asset("Fox.glb")?).unwrap();
-    let rig = Rig::build(&fox.raw).unwrap().0;
-    let clips: Vec<BakeClip<'_>> = fox
+fn bake_file(file: &str, recipe: &Recipe, clips: &[&str], tolerance: f64) -> Option<Baked> {
+    let file = sinew_gltf::import(&asset(file)?).unwrap();
+    let rig = Rig::build(&file.raw).unwrap().0;
+    let clips: Vec<BakeClip<'_>> = file
         .clips
         .iter()
         .filter(|clip| clips.is_empty() || clips.contains(&clip.name.as_str()))
@@ -20,7 +20,7 @@ fn bake_fox(recipe: &Recipe, clips: &[&str], tolerance: f64) -> Option<Baked> {
         .collect();
     let options = Options { tolerance: Tolerance::OfSize(tolerance), ..Options::default() };
     Some(
-        bake(Subject { raw: &fox.raw, rig: &rig, recipe }, &clips, &options, &|_| ())
+        bake(Subject { raw: &file.raw, rig: &rig, recipe }, &clips, &options, &|_| ())
             .unwrap_or_else(|failure| panic!("{failure}")),
     )
 }
@@ -51,12 +51,12 @@ fn tell(baked: &Baked) {
 #[test]
 fn ears_and_tail_of_one_clip_take_few_targets() {
     let mut recipe = preset("ears-and-tail");
-    let Some(first) = bake_fox(&recipe, &["Run"], 1e-3) else { return };
+    let Some(first) = bake_file("Fox.glb", &recipe, &["Run"], 1e-3) else { return };
     let group = &first.report.groups[0];
     // Gains act almost linearly: some more than needed, then it is asserted.
     let factor = (0.055 * group.size / group.displacement.length).max(1.0);
     recipe.effects.iter_mut().for_each(|effect| effect.gain *= factor);
-    let baked = bake_fox(&recipe, &["Run"], 1e-3).unwrap();
+    let baked = bake_file("Fox.glb", &recipe, &["Run"], 1e-3).unwrap();
     tell(&baked);
     let group = &baked.report.groups[0];
     assert!(group.displacement.length >= 0.05 * group.size);
@@ -64,9 +64,18 @@ fn ears_and_tail_of_one_clip_take_few_targets() {
     assert!(group.error.largest <= 1e-3 * group.size);
 }
 
+/// Meshes with targets of their own have keys of their own, between samples too.
+#[test]
+fn fast_motion_of_many_meshes_stays_within_the_tolerance() {
+    let Some(baked) = bake_file("KayKit_Knight.glb", &preset("lively"), &["Jump_Start"], 1e-3) else { return };
+    assert!(baked.report.groups.iter().filter(|group| group.targets > 0).count() > 5);
+    assert!(baked.report.clips[0].keys_between > 0);
+    assert!(baked.report.within_tolerance());
+}
+
 #[test]
 fn all_clips_lively() {
-    let Some(baked) = bake_fox(&preset("lively"), &[], 2e-3) else { return };
+    let Some(baked) = bake_file("Fox.glb", &preset("lively"), &[], 2e-3) else { return };
     tell(&baked);
     let group = &baked.report.groups[0];
     assert!(group.targets <= 64, "{} targets", group.targets);

@@ -1,0 +1,185 @@
+//! The bake from beginning to end: learn, factor, measure the trade, choose targets and keys, fit normals, measure the
+//! result.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `trade` | what any number of targets would give; the smallest that will do |
+//! | `solution` | the targets kept, their weights and keys |
+//! | `result` | normals fitted, everything measured once more |
+//! | `account` | the report, and why there is none |
+
+mod account;
+mod result;
+mod solution;
+mod trade;
+
+use crate::factor::factor;
+use crate::groups::groups;
+use crate::range::Range;
+use crate::sampling::Grid;
+use crate::stage::{Pulled, PulledGroup, Stage, Wanted, Workspace, each_frame};
+use crate::{BakeClip, BakeFailure, Baked, Options, Progress, Subject};
+use sinew::rig::PartKind;
+use sinew::{Motion, Rig};
+use solution::Solution;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use trade::directions_within;
+
+/// Share of the tolerance the targets may use up; the rest, and whatever a frame does not use, is for the keys.
+const TARGETS_SHARE: f64 = 0.9;
+/// Precision of the range, as a share of the tolerance.
+const RANGE_SHARE: f64 = 0.05;
+/// Most columns of a range.
+const RANGE_COLUMNS: usize = 1024;
+/// Most bytes of all ranges together.
+const RANGE_BYTES: usize = 256 << 20;
+/// Bytes of displacements held at a time.
+const BLOCK_BYTES: usize = 32 << 20;
+
+/// Bakes clips. `progress` is told of every frame evaluated, from any thread.
+pub fn bake(
+    subject: Subject<'_>,
+    clips: &[BakeClip<'_>],
+    options: &Options,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<Baked, BakeFailure> {
+    if !subject.rig.parts().iter().any(|part| part.kind == PartKind::Skinned) {
+        return Err(BakeFailure::NothingToBake("no mesh is skinned to bones"));
+    }
+    if clips.is_empty() {
+        return Err(BakeFailure::NothingToBake("there is no clip"));
+    }
+    let run = Run::new(subject, clips, options, progress)?;
+    let ranges = run.learn()?;
+    let mut factored = Vec::with_capacity(ranges.len());
+    for (range, group) in ranges.iter().zip(&run.groups) {
+        let tolerance = (TARGETS_SHARE - RANGE_SHARE) * options.tolerance.units(group.group.size);
+        factored.push(factor(
+            range,
+            tolerance as f32,
+            directions_within(options.max_targets).filter(|_| options.best_effort),
+        )?);
+    }
+    drop(ranges);
+    let trades = run.trade(factored)?;
+    let counts = run.choose_counts(&trades)?;
+    let mut solutions: Vec<Solution> = (run.groups.iter().zip(trades).zip(counts))
+        .map(|((group, trade), count)| Solution::new(group, trade, count))
+        .collect();
+    for (group, solution) in run.groups.iter().zip(&mut solutions) {
+        solution.choose_keys(&run.grids, options.tolerance.units(group.group.size));
+    }
+    let refined = run.refine(&mut solutions)?;
+    solutions.iter_mut().for_each(Solution::keep_weights_within_one);
+    run.fit_directions(&mut solutions)?;
+    let measured = run.measure(&solutions, &refined)?;
+    let report = run.report(&solutions, measured);
+    if !report.within_tolerance() && !options.best_effort {
+        return Err(run.missed(&report));
+    }
+    Ok(run.result(solutions, report))
+}
+
+/// What all steps share.
+struct Run<'a> {
+    stage: Stage<'a>,
+    groups: Vec<PulledGroup>,
+    place_of_slot: Vec<u32>,
+    clips: &'a [BakeClip<'a>],
+    grids: Vec<Grid>,
+    options: &'a Options,
+    meter: Meter<'a>,
+}
+
+/// Counts frames for whoever watches.
+struct Meter<'a> {
+    done: AtomicUsize,
+    total: AtomicUsize,
+    tell: &'a (dyn Fn(Progress) + Sync),
+}
+
+impl Meter<'_> {
+    fn frame(&self, what: &'static str) {
+        let done = 1 + self.done.fetch_add(1, Ordering::Relaxed);
+        (self.tell)(Progress { what, done, total: self.total.load(Ordering::Relaxed).max(done) });
+    }
+}
+
+impl<'a> Run<'a> {
+    fn new(
+        subject: Subject<'a>,
+        clips: &'a [BakeClip<'a>],
+        options: &'a Options,
+        tell: &'a (dyn Fn(Progress) + Sync),
+    ) -> Result<Self, BakeFailure> {
+        let stage = Stage::new(subject)?;
+        let rest_stretch = stage.rest_stretch();
+        let (found, place_of_slot) = groups(subject.rig);
+        let groups = found.into_iter().map(|group| PulledGroup::new(group, &rest_stretch)).collect();
+        let meter = Meter { done: AtomicUsize::new(0), total: AtomicUsize::new(0), tell };
+        let mut run = Self { stage, groups, place_of_slot, clips, grids: Vec::new(), options, meter };
+        for clip in clips {
+            run.grids.push(Grid::new(run.motion(clip)?.report(), options.fps, &clip.clip.name)?);
+        }
+        let (samples, all) = (run.samples(), run.grids.iter().map(|grid| grid.times.len()).sum::<usize>());
+        let directions =
+            subject.rig.parts().iter().flat_map(|part| &part.primitives).any(|p| p.has_normals || p.has_tangents);
+        run.meter.total.store(3 * all + if directions { samples } else { 0 }, Ordering::Relaxed);
+        Ok(run)
+    }
+
+    fn rig(&self) -> &'a Rig {
+        self.stage.subject.rig
+    }
+
+    fn samples(&self) -> usize {
+        self.grids.iter().map(Grid::samples).sum()
+    }
+
+    fn motion(&self, clip: &BakeClip<'_>) -> Result<Motion, BakeFailure> {
+        let rig = self.rig();
+        let BakeClip { clip, settings } = clip;
+        let filtered = self.stage.filtered_signals();
+        Ok(Motion::new(rig.skeleton(), rig.bone_sizes(), &rig.morph_layout(), clip, settings, filtered)?)
+    }
+
+    fn pull(&self, group: &PulledGroup, clip: usize, time: f64, workspace: &Workspace) -> Result<Pulled, BakeFailure> {
+        group.pull(workspace).ok_or_else(|| BakeFailure::NotFinite {
+            clip: self.clips[clip].clip.name.clone(),
+            time,
+            mesh: group.group.parts.first().map_or(String::new(), |&part| self.rig().parts()[part].name.clone()),
+        })
+    }
+
+    /// Frames evaluated together: as many as fit.
+    fn block(&self) -> usize {
+        let bytes: usize = self.groups.iter().map(|group| 12 * group.group.points.len()).sum();
+        (BLOCK_BYTES / bytes.max(1)).clamp(4, 64)
+    }
+
+    /// One pass over samples and midpoints: what the effects do.
+    fn learn(&self) -> Result<Vec<Range>, BakeFailure> {
+        let rows: usize = self.groups.iter().map(|group| 3 * group.group.points.len()).sum();
+        let columns = (RANGE_BYTES / (4 * rows.max(1))).clamp(32, RANGE_COLUMNS);
+        let range = |group: &PulledGroup| {
+            let precision = RANGE_SHARE * self.options.tolerance.units(group.group.size);
+            Range::new(3 * group.group.points.len(), precision, columns)
+        };
+        let mut ranges: Vec<Range> = self.groups.iter().map(range).collect();
+        for (index, (clip, grid)) in self.clips.iter().zip(&self.grids).enumerate() {
+            let motion = self.motion(clip)?;
+            let looks: Vec<f64> = grid.times.iter().map(|&time| grid.look(time)).collect();
+            for times in looks.chunks(self.block()) {
+                let frames = each_frame(&self.stage, &motion, times, Wanted::Positions, |place, workspace| {
+                    self.meter.frame("looking at the motion");
+                    let pull = |group| Ok(self.pull(group, index, times[place], workspace)?.x);
+                    self.groups.iter().map(pull).collect::<Result<Vec<Vec<f32>>, BakeFailure>>()
+                })?;
+                for (group, range) in ranges.iter_mut().enumerate() {
+                    range.add(frames.iter().flat_map(|frame| &frame[group]).copied().collect())?;
+                }
+            }
+        }
+        Ok(ranges)
+    }
+}

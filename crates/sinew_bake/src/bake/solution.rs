@@ -1,0 +1,237 @@
+//! The targets a group keeps, as they are written and as they are played, with their weights and keys.
+
+use super::Run;
+use super::trade::{FrameFit, Trade};
+use crate::BakeFailure;
+use crate::field::Field;
+use crate::keys::{self, WeightCurve};
+use crate::matrix::Tall;
+use crate::report::Seam;
+use crate::sampling::Grid;
+use crate::stage::{Pulled, PulledGroup, Wanted, each_frame};
+use faer::MatRef;
+use std::sync::atomic::Ordering;
+
+/// How often the time between two moments is halved where the motion is faster than the samples.
+const HALVINGS: usize = 4;
+/// Least share of the tolerance that keys may use where targets have used it up (best effort).
+const LEAST_KEY_SHARE: f64 = 0.1;
+
+/// What is kept of a group.
+pub(super) struct Solution {
+    pub trade: Trade,
+    pub count: usize,
+    /// Targets as they will be played, in world lengths.
+    pub played: Tall,
+    /// Targets as they will be written, in rest space: x of all points, y, z.
+    pub written: Tall,
+    /// Per clip and place, of the targets kept.
+    pub weights: Vec<Vec<Vec<f32>>>,
+    /// Largest weight of each target before they were brought to 1.
+    pub peaks: Vec<f32>,
+    pub curves: Vec<WeightCurve>,
+    pub fields: Vec<(Field, Tall)>,
+}
+
+impl Solution {
+    pub(super) fn new(group: &PulledGroup, mut trade: Trade, count: usize) -> Self {
+        let points = group.group.points.len();
+        trade.factors.targets.truncate(count);
+        let mut peaks = vec![0.0f32; count];
+        for fit in trade.fits.iter().flatten() {
+            peaks.iter_mut().zip(&fit.weights).for_each(|(peak, weight)| *peak = peak.max(weight.abs()));
+        }
+        // A target that no frame uses keeps its size.
+        peaks.iter_mut().filter(|peak| **peak == 0.0).for_each(|peak| *peak = 1.0);
+        let mut written = Tall::new(3 * points);
+        let mut played = Tall::new(3 * points);
+        for (target, &peak) in peaks.iter().enumerate() {
+            let column = trade.factors.targets.column(target);
+            let rest: Vec<f32> = column
+                .iter()
+                .enumerate()
+                .map(|(i, x)| (f64::from(x * peak) / group.scales[i % points]) as f32)
+                .collect();
+            let world: Vec<f32> =
+                rest.iter().enumerate().map(|(i, x)| (f64::from(*x) * group.scales[i % points]) as f32).collect();
+            written.push(&rest);
+            played.push(&world);
+        }
+        let scaled = |fit: &FrameFit| fit.weights.iter().zip(&peaks).map(|(weight, peak)| weight / peak).collect();
+        let weights = trade.fits.iter().map(|fits| fits.iter().map(scaled).collect()).collect();
+        Self { trade, count, played, written, weights, peaks, curves: Vec::new(), fields: Vec::new() }
+    }
+
+    /// Brings all weights to 0…1, where Blender's and Unity's sliders hold them: `Σ w_k m_k = Σ w'_k (h_k − l_k) m_k +
+    /// 1·Σ l_k m_k` for weights between l and h. The last sum is one more target, fully on in every clip.
+    pub(super) fn keep_weights_within_one(&mut self) {
+        if self.count == 0 {
+            return;
+        }
+        let mut offset = [&self.written, &self.played].map(|targets| vec![0.0f64; targets.rows()]);
+        for target in 0..self.count {
+            let weights = self.curves.iter().flat_map(|curve| &curve.weights).map(|weights| weights[target]);
+            let (low, high) = weights.fold((0.0f32, 0.0f32), |(low, high), w| (low.min(w), high.max(w)));
+            let range = high - low;
+            // A target that no key uses stays at 0.
+            let unit = |weight: f32| if range > 0.0 { ((weight - low) / range).clamp(0.0, 1.0) } else { 0.0 };
+            for weights in self.curves.iter_mut().flat_map(|curve| &mut curve.weights) {
+                weights[target] = unit(weights[target]);
+            }
+            for (targets, offset) in [&mut self.written, &mut self.played].into_iter().zip(&mut offset) {
+                for (m, sum) in targets.column_mut(target).iter_mut().zip(offset) {
+                    *sum += f64::from(low) * f64::from(*m);
+                    *m *= range;
+                }
+            }
+        }
+        for (targets, offset) in [&mut self.written, &mut self.played].into_iter().zip(offset) {
+            targets.push(&offset.into_iter().map(|m| m as f32).collect::<Vec<_>>());
+        }
+        self.curves.iter_mut().flat_map(|curve| &mut curve.weights).for_each(|weights| weights.push(1.0));
+        self.count += 1;
+    }
+
+    /// The weights of a frame outside the grid, and the error they leave.
+    pub(super) fn project(&self, pulled: &Pulled) -> (Vec<f32>, f32) {
+        let weights: Vec<f32> = self
+            .trade
+            .factors
+            .weights(&pulled.x, self.count)
+            .iter()
+            .zip(&self.peaks)
+            .map(|(weight, peak)| weight / peak)
+            .collect();
+        let mut error = pulled.x.clone();
+        self.played.add_product(-1.0, column(&weights), &mut error);
+        (weights, pulled.world_error(&error).largest)
+    }
+
+    pub(super) fn choose_keys(&mut self, grids: &[Grid], tolerance: f64) {
+        let rung = self.trade.ladder.iter().position(|&rung| rung == self.count).unwrap_or(0);
+        for (clip, grid) in grids.iter().enumerate() {
+            let weights = &self.weights[clip];
+            let errors = self.trade.fits[clip].iter().map(|fit| fit.errors[rung]);
+            let least = LEAST_KEY_SHARE * tolerance;
+            let allowed: Vec<f32> = errors.map(|error| (tolerance - f64::from(error)).max(least) as f32).collect();
+            let keys = match self.count {
+                0 => vec![0],
+                _ => keys::choose(&self.played, &self.trade.stretch, &grid.times, weights, &allowed),
+            };
+            self.curves.push(WeightCurve {
+                times: keys.iter().map(|&key| grid.times[key]).collect(),
+                weights: keys.iter().map(|&key| weights[key].clone()).collect(),
+            });
+        }
+        // What the keys hold is enough from here on.
+        self.weights = Vec::new();
+        self.trade.fits.iter_mut().flatten().for_each(|fit| fit.weights = Vec::new());
+    }
+
+    /// Puts a key where the curve would be off by more than `tolerance`; tells whether it did.
+    fn put_key_unless_within(&mut self, tolerance: f64, clip: usize, time: f64, weights: Vec<f32>, error: f32) -> bool {
+        let played = self.curves[clip].at(time);
+        let offset = played.iter().zip(&weights).map(|(a, b)| a - b).collect();
+        let moved = keys::vertex_errors(&self.played, &self.trade.stretch, &[offset])[0];
+        let is_off = f64::from(error + moved) > tolerance;
+        if is_off {
+            self.curves[clip].insert(time, weights);
+        }
+        is_off
+    }
+
+    /// How a loop's curve meets itself.
+    pub(super) fn seam(&self, clip: usize) -> Seam {
+        let WeightCurve { times, weights } = &self.curves[clip];
+        let ([first, second, ..], [.., before, last]) = (&weights[..], &weights[..]) else { return Seam::default() };
+        let count = times.len();
+        let slope = |a: &[f32], b: &[f32], seconds: f64| -> Vec<f32> {
+            a.iter().zip(b).map(|(a, b)| (f64::from(b - a) / seconds) as f32).collect()
+        };
+        let out = slope(before, last, times[count - 1] - times[count - 2]);
+        let into = slope(first, second, times[1] - times[0]);
+        let jump: Vec<f32> = out.iter().zip(&into).map(|(a, b)| a - b).collect();
+        let gap: Vec<f32> = last.iter().zip(first).map(|(a, b)| a - b).collect();
+        let lengths = keys::vertex_errors(&self.played, &self.trade.stretch, &[gap, jump]);
+        Seam { position: f64::from(lengths[0]), velocity: f64::from(lengths[1]) }
+    }
+}
+
+impl Run<'_> {
+    /// Where a midpoint had to become a key, the motion is faster than the samples: half-way to its neighbours it is
+    /// looked at again, and so on. Returns the moments looked at, per clip.
+    pub(super) fn refine(&self, solutions: &mut [Solution]) -> Result<Vec<Vec<f64>>, BakeFailure> {
+        let mut refined = Vec::with_capacity(self.clips.len());
+        for (index, (clip, grid)) in self.clips.iter().zip(&self.grids).enumerate() {
+            let mut looked_at = Vec::new();
+            let mut open = stretches_between_samples(grid, index, solutions);
+            let motion = if open.is_empty() { None } else { Some(self.motion(clip)?) };
+            for _ in 0..HALVINGS {
+                open.retain(|stretch| stretch.from < stretch.middle() && stretch.middle() < stretch.to);
+                let times: Vec<f64> = open.iter().map(Stretch::middle).collect();
+                let (Some(motion), false) = (&motion, times.is_empty()) else { break };
+                self.meter.total.fetch_add(2 * times.len(), Ordering::Relaxed);
+                let fits = each_frame(&self.stage, motion, &times, Wanted::Positions, |place, workspace| {
+                    self.meter.frame("placing keys");
+                    let project = |&group: &usize| {
+                        let pulled = self.pull(&self.groups[group], index, times[place], workspace)?;
+                        Ok(solutions[group].project(&pulled))
+                    };
+                    open[place].groups.iter().map(project).collect::<Result<Vec<_>, BakeFailure>>()
+                })?;
+                let mut next = Vec::new();
+                for (stretch, fits) in open.into_iter().zip(fits) {
+                    let middle = stretch.middle();
+                    let mut groups = stretch.groups;
+                    let mut fits = fits.into_iter();
+                    groups.retain(|&group| {
+                        let Some((weights, error)) = fits.next() else { return false };
+                        let tolerance = self.options.tolerance.units(self.groups[group].group.size);
+                        solutions[group].put_key_unless_within(tolerance, index, middle, weights, error)
+                    });
+                    if !groups.is_empty() {
+                        next.push(Stretch { from: stretch.from, to: middle, groups: groups.clone() });
+                        next.push(Stretch { from: middle, to: stretch.to, groups });
+                    }
+                }
+                open = next;
+                looked_at.extend(times);
+            }
+            refined.push(looked_at);
+        }
+        Ok(refined)
+    }
+}
+
+/// Time between two keys of some groups.
+struct Stretch {
+    from: f64,
+    to: f64,
+    /// Groups that have a key at both ends: to others a key in between would change what stands elsewhere.
+    groups: Vec<usize>,
+}
+
+impl Stretch {
+    /// Half-way, as the file can hold it.
+    fn middle(&self) -> f64 {
+        f64::from((0.5 * (self.from + self.to)) as f32)
+    }
+}
+
+/// The stretches of a clip's grid on either side of midpoints that are keys.
+fn stretches_between_samples(grid: &Grid, clip: usize, solutions: &[Solution]) -> Vec<Stretch> {
+    let has_key = |solution: &Solution, time: f64| {
+        solution.count > 0 && solution.curves[clip].times.binary_search_by(|key| key.total_cmp(&time)).is_ok()
+    };
+    let stretch = |pair: &[f64]| {
+        let both = |group: &usize| pair.iter().all(|&time| has_key(&solutions[*group], time));
+        Stretch { from: pair[0], to: pair[1], groups: (0..solutions.len()).filter(both).collect() }
+    };
+    // Of two neighbours in the grid one is a midpoint.
+    grid.times.windows(2).map(stretch).filter(|stretch| !stretch.groups.is_empty()).collect()
+}
+
+/// Weights as a matrix.
+pub(super) fn column(weights: &[f32]) -> MatRef<'_, f32> {
+    MatRef::from_column_major_slice(weights, weights.len(), 1)
+}
