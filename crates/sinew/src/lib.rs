@@ -15,6 +15,7 @@
 //!
 //! Absent by design: files, clocks, environment, printing, thread pools of its own.
 
+pub mod attach;
 pub mod base;
 mod bvh;
 pub mod clip;
