@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::command::{cargo, program, stdout, succeed, works};
 use crate::slowest::{self, Times};
-use crate::{peer, tidy};
+use crate::{interop, peer, tidy};
 
 /// How much of the long sweeps to run.
 #[derive(Clone, Copy)]
@@ -61,6 +61,7 @@ const STEPS: &[Step] = &[
         name: "examples, benches",
         run: |_| Ok(succeed(&mut cargo("build --profile test --workspace --examples --benches"))?),
     },
+    Step { name: "glTF validator", run: validator },
     Step { name: "wasm32", run: |_| wasm32() },
     Step { name: "benchmark peer", run: benchmark_peer },
     Step { name: "tidy", run: |_| Ok(tidy::check()?) },
@@ -140,6 +141,17 @@ fn tests(run: &mut Run) -> Outcome {
     };
     run.times = Some(times);
     Ok(result?)
+}
+
+/// Baked files are sound glTF, by the judge of the format's makers.
+fn validator(run: &mut Run) -> Outcome {
+    if !interop::has_node() {
+        return Err(Stop::Skipped("Node AND npm ARE NOT HERE: no baked file was validated".to_owned()));
+    }
+    Ok(interop::validity(match run.extent {
+        Extent::Sampled => interop::Extent::Sample,
+        Extent::Full => interop::Extent::All,
+    })?)
 }
 
 /// The core also runs in a browser.

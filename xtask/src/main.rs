@@ -4,6 +4,7 @@
 mod bench;
 mod ci;
 mod command;
+mod interop;
 mod peer;
 mod slowest;
 mod tidy;
@@ -16,7 +17,8 @@ usage: cargo xtask COMMAND
 
   ci [--full]              every check; with --full the long sweeps too
   tidy                     what no compiler checks: stray paths, unfinished code, missing module docs
-  bench [FILTER] [--json]  nanoseconds per vertex of the kernels whose name contains FILTER, beside the baselines";
+  bench [FILTER] [--json]  nanoseconds per vertex of the kernels whose name contains FILTER, beside the baselines
+  interop                  baked files before the Khronos validator, three.js and Blender; installs what they need";
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
             }
         },
         ["bench", bench_args @ ..] => bench::run(bench_args),
+        ["interop"] => interop::run(),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS

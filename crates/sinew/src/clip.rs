@@ -283,6 +283,11 @@ impl MorphCurve {
         self.targets
     }
 
+    /// All weights, key by key; for cubic curves all in-tangents of the key, all values, all out-tangents.
+    pub fn values(&self) -> &[f32] {
+        &self.values
+    }
+
     /// Weights at `time`, written to `out` (as many as targets; a shorter `out` takes the first ones).
     pub fn sample(&self, time: f64, out: &mut [f32]) {
         let n = self.targets;

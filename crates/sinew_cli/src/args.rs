@@ -1,5 +1,6 @@
 //! The command line as plain values.
 
+use crate::bake::BakeArgs;
 use crate::map::MapArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -35,6 +36,8 @@ pub enum Command {
     Frame(FrameArgs),
     /// Make a map from the shape, as files a recipe can name: where the character is soft, thick or far out.
     Map(MapArgs),
+    /// Put the effects into the file as morph targets that any engine plays.
+    Bake(BakeArgs),
     /// Write a completion script for a shell to stdout.
     Completions(CompletionsArgs),
 }

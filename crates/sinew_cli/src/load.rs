@@ -3,6 +3,7 @@
 use crate::args::Input;
 use crate::fault::Fault;
 use sinew::{Clip, RawRig, Rig, Warning};
+use sinew_gltf::Document;
 use sinew_gltf::map_file::{self, MapFile};
 
 /// A loaded character file.
@@ -19,19 +20,55 @@ pub struct Scene {
     pub warnings: Vec<Warning>,
 }
 
+/// The file itself, for commands that write or compare files; a built-in character as it would be written.
+pub fn document(input: &Input) -> Result<(Document, Vec<Warning>), Fault> {
+    match input {
+        Input::Path(path) => sinew_gltf::open(path).map_err(|error| Fault::Failed(error.to_string())),
+        Input::Zoo(spec) => {
+            let character = zoo(input, spec)?;
+            let document = sinew_gltf::export(&character.raw, &character.clips);
+            Ok((document.map_err(|error| Fault::in_file(input, error))?, Vec::new()))
+        }
+    }
+}
+
+fn zoo(input: &Input, spec: &str) -> Result<sinew_zoo::ZooCharacter, Fault> {
+    sinew_zoo::build(spec).map_err(|error| Fault::Usage(format!("{input}: {error}")))
+}
+
+/// As [`load`], with the file the character lies in, both as they were before Sinew added anything.
+pub fn load_with_document(input: &Input, maps: &[MapFile]) -> Result<(Scene, Document), Fault> {
+    let name = input.to_string();
+    let (mut document, warnings) = document(input)?;
+    sinew_gltf::strip(&mut document).map_err(|error| Fault::in_file(&name, error))?;
+    let asset =
+        sinew_gltf::interpret(&name, document, warnings).map_err(|error| Fault::Failed(error.to_string()))?;
+    Ok((scene(name, asset.raw, asset.clips, asset.warnings, maps)?, asset.document))
+}
+
 /// Loads a character and puts painted `maps` on it.
 pub fn load(input: &Input, maps: &[MapFile]) -> Result<Scene, Fault> {
     let name = input.to_string();
-    let (mut raw, clips, mut warnings) = match input {
+    let (raw, clips, warnings) = match input {
         Input::Path(path) => {
             let asset = sinew_gltf::import(path).map_err(|error| Fault::Failed(error.to_string()))?;
             (asset.raw, asset.clips, asset.warnings)
         }
         Input::Zoo(spec) => {
-            let character = sinew_zoo::build(spec).map_err(|error| Fault::Usage(format!("{name}: {error}")))?;
+            let character = zoo(input, spec)?;
             (character.raw, character.clips, Vec::new())
         }
     };
+    scene(name, raw, clips, warnings, maps)
+}
+
+fn scene(
+    name: String,
+    mut raw: RawRig,
+    clips: Vec<Clip>,
+    mut warnings: Vec<Warning>,
+    maps: &[MapFile],
+) -> Result<Scene, Fault> {
     for map in maps {
         map_file::apply(&mut raw, map).map_err(|error| Fault::in_file(&name, error))?;
     }

@@ -2,6 +2,7 @@
 //! one place ([`load`]), each command is a module of its own, and here alone exit codes are decided.
 
 mod args;
+mod bake;
 mod completions;
 mod effects;
 mod fault;
@@ -9,7 +10,9 @@ mod frame;
 mod inspect;
 mod load;
 mod map;
+mod obj;
 mod output;
+mod played;
 mod presets;
 mod recipe;
 mod talk;
@@ -46,6 +49,7 @@ fn main() -> ExitCode {
         Command::Presets(options) => presets::run(options),
         Command::Frame(options) => frame::run(options, &talk),
         Command::Map(options) => map::run(options, &talk),
+        Command::Bake(options) => bake::run(options, &talk),
         Command::Completions(options) => completions::run(options),
     };
     match outcome {

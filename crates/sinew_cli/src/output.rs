@@ -5,13 +5,13 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The temporary file being written, for an interrupt to remove.
+/// The temporary file or folder being written, for an interrupt to remove.
 static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
 
-/// Removes the file being written, if any.
+/// Removes the file or folder being written, if any.
 pub fn discard_unfinished() {
     if let Some(path) = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).take() {
-        let _ = std::fs::remove_file(path);
+        let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
     }
 }
 
@@ -78,6 +78,44 @@ impl Destination {
             Self::File { path, force } => to_file(path, *force, write),
         }
     }
+}
+
+/// Refuses a folder that is there already: replacing it could take more than this command put into it.
+pub fn check_new_folder(path: &Path) -> Result<(), Fault> {
+    if path.exists() {
+        return Err(Fault::in_file(path.display(), "exists already; give the name of a new folder"));
+    }
+    match folder(path) {
+        parent if parent.is_dir() => Ok(()),
+        parent => Err(Fault::in_file(path.display(), format!("there is no folder {}; make it", parent.display()))),
+    }
+}
+
+/// Makes a folder that appears whole or not at all: `write` fills a temporary one that then takes its place.
+pub fn to_new_folder(path: &Path, write: impl FnOnce(&Path) -> Result<(), Fault>) -> Result<(), Fault> {
+    check_new_folder(path)?;
+    let unwritable = |error: io::Error| {
+        let remedy = "check the folder's permissions and the space left";
+        Fault::in_file(path.display(), format!("cannot be written ({error}); {remedy}"))
+    };
+    let mut builder = tempfile::Builder::new();
+    let builder = builder.prefix(".sinew-").suffix(".part");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(std::fs::Permissions::from_mode(0o777));
+    }
+    let unfinished = builder.tempdir_in(folder(path)).map_err(unwritable)?;
+    *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = Some(unfinished.path().to_owned());
+    let finished = write(unfinished.path()).and_then(|()| {
+        let made = unfinished.keep();
+        std::fs::rename(&made, path).map_err(|error| {
+            let _ = std::fs::remove_dir_all(&made);
+            unwritable(error)
+        })
+    });
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).take();
+    finished
 }
 
 fn exists(path: &Path) -> Fault {

@@ -30,6 +30,11 @@ impl LoadedRecipe {
         }
     }
 
+    /// As [`Self::asked`]; without any flag, the preset of that name.
+    pub fn asked_or(options: &RecipeArgs, name: &str) -> Result<Self, Fault> {
+        if options.recipe.is_none() && options.preset.is_none() { Self::preset(name) } else { Self::asked(options) }
+    }
+
     fn preset(name: &str) -> Result<Self, Fault> {
         let file = format!("preset {name}");
         let recipe = RecipeFile::parse(presets::named(name)?).map_err(|error| Fault::in_file(&file, error))?;
@@ -53,6 +58,11 @@ impl LoadedRecipe {
     /// Base, riders and effects.
     pub fn recipe(&self) -> &Recipe {
         self.recipe.recipe()
+    }
+
+    /// The text of the recipe.
+    pub fn text(&self) -> String {
+        self.recipe.to_string()
     }
 
     /// How to read a clip.

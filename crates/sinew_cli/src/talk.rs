@@ -21,6 +21,10 @@ impl Talk {
         Self { quiet }
     }
 
+    pub fn is_quiet(&self) -> bool {
+        self.quiet
+    }
+
     pub fn error(&self, message: &str) {
         say(ERROR, "error", message);
     }

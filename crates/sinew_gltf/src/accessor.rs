@@ -10,7 +10,7 @@ use crate::view::View;
 use std::cell::Cell;
 
 /// Storage of one number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Component {
     I8,
     U8,
@@ -33,7 +33,19 @@ impl Component {
         })
     }
 
-    fn size(self) -> usize {
+    /// glTF's `componentType`.
+    pub fn code(self) -> u32 {
+        match self {
+            Self::I8 => 5120,
+            Self::U8 => 5121,
+            Self::I16 => 5122,
+            Self::U16 => 5123,
+            Self::U32 => 5125,
+            Self::F32 => 5126,
+        }
+    }
+
+    pub fn size(self) -> usize {
         match self {
             Self::I8 | Self::U8 => 1,
             Self::I16 | Self::U16 => 2,

@@ -209,7 +209,7 @@ fn curve<T: CurveValue, const N: usize>(
     finish(channel, Curve::new(keys.interpolation, keys.kept_times(&kept), values))
 }
 
-fn morph_curve(
+pub(crate) fn morph_curve(
     channel: &View<'_>,
     sampler: &View<'_>,
     targets: usize,

@@ -7,7 +7,7 @@ use crate::uri;
 use crate::view::View;
 use serde_json::Value;
 use sinew::Warning;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// How a file wraps its JSON.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,13 +29,15 @@ pub struct Document {
     pub container: Container,
     /// GLB chunks of unknown type, in their order: type and bytes.
     pub other_chunks: Vec<(u32, Vec<u8>)>,
+    /// Where the images it names lie.
+    pub(crate) folder: Option<PathBuf>,
 }
 
 const TRUNCATED: &str = "the file was cut short or damaged on its way: copy or export it again";
 const NOT_GLTF: &str = "give a .glb or .gltf file (glTF 2.0)";
 
-const CHUNK_JSON: u32 = 0x4E4F_534A;
-const CHUNK_BIN: u32 = 0x004E_4942;
+pub(crate) const CHUNK_JSON: u32 = 0x4E4F_534A;
+pub(crate) const CHUNK_BIN: u32 = 0x004E_4942;
 
 fn broken(element: &str, fault: impl Into<String>, remedy: &'static str) -> Fault {
     Fault::new(Kind::Container, element, fault, remedy)
@@ -60,7 +62,7 @@ impl Document {
             buffers.push(read_buffer(buffer, bin, folder)?);
         }
         let other_chunks = other_chunks.into_iter().map(|(kind, bytes)| (kind, bytes.to_vec())).collect();
-        Ok(Self { json, buffers, container, other_chunks })
+        Ok(Self { json, buffers, container, other_chunks, folder: folder.map(Path::to_owned) })
     }
 }
 

@@ -113,6 +113,14 @@ impl Fault {
         Self { remedy, ..self }
     }
 
+    /// Why, without where: for messages that name the element themselves.
+    pub fn reason(&self) -> String {
+        match &self.kind {
+            Kind::Io(source) => source.to_string(),
+            _ => self.fault.clone(),
+        }
+    }
+
     pub fn in_file(self, file: &str) -> ImportError {
         let Self { kind, element, fault, remedy } = self;
         let file = file.to_owned();
@@ -124,5 +132,61 @@ impl Fault {
             Kind::Invalid => ImportError::Invalid { file, element, fault, remedy },
             Kind::TooLarge => ImportError::TooLarge { file, element, fault, remedy },
         }
+    }
+}
+
+/// A document that cannot be written, changed or taken back. Messages name the element, the fault and the remedy; the
+/// file's name is the caller's to add.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WriteError {
+    /// The document is not sound enough for what was asked.
+    #[error("{element}: {fault}; {remedy}")]
+    Document {
+        /// The element concerned.
+        element: String,
+        /// What is wrong.
+        fault: String,
+        /// How to mend it.
+        remedy: &'static str,
+    },
+    /// What is to be written contradicts itself or the document.
+    #[error("{element}: {fault}; give what belongs to this file")]
+    Content {
+        /// The element concerned.
+        element: String,
+        /// What is wrong.
+        fault: String,
+    },
+    /// What Sinew added is no longer as it wrote it, so it cannot be taken back without loss.
+    #[error("{element}: {fault}; strip a file before other programs change it, or take the original")]
+    Changed {
+        /// The element concerned.
+        element: String,
+        /// What is different.
+        fault: String,
+    },
+    /// The note of what was added was written by a later Sinew.
+    #[error("asset.extras.sinew is of version {found}, but this Sinew reads up to {supported}; update Sinew")]
+    Newer {
+        /// The version found.
+        found: u64,
+        /// The newest version known.
+        supported: u64,
+    },
+    /// More than a GLB can hold.
+    #[error("the file would have {bytes} bytes, but a GLB holds at most 4 GiB; write fewer targets or clips")]
+    TooLarge {
+        /// Its size.
+        bytes: u64,
+    },
+    /// The bytes could not be delivered.
+    #[error("cannot be written ({0}); check the folder and the space left")]
+    Io(#[from] std::io::Error),
+}
+
+impl From<Fault> for WriteError {
+    fn from(fault: Fault) -> Self {
+        Self::Document { fault: fault.reason(), element: fault.element, remedy: fault.remedy }
     }
 }

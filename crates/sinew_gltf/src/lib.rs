@@ -73,19 +73,32 @@
 //! | more numbers once unpacked than 2²⁶ and 16 per byte of buffer | [`ImportError::TooLarge`] |
 
 pub use document::{Container, Document};
-pub use error::ImportError;
+pub use error::{ImportError, WriteError};
+pub use export::export;
+pub use strip::strip;
 
 mod accessor;
 mod animations;
 mod audit;
 mod document;
+mod edit;
 mod error;
+mod export;
+mod fnv;
+pub mod layer;
 pub mod map_file;
+pub mod mdd;
+mod merged_weights;
 mod meshes;
 mod nodes;
+mod note;
+pub mod pc2;
+mod references;
 mod skins;
+mod strip;
 mod uri;
 mod view;
+mod write;
 
 use accessor::Accessors;
 use audit::{below, flags, upwards};
@@ -113,6 +126,12 @@ pub struct Asset {
 
 /// Reads the file at `path`, and the buffers it keeps beside it.
 pub fn import(path: &Path) -> Result<Asset, ImportError> {
+    let (document, warnings) = open(path)?;
+    interpret(&path.display().to_string(), document, warnings)
+}
+
+/// Takes the file at `path` apart without asking what it means: enough to strip it, compare it, or write it elsewhere.
+pub fn open(path: &Path) -> Result<(Document, Vec<Warning>), ImportError> {
     let name = path.display().to_string();
     let bytes = std::fs::read(path).map_err(|source| {
         let remedy = "check the path and that the file may be read";
@@ -123,19 +142,30 @@ pub fn import(path: &Path) -> Result<Asset, ImportError> {
         Some(folder) => folder,
         None => Path::new("."),
     };
-    import_bytes(&name, bytes, Some(folder))
+    open_bytes(&name, bytes, Some(folder))
 }
 
 /// As [`import`], from bytes already in memory. `name` stands for the file in messages; `folder` is where its buffers
 /// may lie (without one, a file that keeps buffers outside is refused).
 pub fn import_bytes(name: &str, bytes: Vec<u8>, folder: Option<&Path>) -> Result<Asset, ImportError> {
-    read(bytes, folder).map_err(|fault| fault.in_file(name))
+    let (document, warnings) = open_bytes(name, bytes, folder)?;
+    interpret(name, document, warnings)
 }
 
-fn read(bytes: Vec<u8>, folder: Option<&Path>) -> Result<Asset, Fault> {
+/// As [`open`], from bytes already in memory.
+pub fn open_bytes(name: &str, bytes: Vec<u8>, folder: Option<&Path>) -> Result<(Document, Vec<Warning>), ImportError> {
     let mut warnings = Vec::new();
-    let document = Document::open(&bytes, folder, &mut warnings)?;
-    drop(bytes);
+    let document = Document::open(&bytes, folder, &mut warnings).map_err(|fault| fault.in_file(name))?;
+    Ok((document, warnings))
+}
+
+/// Reads characters and clips out of a document, which may have been changed since it was opened. `name` stands for
+/// the file in messages; `warnings` are those so far.
+pub fn interpret(name: &str, document: Document, warnings: Vec<Warning>) -> Result<Asset, ImportError> {
+    read(document, warnings).map_err(|fault| fault.in_file(name))
+}
+
+fn read(document: Document, mut warnings: Vec<Warning>) -> Result<Asset, Fault> {
     let root = View::root(&document.json);
     let accessors = Accessors::new(root.clone(), &document.buffers);
     let mut bones = nodes::read(&root, &mut warnings)?;

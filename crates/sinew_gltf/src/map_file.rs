@@ -18,6 +18,7 @@
 //! bytes of an f32 with −0 written as 0. A map whose vertex count or hash is not the mesh's was painted on another
 //! mesh: values would land on the wrong vertices, so it is refused.
 
+use crate::fnv::Fnv1a;
 use crate::view::View;
 use glam::Vec3;
 use serde_json::{Map, Value};
@@ -285,12 +286,12 @@ fn find(raw: &RawRig, node: usize, primitive: usize) -> Option<(usize, usize)> {
     raw.meshes[mesh].primitives.get(primitive).map(|_: &RawPrimitive| (mesh, primitive))
 }
 
-/// FNV-1a, 64 bit (Fowler, Noll, Vo), over the coordinates' bytes.
+/// FNV-1a over the coordinates' bytes.
 pub fn hash_positions(positions: &[Vec3]) -> u64 {
-    const OFFSET_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
-    const PRIME: u64 = 0x0000_0100_0000_01b3;
-    let coordinates = positions.iter().flat_map(|p| p.to_array());
-    // Adding zero turns −0 into 0 and leaves everything else.
-    let bytes = coordinates.flat_map(|x| (x + 0.0).to_le_bytes());
-    bytes.fold(OFFSET_BASIS, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(PRIME))
+    let mut hash = Fnv1a::default();
+    for x in positions.iter().flat_map(|p| p.to_array()) {
+        // Adding zero turns −0 into 0 and leaves everything else.
+        hash.write(&(x + 0.0).to_le_bytes());
+    }
+    hash.finish()
 }

@@ -13,7 +13,7 @@ use sinew::raw::{RawInfluences, RawMorph, RawPrimitive};
 use std::collections::HashSet;
 
 /// Prefix of the vertex attributes that hold painted maps.
-const MAP_PREFIX: &str = "_SINEW_";
+pub(crate) const MAP_PREFIX: &str = "_SINEW_";
 
 const EXPORT_AGAIN: &str = "export the mesh again";
 

@@ -38,6 +38,11 @@ impl<'a> View<'a> {
         Self { root: self.root, value, pointer: format!("{}/{segment}", self.pointer) }
     }
 
+    /// The JSON here.
+    pub fn value(&self) -> &'a Value {
+        self.value
+    }
+
     /// The element in words: `mesh 1 "Body", primitive 0, POSITION`.
     pub fn words(&self) -> String {
         let mut words = String::new();

@@ -2,13 +2,13 @@
 
 mod json;
 mod motion_file;
-mod obj;
 mod ply;
 mod snapshot;
 
 use crate::args::{Format, FrameArgs};
 use crate::fault::Fault;
 use crate::load::load;
+use crate::obj;
 use crate::output::Destination;
 use crate::recipe::LoadedRecipe;
 use crate::talk::Talk;
@@ -30,7 +30,7 @@ pub fn run(options: &FrameArgs, talk: &Talk) -> Result<(), Fault> {
     let snapshot = Snapshot::take(&scene, &recipe, hand_set.as_ref(), options)?;
     destination.write(|out| match format {
         Format::Json => json::write(&snapshot, out),
-        Format::Obj => obj::write(&snapshot, out),
+        Format::Obj => obj::write(&scene.rig, &snapshot.deformed, out),
         Format::Ply => ply::write(&snapshot, out),
     })?;
     if destination != Destination::Stdout {

@@ -1,20 +1,16 @@
 //! One frame of a scene: the clip sampled, the graph evaluated with and without effects.
 
 use super::motion_file::MotionFile;
-use crate::args::{BaseName, FrameArgs, LoopName};
+use crate::args::FrameArgs;
 use crate::fault::Fault;
 use crate::load::Scene;
+use crate::played::{base_name, base_spec, find_clip, looping_of};
 use crate::recipe::LoadedRecipe;
 use crate::text::quoted;
-use sinew::recipe::BaseSpec;
 use sinew::rig::{Part, Primitive};
-use sinew::text::nearest;
 use sinew::{
-    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Looping, Motion, Recipe, Scratch, WorldPose, evaluate,
+    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Motion, Recipe, Scratch, WorldPose, evaluate,
 };
-
-/// Clips an error lists by name.
-const MOST_CLIPS: usize = 20;
 
 /// One frame of a scene, as every format writes it. All of it is finite.
 pub(super) struct Snapshot<'a> {
@@ -130,9 +126,7 @@ impl<'a> Snapshot<'a> {
 
     /// Parts in node order.
     pub fn parts(&self) -> Vec<&'a Part> {
-        let mut parts: Vec<_> = self.scene.rig.parts().iter().collect();
-        parts.sort_by_key(|part| part.node);
-        parts
+        crate::obj::parts(&self.scene.rig)
     }
 
     /// World positions of a primitive in one of the two meshes.
@@ -150,61 +144,5 @@ impl<'a> Snapshot<'a> {
     pub fn triangles(&self, primitive: &Primitive) -> impl Iterator<Item = [u32; 3]> + use<'a> {
         let first = u32::try_from(primitive.vertices.start).unwrap_or(0);
         self.scene.rig.triangles()[primitive.triangles.clone()].iter().map(move |corners| corners.map(|c| c - first))
-    }
-}
-
-/// A name is tried first, then a number from 0.
-fn find_clip(scene: &Scene, wanted: &str) -> Result<usize, Fault> {
-    let named = scene.clips.iter().position(|clip| clip.name == wanted);
-    let numbered = || wanted.parse().ok().filter(|&index: &usize| index < scene.clips.len());
-    named.or_else(numbered).ok_or_else(|| {
-        let mut message = format!("{}: there is no clip {}", scene.name, quoted(wanted));
-        if scene.clips.is_empty() {
-            message.push_str("; the file has no clips, leave --clip out");
-            return Fault::Usage(message);
-        }
-        if let Some(nearest) = nearest(wanted, scene.clips.iter().map(|clip| clip.name.as_str())) {
-            message.push_str(&format!("; did you mean {}?", quoted(&nearest)));
-        }
-        let listed: Vec<_> = (scene.clips.iter().enumerate().take(MOST_CLIPS))
-            .map(|(index, clip)| format!("{index} {}", quoted(&clip.name)))
-            .collect();
-        message.push_str(&format!(" Clips: {}", listed.join(", ")));
-        if scene.clips.len() > MOST_CLIPS {
-            message.push_str(&format!(
-                " and {} more, listed by `sinew inspect {}`",
-                scene.clips.len() - MOST_CLIPS,
-                scene.name
-            ));
-        }
-        Fault::Usage(message)
-    })
-}
-
-fn looping_of(name: LoopName) -> Looping {
-    match name {
-        LoopName::Yes => Looping::Yes,
-        LoopName::No => Looping::No,
-        LoopName::Auto => Looping::Auto,
-    }
-}
-
-/// The base asked for, with the recipe's own settings where it is of the same kind.
-fn base_spec(wanted: BaseName, recipe: &BaseSpec) -> BaseSpec {
-    match (wanted, recipe) {
-        (BaseName::Lbs, _) => BaseSpec::Lbs,
-        (BaseName::Rigid, _) => BaseSpec::Rigid,
-        (BaseName::Dqs, BaseSpec::Dqs { .. }) | (BaseName::Blend, BaseSpec::Blend { .. }) => recipe.clone(),
-        (BaseName::Dqs, _) => BaseSpec::Dqs { pivot: false },
-        (BaseName::Blend, _) => BaseSpec::Blend { factor: 0.5, map: None, pivot: false },
-    }
-}
-
-fn base_name(base: &BaseSpec) -> &'static str {
-    match base {
-        BaseSpec::Lbs => "lbs",
-        BaseSpec::Dqs { .. } => "dqs",
-        BaseSpec::Blend { .. } => "blend",
-        BaseSpec::Rigid => "rigid",
     }
 }

@@ -1,25 +1,37 @@
-//! A frame as Wavefront OBJ: one object per mesh node, one group per primitive, positions and normals.
+//! A mesh in world space as Wavefront OBJ: one object per mesh node, one group per primitive, positions and normals.
+//! Vertices stand by node, primitive and the file's own order, each once.
 
-use super::snapshot::Snapshot;
+use sinew::rig::Part;
+use sinew::{DeformedMesh, Rig};
 use std::io::{self, Write};
 
-pub(super) fn write(snapshot: &Snapshot<'_>, out: &mut dyn Write) -> io::Result<()> {
+/// Parts in the order they are written in: by node.
+pub fn parts(rig: &Rig) -> Vec<&Part> {
+    let mut parts: Vec<_> = rig.parts().iter().collect();
+    parts.sort_by_key(|part| part.node);
+    parts
+}
+
+/// Writes a deformed mesh.
+pub fn write(rig: &Rig, mesh: &DeformedMesh, out: &mut dyn Write) -> io::Result<()> {
     // OBJ counts vertices over the whole file, from 1.
     let mut first = 1;
-    for part in snapshot.parts() {
+    for part in parts(rig) {
         writeln!(out, "o {}", object_name(&part.name, part.node))?;
         for (index, primitive) in part.primitives.iter().enumerate() {
             if part.primitives.len() > 1 {
                 writeln!(out, "g primitive_{index}")?;
             }
-            for [x, y, z] in snapshot.positions(&snapshot.deformed, part, primitive) {
+            for vertex in primitive.vertices.clone() {
+                let [x, y, z] = mesh.world_position(part.character, vertex).to_array();
                 writeln!(out, "v {x} {y} {z}")?;
             }
-            for n in &snapshot.deformed.normals[primitive.vertices.clone()] {
+            for n in &mesh.normals[primitive.vertices.clone()] {
                 writeln!(out, "vn {} {} {}", n.x, n.y, n.z)?;
             }
-            for corners in snapshot.triangles(primitive) {
-                let [a, b, c] = corners.map(|corner| first + u64::from(corner));
+            let start = primitive.vertices.start as u64;
+            for corners in &rig.triangles()[primitive.triangles.clone()] {
+                let [a, b, c] = corners.map(|corner| first + u64::from(corner) - start);
                 writeln!(out, "f {a}//{a} {b}//{b} {c}//{c}")?;
             }
             first += primitive.vertices.len() as u64;

@@ -1,0 +1,162 @@
+//! The normals, or tangents, of all vertices of a group: what they are at rest, what they should be, and by how much a
+//! played frame misses them.
+
+use crate::Subject;
+use crate::pull_back::PullBack;
+use crate::stage::Workspace;
+use glam::{DVec3, Vec3};
+use sinew::Rig;
+use sinew::raw::RawMorph;
+use std::ops::Range;
+
+/// Which directions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Normal,
+    Tangent,
+}
+
+impl Kind {
+    pub const ALL: [Self; 2] = [Self::Normal, Self::Tangent];
+}
+
+/// Directions of one kind.
+#[derive(Debug)]
+pub(crate) struct Field {
+    kind: Kind,
+    vertices: Vec<u32>,
+    /// At rest, without the file's own morphs.
+    rest: Vec<Vec3>,
+    /// The file's own morphs: index of the weight, and displacements by place in `vertices`.
+    morphs: Vec<(usize, Vec<(u32, Vec3)>)>,
+    /// Part, primitive, and places in `vertices`.
+    primitives: Vec<(usize, usize, Range<usize>)>,
+}
+
+/// Angles of one frame between what is played and what is wanted, in radians.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Angles {
+    pub vertices: usize,
+    pub largest: f64,
+    pub sum: f64,
+    pub largest_before: f64,
+    pub sum_before: f64,
+}
+
+impl Field {
+    /// The directions of all primitives that have them; `None` where none has.
+    pub fn new(subject: Subject<'_>, parts: &[usize], kind: Kind) -> Option<Self> {
+        let Subject { raw, rig, .. } = subject;
+        let mut field =
+            Self { kind, vertices: Vec::new(), rest: Vec::new(), morphs: Vec::new(), primitives: Vec::new() };
+        for &part in parts {
+            let morph_weights = rig.parts()[part].morph_weights.clone();
+            for (number, primitive) in rig.parts()[part].primitives.iter().enumerate() {
+                let has = match kind {
+                    Kind::Normal => primitive.has_normals,
+                    Kind::Tangent => primitive.has_tangents,
+                };
+                if !has {
+                    continue;
+                }
+                let start = field.vertices.len();
+                field.vertices.extend(primitive.vertices.clone().map(|vertex| vertex as u32));
+                field.primitives.push((part, number, start..field.vertices.len()));
+                let own = raw.meshes.get(part).and_then(|mesh| mesh.primitives.get(number));
+                let own = own.map_or(&[][..], |primitive| &primitive.morphs);
+                for (weight, morph) in morph_weights.clone().zip(own) {
+                    let places = displacements(morph, kind).iter().enumerate().filter(|(_, d)| **d != Vec3::ZERO);
+                    field.morphs.push((weight, places.map(|(at, &d)| ((start + at) as u32, d)).collect()));
+                }
+            }
+        }
+        let points = match kind {
+            Kind::Normal => rig.layer_normals(),
+            Kind::Tangent => rig.layer_tangents()?.0,
+        };
+        let rest = |&vertex: &u32| points.get(rig.layer_slot_of_vertex()[vertex as usize] as usize);
+        field.rest = field.vertices.iter().map(rest).collect();
+        (!field.vertices.is_empty()).then_some(field)
+    }
+
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    /// Number of directions.
+    pub fn len(&self) -> usize {
+        self.vertices.len()
+    }
+
+    /// At rest, with the file's own morphs.
+    fn morphed(&self, morph_weights: &[f32]) -> Vec<Vec3> {
+        let mut rest = self.rest.clone();
+        for (weight, displacements) in &self.morphs {
+            let weight = morph_weights.get(*weight).copied().unwrap_or(0.0);
+            displacements.iter().for_each(|&(place, d)| rest[place as usize] += weight * d);
+        }
+        rest
+    }
+
+    fn wanted(&self, workspace: &Workspace, vertex: usize) -> DVec3 {
+        match self.kind {
+            Kind::Normal => workspace.deformed.normals[vertex].as_dvec3(),
+            Kind::Tangent => workspace.deformed.tangents[vertex].truncate().as_dvec3(),
+        }
+    }
+
+    /// The right morph at this frame, x y z per direction.
+    pub fn deltas(&self, rig: &Rig, workspace: &Workspace, morph_weights: &[f32]) -> Vec<f32> {
+        let rest = self.morphed(morph_weights);
+        let mut out = Vec::with_capacity(3 * self.len());
+        for (&vertex, rest) in self.vertices.iter().zip(rest) {
+            let (vertex, rest) = (vertex as usize, rest.as_dvec3());
+            let world_from_rest = workspace.world_from_rest[rig.point_of_vertex()[vertex] as usize];
+            let pull = PullBack::new(world_from_rest, 0.0);
+            let length = (world_from_rest * rest).length();
+            let delta = pull.rest_from_world * (self.wanted(workspace, vertex) * length) - rest;
+            // Where skinning is flat, a direction cannot be told: it stays as it is.
+            let delta = if pull.flattened || !delta.is_finite() { DVec3::ZERO } else { delta };
+            out.extend(delta.as_vec3().to_array());
+        }
+        out
+    }
+
+    /// Angles with `played`, the sum of the targets' displacements at this frame.
+    pub fn angles(&self, rig: &Rig, workspace: &Workspace, morph_weights: &[f32], played: &[f32]) -> Angles {
+        let mut angles = Angles { vertices: self.len(), ..Angles::default() };
+        let rest = self.morphed(morph_weights);
+        for ((&vertex, rest), played) in self.vertices.iter().zip(rest).zip(played.chunks_exact(3)) {
+            let vertex = vertex as usize;
+            let world_from_rest = workspace.world_from_rest[rig.point_of_vertex()[vertex] as usize];
+            let wanted = self.wanted(workspace, vertex);
+            let after = angle(world_from_rest * (rest + Vec3::from_slice(played)).as_dvec3(), wanted);
+            let before = angle(world_from_rest * rest.as_dvec3(), wanted);
+            angles.largest = angles.largest.max(after);
+            angles.largest_before = angles.largest_before.max(before);
+            angles.sum += after;
+            angles.sum_before += before;
+        }
+        angles
+    }
+
+    /// The displacements of one primitive in a target; `None` where it has no such directions.
+    pub fn of_primitive(&self, part: usize, primitive: usize, target: &[f32]) -> Option<Vec<Vec3>> {
+        let (_, _, places) = self.primitives.iter().find(|(p, number, _)| (*p, *number) == (part, primitive))?;
+        Some(target[3 * places.start..3 * places.end].chunks_exact(3).map(Vec3::from_slice).collect())
+    }
+}
+
+fn displacements(morph: &RawMorph, kind: Kind) -> &[Vec3] {
+    let own = match kind {
+        Kind::Normal => &morph.normals,
+        Kind::Tangent => &morph.tangents,
+    };
+    own.as_deref().unwrap_or_default()
+}
+
+/// Between two directions; 0 where one has no length.
+fn angle(a: DVec3, b: DVec3) -> f64 {
+    let angle = a.cross(b).length().atan2(a.dot(b));
+    if angle.is_finite() { angle } else { 0.0 }
+}

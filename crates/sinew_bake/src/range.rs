@@ -1,0 +1,195 @@
+//! One pass over all frames, whatever their number: an orthonormal basis Q of what the effects do, and the
+//! coefficients of the frames in it.
+//!
+//! Frames come in blocks. A block is projected on what is known (twice: the second time takes out what rounding left);
+//! the frame that is worst represented, in the length of its worst point, joins the basis, until every frame of the block
+//! is represented to `precision`. So `|x − Q c|∞ ≤ precision` holds for every frame seen, unless the basis is full: then it
+//! is turned to its principal axes and the weaker half is given up. Coefficients are kept for a bounded number of frames,
+//! evenly spread; what the basis gave up or skipped is seen when the result is measured against the frames themselves.
+//!
+//! Oracle: a matrix of known rank gives that rank, and every frame back.
+
+use crate::factor::{FactorError, principal_axes};
+use crate::matrix::{Tall, largest_vector};
+use faer::Mat;
+use rayon::prelude::*;
+
+/// Frames whose coefficients are kept: past it, every second one.
+const MOST_FRAMES: usize = 4096;
+
+/// What has been seen so far.
+#[derive(Debug)]
+pub struct Range {
+    basis: Tall,
+    /// Coefficients per kept frame; shorter than the basis where it grew later.
+    frames: Vec<Vec<f32>>,
+    seen: usize,
+    stride: usize,
+    precision: f32,
+    most_columns: usize,
+}
+
+impl Range {
+    /// For frames of `rows` numbers (x of all points, y of all points, z of all points).
+    pub fn new(rows: usize, precision: f64, most_columns: usize) -> Self {
+        Self {
+            basis: Tall::new(rows),
+            frames: Vec::new(),
+            seen: 0,
+            stride: 1,
+            precision: precision as f32,
+            most_columns: most_columns.clamp(2, rows.max(2)),
+        }
+    }
+
+    /// The basis, orthonormal.
+    pub fn basis(&self) -> &Tall {
+        &self.basis
+    }
+
+    /// Coefficients of the kept frames, one column each.
+    pub fn coefficients(&self) -> Mat<f64> {
+        Mat::from_fn(self.basis.columns(), self.frames.len(), |row, column| {
+            self.frames[column].get(row).copied().map_or(0.0, f64::from)
+        })
+    }
+
+    /// Takes in a block of frames, one after the other.
+    pub fn add(&mut self, frames: Vec<f32>) -> Result<(), FactorError> {
+        let rows = self.basis.rows();
+        let mut residual = Tall::from_columns(rows, frames);
+        let count = residual.columns();
+        let mut coefficients: Vec<Vec<f32>> = vec![Vec::new(); count];
+        if self.basis.columns() + count > self.most_columns && self.basis.columns() > self.most_columns / 2 {
+            self.give_up_half()?;
+        }
+        for _ in 0..2 {
+            let part = self.basis.transpose_times(residual.data());
+            self.basis.add_product(-1.0, part.as_ref(), residual.data_mut());
+            for (column, coefficients) in coefficients.iter_mut().enumerate() {
+                coefficients.resize(self.basis.columns(), 0.0);
+                coefficients.iter_mut().enumerate().for_each(|(row, c)| *c += part[(row, column)]);
+            }
+        }
+        while self.basis.columns() < self.most_columns {
+            let lengths: Vec<f32> = residual.columns_mut().map(|column| largest_vector(column)).collect();
+            let worst = (0..count).fold(0, |worst, column| if lengths[column] > lengths[worst] { column } else { worst });
+            if count == 0 || lengths[worst] <= self.precision {
+                break;
+            }
+            let Some(direction) = self.new_direction(residual.column(worst)) else { break };
+            let parts: Vec<f32> = residual
+                .columns_mut()
+                .map(|column| {
+                    let part = dot(&direction, column);
+                    column.iter_mut().zip(&direction).for_each(|(x, d)| *x -= part * d);
+                    part
+                })
+                .collect();
+            coefficients.iter_mut().zip(parts).for_each(|(coefficients, part)| coefficients.push(part));
+            self.basis.push(&direction);
+        }
+        for coefficients in coefficients {
+            if self.seen.is_multiple_of(self.stride) {
+                self.frames.push(coefficients);
+            }
+            self.seen += 1;
+        }
+        while self.frames.len() > MOST_FRAMES {
+            self.stride *= 2;
+            let mut index = 0;
+            self.frames.retain(|_| {
+                index += 1;
+                index % 2 == 1
+            });
+        }
+        Ok(())
+    }
+
+    /// A unit vector across the basis; `None` where nothing but rounding is left.
+    fn new_direction(&self, column: &[f32]) -> Option<Vec<f32>> {
+        let mut direction = column.to_vec();
+        let before = dot(&direction, &direction);
+        let part = self.basis.transpose_times(&direction);
+        self.basis.add_product(-1.0, part.as_ref(), &mut direction);
+        let after = dot(&direction, &direction);
+        let is_rounding = after.is_nan() || after < 0.01 * before || after < f32::MIN_POSITIVE;
+        let scale = 1.0 / after.sqrt();
+        direction.iter_mut().for_each(|x| *x *= scale);
+        (!is_rounding && scale.is_finite()).then_some(direction)
+    }
+
+    fn give_up_half(&mut self) -> Result<(), FactorError> {
+        let coefficients = self.coefficients();
+        let gram = &coefficients * coefficients.transpose();
+        let (_, axes) = principal_axes(gram.as_ref())?;
+        let kept = axes.subcols(0, self.most_columns / 2);
+        let turn = Mat::from_fn(kept.nrows(), kept.ncols(), |row, column| kept[(row, column)] as f32);
+        self.basis = self.basis.times(turn.as_ref());
+        let turned = kept.transpose() * &coefficients;
+        for (column, frame) in self.frames.iter_mut().enumerate() {
+            *frame = (0..turned.nrows()).map(|row| turned[(row, column)] as f32).collect();
+        }
+        Ok(())
+    }
+}
+
+/// In f64, over pieces in order.
+fn dot(a: &[f32], b: &[f32]) -> f32 {
+    let piece = |(a, b): (&[f32], &[f32])| a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>();
+    a.chunks(256).zip(b.chunks(256)).map(|pair| f64::from(piece(pair))).sum::<f64>() as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sinew_testkit::random::Random;
+
+    fn low_rank(rows: usize, frames: usize, rank: usize, random: &mut Random) -> Vec<f32> {
+        let mut numbers = |count| (0..count).map(|_| random.between(-1.0, 1.0) as f32).collect::<Vec<_>>();
+        let (left, right) = (Tall::from_columns(rows, numbers(rows * rank)), numbers(rank * frames));
+        let right = faer::MatRef::from_column_major_slice(&right, rank, frames).to_owned();
+        left.times(right.as_ref()).data().to_vec()
+    }
+
+    #[test]
+    fn a_known_rank_is_found_and_every_frame_comes_back() {
+        let (rows, frames, rank) = (300, 120, 7);
+        let data = low_rank(rows, frames, rank, &mut Random::new(3));
+        let mut range = Range::new(rows, 1e-4, 64);
+        for block in data.chunks(16 * rows) {
+            range.add(block.to_vec()).unwrap();
+        }
+        assert_eq!(range.basis().columns(), rank);
+        let gram = range.basis().weighted_gram(&[1.0]);
+        for row in 0..rank {
+            for column in 0..rank {
+                let expected = if row == column { 1.0 } else { 0.0 };
+                assert!((gram[(row, column)] - expected).abs() < 1e-5);
+            }
+        }
+        let coefficients = range.coefficients();
+        let back = range.basis().times(Mat::from_fn(rank, frames, |r, c| coefficients[(r, c)] as f32).as_ref());
+        for (a, b) in back.data().iter().zip(&data) {
+            assert!((a - b).abs() < 1e-4);
+        }
+    }
+
+    #[test]
+    fn a_full_basis_keeps_its_strongest_half() {
+        let mut random = Random::new(4);
+        let rows = 90;
+        let strong = low_rank(rows, 40, 3, &mut random);
+        let mut range = Range::new(rows, 1e-5, 10);
+        range.add(strong.clone()).unwrap();
+        let weak: Vec<f32> = (0..rows * 200).map(|_| random.between(-1e-3, 1e-3) as f32).collect();
+        for block in weak.chunks(8 * rows) {
+            range.add(block.to_vec()).unwrap();
+        }
+        assert!(range.basis().columns() <= 10);
+        let mut residual = strong;
+        let part = range.basis().transpose_times(&residual);
+        range.basis().add_product(-1.0, part.as_ref(), &mut residual);
+        assert!(residual.iter().all(|x| x.abs() < 0.02));
+    }
+}

@@ -1,0 +1,233 @@
+//! `sinew bake FILE -o OUT.glb`: effects as morph targets and weight curves that any engine plays.
+
+mod cache;
+mod layer;
+mod report;
+
+use crate::args::{Input, RecipeArgs};
+use crate::fault::Fault;
+use crate::load::{Scene, load_with_document};
+use crate::output::{Destination, to_stdout};
+use crate::played::find_clip;
+use crate::recipe::LoadedRecipe;
+use crate::talk::Talk;
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{Args as ClapArgs, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
+use sinew_bake::engine::{ENGINES, Engine};
+use sinew_bake::{BakeClip, BakeFailure, Options, Progress, Subject, Tolerance, bake};
+use sinew_gltf::layer::add;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Instant;
+
+#[derive(Debug, ClapArgs)]
+pub struct BakeArgs {
+    /// A .glb or .gltf file, or a built-in character: zoo:NAME, zoo:tube:bones=12.
+    #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(Input::from))]
+    input: Input,
+
+    /// Where to write: a .glb, or - for stdout; with --format a cache, or a folder for obj-sequence.
+    #[arg(long, short, value_name = "OUT.glb")]
+    output: PathBuf,
+
+    #[command(flatten)]
+    recipe: RecipeArgs,
+
+    /// A clip, by name or number from 0; may be given several times [default: all].
+    #[arg(long = "clip", value_name = "NAME|N|all")]
+    clips: Vec<String>,
+
+    /// Samples per second; errors are measured half-way between them as well.
+    #[arg(long, value_name = "F", default_value = "60", value_parser = rate)]
+    fps: f64,
+
+    /// Largest distance of any vertex from where it belongs: a share of the character's size (0.1%) or a length (2mm, 0.5cm,
+    /// 0.01u for scene units).
+    #[arg(long, value_name = "T", default_value = "0.1%")]
+    tolerance: Tolerance,
+
+    /// Most morph targets a mesh may get.
+    #[arg(long, value_name = "K")]
+    max_targets: Option<usize>,
+
+    /// The engine that will play the file: its limits are kept.
+    #[arg(long, value_name = "ENGINE", value_parser = engine)]
+    target: Option<&'static Engine>,
+
+    /// Write the file even where the tolerance is not met.
+    #[arg(long)]
+    best_effort: bool,
+
+    /// Write the report as JSON.
+    #[arg(long)]
+    json: bool,
+
+    /// Replace the output if it exists.
+    #[arg(long)]
+    force: bool,
+
+    /// What to write.
+    #[arg(long, value_name = "FORMAT", default_value = "glb")]
+    format: BakeFormat,
+}
+
+/// What a bake is written as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum BakeFormat {
+    /// The file itself with morph targets.
+    Glb,
+    /// A point cache of one clip, and beside it the mesh as OBJ.
+    Pc2,
+    /// The same as MDD.
+    Mdd,
+    /// A folder of OBJ files, one per frame of one clip.
+    ObjSequence,
+}
+
+fn rate(given: &str) -> Result<f64, String> {
+    match given.parse::<f64>() {
+        Ok(rate) if rate.is_finite() && (1e-3..=1e5).contains(&rate) => Ok(rate),
+        _ => Err("give samples per second, such as 60".to_owned()),
+    }
+}
+
+fn engine(given: &str) -> Result<&'static Engine, String> {
+    let known: Vec<_> = ENGINES.iter().map(|engine| engine.name).collect();
+    Engine::named(given).ok_or_else(|| format!("known are {}", known.join(", ")))
+}
+
+pub fn run(options: &BakeArgs, talk: &Talk) -> Result<(), Fault> {
+    let start = Instant::now();
+    let recipe = LoadedRecipe::asked_or(&options.recipe, "lively")?;
+    let to_stdout_too = options.output.as_os_str() == "-";
+    if to_stdout_too && (options.json || options.format != BakeFormat::Glb) {
+        let fault = "only the .glb alone can go to stdout; give a file with -o, or leave --json and --format out";
+        return Err(Fault::Usage(fault.to_owned()));
+    }
+    let destination = Destination::new(&options.output, options.force);
+    if options.format != BakeFormat::ObjSequence {
+        destination.check()?;
+    }
+    let (scene, mut document) = load_with_document(&options.input, &recipe.maps)?;
+    talk.warnings(&scene.warnings);
+    recipe.idle_sections(&scene.clips).iter().for_each(|words| talk.note(words));
+    let chosen = chosen_clips(&scene, &options.clips)?;
+    let clips: Vec<BakeClip<'_>> = (chosen.iter())
+        .map(|&index| BakeClip { clip: &scene.clips[index], settings: recipe.motion(&scene.clips[index]) })
+        .collect();
+    if options.format != BakeFormat::Glb {
+        return cache::run(options, &scene, &recipe, &clips, talk);
+    }
+
+    let limits = limits(options, &scene)?;
+    let subject = Subject { raw: &scene.raw, rig: &scene.rig, recipe: recipe.recipe() };
+    let bar = progress_bar(talk);
+    let tell = |progress: Progress| {
+        bar.set_length(progress.total as u64);
+        bar.set_message(progress.what);
+        bar.set_position(progress.done as u64);
+    };
+    let outcome = bake(subject, &clips, &limits, &tell);
+    bar.finish_and_clear();
+    let mut baked = outcome.map_err(|failure| refuse(failure, options, &scene, talk))?;
+
+    let before = bytes_before(&options.input, &document);
+    let layer = layer::morph_layer(&scene, &mut baked, &chosen, recipe.text());
+    let repaired = layer.repaired_skins.iter().map(|skin| (skin.node, skin.primitive)).collect();
+    let added = add(&mut document, &layer).map_err(|error| Fault::in_file(&scene.name, error))?;
+    drop(layer);
+    talk.warnings(&added.warnings);
+    let mut after = 0;
+    destination.write(|out| {
+        let mut counting = Counting { out, bytes: 0 };
+        let written = document.write_glb(&mut counting).map_err(io::Error::other);
+        after = counting.bytes;
+        written
+    })?;
+    let account = report::Account {
+        scene: &scene,
+        options,
+        recipe: &recipe.file,
+        report: &baked.report,
+        added: &added,
+        repaired,
+        bytes: (before, after),
+        seconds: start.elapsed().as_secs_f64(),
+    };
+    account.tell(to_stdout_too, talk)
+}
+
+/// Bytes on their way.
+struct Counting<'a> {
+    out: &'a mut dyn Write,
+    bytes: u64,
+}
+
+impl Write for Counting<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// The clips asked for, each once, in the file's order.
+fn chosen_clips(scene: &Scene, wanted: &[String]) -> Result<Vec<usize>, Fault> {
+    let is_all = |wanted: &String| wanted == "all" && !scene.clips.iter().any(|clip| clip.name == "all");
+    if wanted.is_empty() || wanted.iter().any(is_all) {
+        return Ok((0..scene.clips.len()).collect());
+    }
+    let mut chosen = wanted.iter().map(|wanted| find_clip(scene, wanted)).collect::<Result<Vec<_>, _>>()?;
+    chosen.sort_unstable();
+    chosen.dedup();
+    Ok(chosen)
+}
+
+/// The options of the bake, within the engine's limits.
+fn limits(options: &BakeArgs, scene: &Scene) -> Result<Options, Fault> {
+    let mut max_targets = options.max_targets;
+    if let Some(engine) = options.target {
+        let objections = engine.objections(&scene.rig);
+        if !objections.is_empty() {
+            return Err(Fault::in_file(&scene.name, objections.join("; ")));
+        }
+        let left = engine.targets_left(&scene.rig);
+        max_targets = [max_targets, left].into_iter().flatten().min();
+    }
+    Ok(Options { fps: options.fps, tolerance: options.tolerance, max_targets, best_effort: options.best_effort })
+}
+
+fn refuse(failure: BakeFailure, options: &BakeArgs, scene: &Scene, talk: &Talk) -> Fault {
+    let BakeFailure::Shortfall(shortfall) = failure else { return Fault::in_file(&scene.name, failure) };
+    if options.json {
+        // The message tells the same where this cannot be written.
+        let _ = to_stdout(|out| writeln!(out, "{}", report::shortfall(&shortfall)));
+    }
+    let text = shortfall.to_string();
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default();
+    lines.for_each(|line| talk.note(line));
+    let engine = options.target.map_or(String::new(), |engine| format!(" within the limits of {}", engine.title));
+    let remedy = "raise --tolerance or --max-targets, bake fewer clips, weaken the recipe, or give --best-effort";
+    Fault::in_file(&scene.name, format!("{first}{engine}; {remedy}"))
+}
+
+fn bytes_before(input: &Input, document: &sinew_gltf::Document) -> u64 {
+    let on_disk = match input {
+        Input::Path(path) => std::fs::metadata(path).ok().map(|data| data.len()),
+        Input::Zoo(_) => None,
+    };
+    let buffers = || document.buffers.iter().map(|bytes| bytes.len() as u64).sum();
+    on_disk.unwrap_or_else(buffers)
+}
+
+fn progress_bar(talk: &Talk) -> ProgressBar {
+    let bar = if talk.is_quiet() { ProgressBar::hidden() } else { ProgressBar::new(0) };
+    let style = ProgressStyle::with_template("{msg:>24} {wide_bar} {percent:>3} % {eta:>4} left");
+    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+}

@@ -1,0 +1,70 @@
+//! What is played, from names on the command line: the clip, how it loops, the base under the effects.
+
+use crate::args::{BaseName, LoopName};
+use crate::fault::Fault;
+use crate::load::Scene;
+use crate::text::quoted;
+use sinew::Looping;
+use sinew::recipe::BaseSpec;
+use sinew::text::nearest;
+
+/// Clips an error lists by name.
+const MOST_CLIPS: usize = 20;
+
+/// The clip called `wanted`: a name is tried first, then a number from 0.
+pub fn find_clip(scene: &Scene, wanted: &str) -> Result<usize, Fault> {
+    let named = scene.clips.iter().position(|clip| clip.name == wanted);
+    let numbered = || wanted.parse().ok().filter(|&index: &usize| index < scene.clips.len());
+    named.or_else(numbered).ok_or_else(|| {
+        let mut message = format!("{}: there is no clip {}", scene.name, quoted(wanted));
+        if scene.clips.is_empty() {
+            message.push_str("; the file has no clips, leave --clip out");
+            return Fault::Usage(message);
+        }
+        if let Some(nearest) = nearest(wanted, scene.clips.iter().map(|clip| clip.name.as_str())) {
+            message.push_str(&format!("; did you mean {}?", quoted(&nearest)));
+        }
+        let listed: Vec<_> = (scene.clips.iter().enumerate().take(MOST_CLIPS))
+            .map(|(index, clip)| format!("{index} {}", quoted(&clip.name)))
+            .collect();
+        message.push_str(&format!(" Clips: {}", listed.join(", ")));
+        if scene.clips.len() > MOST_CLIPS {
+            message.push_str(&format!(
+                " and {} more, listed by `sinew inspect {}`",
+                scene.clips.len() - MOST_CLIPS,
+                scene.name
+            ));
+        }
+        Fault::Usage(message)
+    })
+}
+
+/// How to read a clip's ends.
+pub fn looping_of(name: LoopName) -> Looping {
+    match name {
+        LoopName::Yes => Looping::Yes,
+        LoopName::No => Looping::No,
+        LoopName::Auto => Looping::Auto,
+    }
+}
+
+/// The base asked for, with the recipe's own settings where it is of the same kind.
+pub fn base_spec(wanted: BaseName, recipe: &BaseSpec) -> BaseSpec {
+    match (wanted, recipe) {
+        (BaseName::Lbs, _) => BaseSpec::Lbs,
+        (BaseName::Rigid, _) => BaseSpec::Rigid,
+        (BaseName::Dqs, BaseSpec::Dqs { .. }) | (BaseName::Blend, BaseSpec::Blend { .. }) => recipe.clone(),
+        (BaseName::Dqs, _) => BaseSpec::Dqs { pivot: false },
+        (BaseName::Blend, _) => BaseSpec::Blend { factor: 0.5, map: None, pivot: false },
+    }
+}
+
+/// A base as files call it.
+pub fn base_name(base: &BaseSpec) -> &'static str {
+    match base {
+        BaseSpec::Lbs => "lbs",
+        BaseSpec::Dqs { .. } => "dqs",
+        BaseSpec::Blend { .. } => "blend",
+        BaseSpec::Rigid => "rigid",
+    }
+}

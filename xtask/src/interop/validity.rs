@@ -1,0 +1,63 @@
+//! The Khronos validator on every baked file: no error that its input lacks, and none on anything we wrote.
+
+use super::{ZOO, again, assets, folder, node, output, sinew};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// How many characters.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// The built-in ones, and the smallest files.
+    Sample,
+    /// All.
+    All,
+}
+
+/// Files of a sample.
+const SAMPLE: usize = 8;
+
+/// Bakes and validates; says which files could not be baked.
+pub fn check(extent: Extent) -> Result<(), String> {
+    let baked = folder("baked")?;
+    let mut inputs: Vec<(String, Option<PathBuf>)> = ZOO.iter().map(|name| (format!("zoo:{name}"), None)).collect();
+    let mut files = assets();
+    if extent == Extent::Sample {
+        files.sort_by_key(|file| (std::fs::metadata(file).map_or(u64::MAX, |data| data.len()), file.clone()));
+        files.truncate(SAMPLE);
+    }
+    inputs.extend(files.into_iter().map(|file| (file.display().to_string(), Some(file))));
+    let sinew = sinew()?;
+    let (mut faults, mut seen) = (Vec::new(), 0);
+    for (input, file) in inputs {
+        let stem = Path::new(&input).file_stem().map(|stem| stem.to_string_lossy().replace(':', "-"));
+        let out = baked.join(format!("{}.glb", stem.unwrap_or_default()));
+        let mut bake = again(&sinew);
+        // What is looked at is the form of the file, so coarse figures will do.
+        bake.args(["bake", &input, "--best-effort", "--tolerance", "0.5%", "--fps", "30", "--force", "-o"]).arg(&out);
+        if let Err(words) = output(&mut bake) {
+            println!("  {input}: not baked ({})", words.lines().last().unwrap_or_default());
+            continue;
+        }
+        let before = file.as_deref().map_or(Ok(BTreeSet::new()), errors)?;
+        let new: Vec<_> = errors(&out)?.difference(&before).cloned().collect();
+        seen += 1;
+        println!("  {input}: {} errors of its own, {} new", before.len(), new.len());
+        faults.extend(new.into_iter().map(|(code, pointer)| format!("{input}: {code} at {pointer}")));
+    }
+    println!("validator: {seen} baked files, {} new errors", faults.len());
+    match faults.is_empty() {
+        true if seen > 0 => Ok(()),
+        true => Err("nothing could be baked".to_owned()),
+        false => Err(faults.join("\n")),
+    }
+}
+
+/// Code and pointer of every error. The validator sees one file per process: some files end it.
+fn errors(file: &Path) -> Result<BTreeSet<(String, String)>, String> {
+    let text = output(node("validate.mjs")?.arg(file))?;
+    let report: Value = serde_json::from_str(text.trim()).map_err(|error| format!("{}: {error}", file.display()))?;
+    let word = |error: &Value, key: &str| error[key].as_str().unwrap_or_default().to_owned();
+    let errors = report["errors"].as_array().ok_or_else(|| format!("{}: no report", file.display()))?;
+    Ok(errors.iter().map(|error| (word(error, "code"), word(error, "pointer"))).collect())
+}
