@@ -55,7 +55,11 @@ pub fn bake(
     let run = Run::new(subject, clips, options, progress)?;
     let t0 = std::time::Instant::now();
     let ranges = run.learn()?;
-    eprintln!("learn {:?} {:?}", t0.elapsed(), ranges.iter().map(|r| (r.basis().rows(), r.basis().columns())).collect::<Vec<_>>());
+    eprintln!(
+        "learn {:?} {:?}",
+        t0.elapsed(),
+        ranges.iter().map(|r| (r.basis().rows(), r.basis().columns())).collect::<Vec<_>>()
+    );
     let mut factored = Vec::with_capacity(ranges.len());
     for (range, group) in ranges.iter().zip(&run.groups) {
         let tolerance = (TARGETS_SHARE - RANGE_SHARE) * options.tolerance.units(group.group.size);
@@ -66,8 +70,9 @@ pub fn bake(
     let trades = run.trade(factored)?;
     eprintln!("trade {:?}", t0.elapsed());
     let counts = run.choose_counts(&trades)?;
-    let mut solutions: Vec<Solution> =
-        (run.groups.iter().zip(trades).zip(counts)).map(|((group, trade), count)| Solution::new(group, trade, count)).collect();
+    let mut solutions: Vec<Solution> = (run.groups.iter().zip(trades).zip(counts))
+        .map(|((group, trade), count)| Solution::new(group, trade, count))
+        .collect();
     for (group, solution) in run.groups.iter().zip(&mut solutions) {
         solution.choose_keys(&run.grids, options.tolerance.units(group.group.size));
     }
@@ -179,7 +184,8 @@ impl<'a> Run<'a> {
             run.grids.push(Grid::new(run.motion(clip)?.report(), options.fps, &clip.clip.name)?);
         }
         let (samples, all) = (run.samples(), run.grids.iter().map(|grid| grid.times.len()).sum::<usize>());
-        let directions = subject.rig.parts().iter().flat_map(|part| &part.primitives).any(|p| p.has_normals || p.has_tangents);
+        let directions =
+            subject.rig.parts().iter().flat_map(|part| &part.primitives).any(|p| p.has_normals || p.has_tangents);
         run.meter.total.store(3 * all + if directions { samples } else { 0 }, Ordering::Relaxed);
         Ok(run)
     }
@@ -290,7 +296,10 @@ impl<'a> Run<'a> {
                 Ok(fits)
             })?;
             let mut per_group: Vec<Vec<FrameFit>> = trades.iter().map(|_| Vec::with_capacity(frames.len())).collect();
-            frames.into_iter().flat_map(|fits| fits.into_iter().enumerate()).for_each(|(g, fit)| per_group[g].push(fit));
+            frames
+                .into_iter()
+                .flat_map(|fits| fits.into_iter().enumerate())
+                .for_each(|(g, fit)| per_group[g].push(fit));
             trades.iter_mut().zip(per_group).for_each(|(trade, fits)| trade.fits.push(fits));
         }
         for ((trade, stretch), group) in trades.iter_mut().zip(stretch).zip(&self.groups) {
@@ -390,7 +399,9 @@ impl<'a> Run<'a> {
                         let played = solution.curves[index].at(middle);
                         let offset = played.iter().zip(&weights).map(|(a, b)| a - b).collect();
                         let moved = keys::vertex_errors(&solution.played, &solution.trade.stretch, &[offset])[0];
-                        if f64::from(error + moved) > self.options.tolerance.units(group.group.size) && solution.count > 0 {
+                        if f64::from(error + moved) > self.options.tolerance.units(group.group.size)
+                            && solution.count > 0
+                        {
                             solution.curves[index].insert(middle, weights);
                             missed = true;
                         }
@@ -414,7 +425,10 @@ impl<'a> Run<'a> {
             .zip(&*solutions)
             .map(|(group, solution)| match solution.count {
                 0 => Vec::new(),
-                _ => Kind::ALL.iter().filter_map(|&kind| Field::new(self.stage.subject, &group.group.parts, kind)).collect(),
+                _ => Kind::ALL
+                    .iter()
+                    .filter_map(|&kind| Field::new(self.stage.subject, &group.group.parts, kind))
+                    .collect(),
             })
             .collect();
         if fields.iter().all(Vec::is_empty) {
@@ -463,8 +477,11 @@ impl<'a> Run<'a> {
                 ..Measured::default()
             })
             .collect();
-        let wanted =
-            if solutions.iter().all(|solution| solution.fields.is_empty()) { Wanted::Positions } else { Wanted::Directions };
+        let wanted = if solutions.iter().all(|solution| solution.fields.is_empty()) {
+            Wanted::Positions
+        } else {
+            Wanted::Directions
+        };
         for (index, (clip, grid)) in self.clips.iter().zip(&self.grids).enumerate() {
             let motion = self.motion(clip)?;
             let mut times = [&grid.times[..], &refined[index]].concat();
@@ -503,7 +520,8 @@ impl<'a> Run<'a> {
                         measured.error.largest = largest;
                         measured.error.at = self.locate(group, largest, index, time, error.point);
                     }
-                    for ((sums, count), angle) in measured.angles.iter_mut().zip(&mut measured.angle_counts).zip(angles) {
+                    for ((sums, count), angle) in measured.angles.iter_mut().zip(&mut measured.angle_counts).zip(angles)
+                    {
                         *count += angle.vertices;
                         sums.largest = sums.largest.max(angle.largest);
                         sums.largest_before = sums.largest_before.max(angle.largest_before);
@@ -546,7 +564,8 @@ impl<'a> Run<'a> {
         }
         let (clip, time) = first?;
         let points = flat.iter().filter(|flat| **flat).count();
-        let slots = group.group.points.iter().zip(&flat).filter(|(_, flat)| **flat).map(|(point, _)| point.slot as usize);
+        let slots =
+            group.group.points.iter().zip(&flat).filter(|(_, flat)| **flat).map(|(point, _)| point.slot as usize);
         let bones: BTreeSet<String> = slots.filter_map(|slot| main_bone(self.rig(), slot)).collect();
         Some(FlattenedReport { points, times, bones: bones.into_iter().take(8).collect(), clip, time, left })
     }
@@ -651,7 +670,8 @@ impl<'a> Run<'a> {
                     primitives
                         .map(|(number, primitive)| {
                             let directions = |kind: Kind| {
-                                let (field, targets) = solution.fields.iter().find(|(field, _)| field.kind() == kind)?;
+                                let (field, targets) =
+                                    solution.fields.iter().find(|(field, _)| field.kind() == kind)?;
                                 field.of_primitive(part, number, targets.column(target))
                             };
                             PrimitiveTarget {
@@ -722,8 +742,11 @@ impl Solution {
         let mut played = Tall::new(3 * points);
         for (target, &peak) in peaks.iter().enumerate() {
             let column = trade.factors.targets.column(target);
-            let rest: Vec<f32> =
-                column.iter().enumerate().map(|(i, x)| (f64::from(x * peak) / group.scales[i % points]) as f32).collect();
+            let rest: Vec<f32> = column
+                .iter()
+                .enumerate()
+                .map(|(i, x)| (f64::from(x * peak) / group.scales[i % points]) as f32)
+                .collect();
             let world: Vec<f32> =
                 rest.iter().enumerate().map(|(i, x)| (f64::from(*x) * group.scales[i % points]) as f32).collect();
             written.push(&rest);

@@ -28,7 +28,8 @@ pub(crate) struct Point {
 pub(crate) fn groups(rig: &Rig) -> (Vec<Group>, Vec<u32>) {
     let parts = rig.parts();
     let mut label: Vec<usize> = (0..parts.len()).collect();
-    let mut first_part: Vec<Option<usize>> = vec![None; 1 + rig.point_of_vertex().iter().max().map_or(0, |&s| s as usize)];
+    let mut first_part: Vec<Option<usize>> =
+        vec![None; 1 + rig.point_of_vertex().iter().max().map_or(0, |&s| s as usize)];
     for (part, vertex) in parts.iter().enumerate().flat_map(|(index, part)| vertices(part).map(move |v| (index, v))) {
         let slot = rig.point_of_vertex()[vertex] as usize;
         let first = *first_part[slot].get_or_insert(part);

@@ -20,7 +20,11 @@ pub fn frame_times(subject: Subject<'_>, clip: &BakeClip<'_>, fps: f64) -> Resul
     Ok((0..=frames as usize).map(|frame| (report.start + frame as f64 / fps).min(report.last_key)).collect())
 }
 
-fn motion(subject: Subject<'_>, clip: &BakeClip<'_>, filtered: &[sinew::FilteredSignal]) -> Result<Motion, BakeFailure> {
+fn motion(
+    subject: Subject<'_>,
+    clip: &BakeClip<'_>,
+    filtered: &[sinew::FilteredSignal],
+) -> Result<Motion, BakeFailure> {
     let rig = subject.rig;
     let (skeleton, layout) = (rig.skeleton(), rig.morph_layout());
     Ok(Motion::new(skeleton, rig.bone_sizes(), &layout, clip.clip, &clip.settings, filtered)?)

@@ -73,7 +73,8 @@ impl Range {
         }
         while self.basis.columns() < self.most_columns {
             let lengths: Vec<f32> = residual.columns_mut().map(|column| largest_vector(column)).collect();
-            let worst = (0..count).fold(0, |worst, column| if lengths[column] > lengths[worst] { column } else { worst });
+            let worst =
+                (0..count).fold(0, |worst, column| if lengths[column] > lengths[worst] { column } else { worst });
             if count == 0 || lengths[worst] <= self.precision {
                 break;
             }

@@ -217,7 +217,9 @@ pub fn listed(names: &[String]) -> String {
 
 /// A curve short enough to read: 0, 1, 2, 3, 4, 6, 8, 12, 16 …, and its end.
 pub fn thinned(curve: &[TradePoint]) -> impl Iterator<Item = &TradePoint> {
-    let is_round = |targets: usize| targets < 4 || targets.is_power_of_two() || (targets / 3 * 3 == targets && (targets / 3).is_power_of_two());
+    let is_round = |targets: usize| {
+        targets < 4 || targets.is_power_of_two() || (targets / 3 * 3 == targets && (targets / 3).is_power_of_two())
+    };
     let last = curve.last().map_or(0, |point| point.targets);
     curve.iter().filter(move |point| is_round(point.targets) || point.targets == last)
 }

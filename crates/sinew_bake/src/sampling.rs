@@ -81,7 +81,9 @@ mod tests {
 
     #[test]
     fn both_ends_are_samples_and_times_are_exact_in_f32() {
-        for (start, end, samples) in [(0.0, 2.0, 121), (f64::from(1.0 / 24.0f32), 2.0, 119), (0.5, 0.5, 1), (0.0, 0.001, 2)] {
+        for (start, end, samples) in
+            [(0.0, 2.0, 121), (f64::from(1.0 / 24.0f32), 2.0, 119), (0.5, 0.5, 1), (0.0, 0.001, 2)]
+        {
             let grid = Grid::new(&report(start, end), 60.0, "clip").unwrap();
             assert_eq!(grid.samples(), samples, "{start} {end}");
             assert_eq!(grid.times.len(), 2 * samples - 1);

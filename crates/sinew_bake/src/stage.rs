@@ -10,7 +10,8 @@ use sinew::graph::GraphError;
 use sinew::recipe::{BaseSpec, Normals};
 use sinew::simd::LANES;
 use sinew::{
-    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Motion, Pose, Recipe, Rig, Scratch, WorldPose, evaluate,
+    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Motion, Pose, Recipe, Rig, Scratch, WorldPose,
+    evaluate,
 };
 
 /// What the frames of one bake have in common.
@@ -212,7 +213,8 @@ impl Pulled {
         let mut squares = vec![0.0f32; count];
         for i in 0..count {
             let (x, y, z) = (ex[i], ey[i], ez[i]);
-            squares[i] = xx[i] * x * x + yy[i] * y * y + zz[i] * z * z + 2.0 * (xy[i] * x * y + xz[i] * x * z + yz[i] * y * z);
+            squares[i] =
+                xx[i] * x * x + yy[i] * y * y + zz[i] * z * z + 2.0 * (xy[i] * x * y + xz[i] * x * z + yz[i] * y * z);
         }
         for flat in &self.flattened {
             let i = flat.point;

@@ -19,7 +19,10 @@ fn bake_fox(recipe: &Recipe, clips: &[&str], tolerance: f64) -> Option<Baked> {
         .map(|clip| BakeClip { clip, settings: MotionSettings::default() })
         .collect();
     let options = Options { tolerance: Tolerance::OfSize(tolerance), ..Options::default() };
-    Some(bake(Subject { raw: &fox.raw, rig: &rig, recipe }, &clips, &options, &|_| ()).unwrap_or_else(|failure| panic!("{failure}")))
+    Some(
+        bake(Subject { raw: &fox.raw, rig: &rig, recipe }, &clips, &options, &|_| ())
+            .unwrap_or_else(|failure| panic!("{failure}")),
+    )
 }
 
 #[allow(clippy::print_stderr)]
@@ -38,7 +41,10 @@ fn tell(baked: &Baked) {
         group.normals
     );
     for clip in &baked.report.clips {
-        eprintln!("{} samples {} keys {} ({} between) seam {:?}", clip.name, clip.samples, clip.keys, clip.keys_between, clip.seam);
+        eprintln!(
+            "{} samples {} keys {} ({} between) seam {:?}",
+            clip.name, clip.samples, clip.keys, clip.keys_between, clip.seam
+        );
     }
 }
 

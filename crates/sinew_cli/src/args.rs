@@ -2,6 +2,7 @@
 
 use crate::bake::BakeArgs;
 use crate::map::MapArgs;
+use crate::pose::PoseArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -38,6 +39,8 @@ pub enum Command {
     Map(MapArgs),
     /// Put the effects into the file as morph targets that any engine plays.
     Bake(BakeArgs),
+    /// Pose bones by strokes: a baseline drawn along them and an offset that says where it should go.
+    Pose(PoseArgs),
     /// Write a completion script for a shell to stdout.
     Completions(CompletionsArgs),
 }

@@ -41,9 +41,16 @@ pub fn load_with_document(input: &Input, maps: &[MapFile]) -> Result<(Scene, Doc
     let name = input.to_string();
     let (mut document, warnings) = document(input)?;
     sinew_gltf::strip(&mut document).map_err(|error| Fault::in_file(&name, error))?;
-    let asset =
-        sinew_gltf::interpret(&name, document, warnings).map_err(|error| Fault::Failed(error.to_string()))?;
+    let asset = sinew_gltf::interpret(&name, document, warnings).map_err(|error| Fault::Failed(error.to_string()))?;
     Ok((scene(name, asset.raw, asset.clips, asset.warnings, maps)?, asset.document))
+}
+
+/// As [`load`], with the file the character lies in, as it is.
+pub fn load_to_change(input: &Input) -> Result<(Scene, Document), Fault> {
+    let name = input.to_string();
+    let (document, warnings) = document(input)?;
+    let asset = sinew_gltf::interpret(&name, document, warnings).map_err(|error| Fault::Failed(error.to_string()))?;
+    Ok((scene(name, asset.raw, asset.clips, asset.warnings, &[])?, asset.document))
 }
 
 /// Loads a character and puts painted `maps` on it.

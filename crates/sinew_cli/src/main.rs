@@ -13,6 +13,7 @@ mod map;
 mod obj;
 mod output;
 mod played;
+mod pose;
 mod presets;
 mod recipe;
 mod talk;
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         Command::Frame(options) => frame::run(options, &talk),
         Command::Map(options) => map::run(options, &talk),
         Command::Bake(options) => bake::run(options, &talk),
+        Command::Pose(options) => pose::run(options, &talk),
         Command::Completions(options) => completions::run(options),
     };
     match outcome {

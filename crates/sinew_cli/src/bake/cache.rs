@@ -58,9 +58,8 @@ pub(super) fn run(
         mesh.write(|out| obj::write(&scene.rig, first, out)).map_err(Stop::Fault)
     })
     .map_err(|stop| stop.fault(scene))?;
-    Destination::new(&options.output, options.force).write(|out| {
-        write_cache(options.format, scene, &times, out, |see| play(subject, clip, &times, see))
-    })?;
+    Destination::new(&options.output, options.force)
+        .write(|out| write_cache(options.format, scene, &times, out, |see| play(subject, clip, &times, see)))?;
     talk.note(&format!(
         "wrote {} of {} at {} a second to {}; its vertices stand as in {}, in glTF's axes",
         count(times.len(), "frame", "frames"),

@@ -5,9 +5,7 @@ use sinew::Rig;
 use sinew::raw::{RawBinding, RawInfluences, RawRig};
 use sinew::simd::LANES;
 use sinew_bake::Baked;
-use sinew_gltf::layer::{
-    ClipWeights, MorphLayer, NodeTargets, NodeWeights, PrimitiveTargets, RepairedSkin, Target,
-};
+use sinew_gltf::layer::{ClipWeights, MorphLayer, NodeTargets, NodeWeights, PrimitiveTargets, RepairedSkin, Target};
 
 /// Weights whose sum misses 1 by less play the same everywhere; the rig builder says nothing of them either.
 const WORTH_REPAIRING: f64 = 1e-3;
