@@ -59,7 +59,9 @@ pub fn centres<'a>(
                 let first = by_pair.partition_point(|pair| (pair.0, pair.1) < (a, b));
                 for &(_, _, index) in by_pair[first..].iter().take_while(|pair| (pair.0, pair.1) == (a, b)) {
                     let piece = &pieces[index as usize];
-                    let of = |bone: u32| piece.weights.binary_search_by_key(&bone, |w| w.0).map_or(0.0, |at| piece.weights[at].1);
+                    let of = |bone: u32| {
+                        piece.weights.binary_search_by_key(&bone, |w| w.0).map_or(0.0, |at| piece.weights[at].1)
+                    };
                     let (va, vb) = (of(a), of(b));
                     // Both orders of the pair give the same term.
                     let alike = 2.0 * wa * wb * va * vb * (-((wa * vb - wb * va) / SIGMA).powi(2)).exp() * piece.area;
@@ -76,7 +78,8 @@ pub fn centres<'a>(
 
 /// Skins one point. `bones` are the transforms from bind to the pose, with their rotations.
 pub fn skin(p: DVec3, centre: Option<DVec3>, weights: &Weights, bones: &[(DAffine3, DQuat)]) -> DVec3 {
-    let blend = |p: DVec3| weights.iter().map(|&(bone, w)| bones[bone as usize].0.transform_point3(p) * w).sum::<DVec3>();
+    let blend =
+        |p: DVec3| weights.iter().map(|&(bone, w)| bones[bone as usize].0.transform_point3(p) * w).sum::<DVec3>();
     let (Some(centre), Some(&(first, _))) = (centre, weights.first()) else { return blend(p) };
     let side = bones[first as usize].1;
     let mut sum = DQuat::from_xyzw(0.0, 0.0, 0.0, 0.0);
@@ -134,7 +137,10 @@ mod tests {
         let about = DAffine3::from_rotation_translation(DQuat::from_rotation_x(1.0), DVec3::ONE);
         let bones = [(DAffine3::IDENTITY, DQuat::IDENTITY), (about, DQuat::from_rotation_x(1.0))];
         let last = points.len() - 1;
-        assert!(skin(points[last], centres[last], &weights[last], &bones).distance(about.transform_point3(points[last])) < 1e-12);
+        assert!(
+            skin(points[last], centres[last], &weights[last], &bones).distance(about.transform_point3(points[last]))
+                < 1e-12
+        );
         let opposite = [bones[0], (about, DQuat::from_xyzw(0.0, 0.0, 0.0, -1.0))];
         assert!(skin(points[900], centres[900], &weights[900], &opposite).is_finite());
     }
