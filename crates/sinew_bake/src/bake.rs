@@ -10,7 +10,7 @@ use crate::matrix::Tall;
 use crate::range::Range;
 use crate::report::{
     AngleError, ClipReport, Error, FlattenedReport, GroupReport, GroupShortfall, Located, Report, Seam, Shortfall,
-    TradePoint,
+    TradePoint, is_round,
 };
 use crate::sampling::Grid;
 use crate::stage::{Pulled, PulledGroup, Stage, Wanted, Workspace, each_frame};
@@ -53,22 +53,14 @@ pub fn bake(
         return Err(BakeFailure::NothingToBake("there is no clip"));
     }
     let run = Run::new(subject, clips, options, progress)?;
-    let t0 = std::time::Instant::now();
     let ranges = run.learn()?;
-    eprintln!(
-        "learn {:?} {:?}",
-        t0.elapsed(),
-        ranges.iter().map(|r| (r.basis().rows(), r.basis().columns())).collect::<Vec<_>>()
-    );
     let mut factored = Vec::with_capacity(ranges.len());
     for (range, group) in ranges.iter().zip(&run.groups) {
         let tolerance = (TARGETS_SHARE - RANGE_SHARE) * options.tolerance.units(group.group.size);
-        factored.push(factor(range, tolerance as f32)?);
+        factored.push(factor(range, tolerance as f32, options.max_targets.filter(|_| options.best_effort))?);
     }
     drop(ranges);
-    eprintln!("factor {:?} {:?}", t0.elapsed(), factored.iter().map(|f| f.1).collect::<Vec<_>>());
     let trades = run.trade(factored)?;
-    eprintln!("trade {:?}", t0.elapsed());
     let counts = run.choose_counts(&trades)?;
     let mut solutions: Vec<Solution> = (run.groups.iter().zip(trades).zip(counts))
         .map(|((group, trade), count)| Solution::new(group, trade, count))
@@ -76,13 +68,9 @@ pub fn bake(
     for (group, solution) in run.groups.iter().zip(&mut solutions) {
         solution.choose_keys(&run.grids, options.tolerance.units(group.group.size));
     }
-    eprintln!("keys {:?}", t0.elapsed());
     let refined = run.refine(&mut solutions)?;
-    eprintln!("refine {:?}", t0.elapsed());
     run.fit_directions(&mut solutions)?;
-    eprintln!("directions {:?}", t0.elapsed());
     let measured = run.measure(&solutions, &refined)?;
-    eprintln!("measure {:?}", t0.elapsed());
     let report = run.report(&solutions, measured);
     if !report.within_tolerance() && !options.best_effort {
         return Err(run.missed(&report));
@@ -119,8 +107,8 @@ impl Meter<'_> {
 #[derive(Default)]
 struct FrameFit {
     weights: Vec<f32>,
-    /// Largest and summed error per rung of the ladder.
-    errors: Vec<(f32, f64)>,
+    /// Largest error per rung of the ladder.
+    errors: Vec<f32>,
     largest: (f64, usize),
     /// Point, and the distance no target can make up for.
     flattened: Vec<(usize, f32)>,
@@ -230,7 +218,8 @@ impl<'a> Run<'a> {
         let mut ranges: Vec<Range> = self.groups.iter().map(range).collect();
         for (index, (clip, grid)) in self.clips.iter().zip(&self.grids).enumerate() {
             let motion = self.motion(clip)?;
-            for times in grid.times.chunks(self.block()) {
+            let looks: Vec<f64> = grid.times.iter().map(|&time| grid.look(time)).collect();
+            for times in looks.chunks(self.block()) {
                 let frames = each_frame(&self.stage, &motion, times, Wanted::Positions, |place, workspace| {
                     self.meter.frame("looking at the motion");
                     let pull = |group| Ok(self.pull(group, index, times[place], workspace)?.x);
@@ -251,9 +240,9 @@ impl<'a> Run<'a> {
         for ((factors, estimate), group) in factored.into_iter().zip(&self.groups) {
             let rank = factors.targets.columns();
             // Some more than needed: the estimate does not know what A does to errors.
-            let most = (estimate + estimate / 4 + 8).min(rank);
+            let most = (estimate + estimate / 8 + 6).min(rank);
             trades.push(Trade {
-                ladder: ladder(most, limit),
+                ladder: ladder(estimate - estimate / 4, most, limit),
                 factors,
                 curve: Vec::new(),
                 fits: Vec::new(),
@@ -268,7 +257,7 @@ impl<'a> Run<'a> {
                 && trade.curve.iter().all(|point| point.largest > tolerance)
         };
         if trades.iter().zip(&self.groups).any(too_short) {
-            trades.iter_mut().for_each(|trade| trade.ladder = ladder(trade.rank, limit));
+            trades.iter_mut().for_each(|trade| trade.ladder = ladder(0, trade.rank, limit));
             let all: usize = self.grids.iter().map(|grid| grid.times.len()).sum();
             self.meter.total.fetch_add(all, Ordering::Relaxed);
             self.measure_trades(&mut trades)?;
@@ -278,12 +267,12 @@ impl<'a> Run<'a> {
 
     fn measure_trades(&self, trades: &mut [Trade]) -> Result<(), BakeFailure> {
         let stretch: Vec<Mutex<Vec<f32>>> = trades.iter().map(|trade| Mutex::new(trade.stretch.clone())).collect();
-        for trade in trades.iter_mut() {
-            trade.fits.clear();
-        }
+        let mut sums: Vec<Vec<f64>> = trades.iter().map(|trade| vec![0.0; trade.ladder.len()]).collect();
+        trades.iter_mut().for_each(|trade| trade.fits.clear());
         for (index, (clip, grid)) in self.clips.iter().zip(&self.grids).enumerate() {
             let motion = self.motion(clip)?;
-            let frames = each_frame(&self.stage, &motion, &grid.times, Wanted::Positions, |place, workspace| {
+            let looks: Vec<f64> = grid.times.iter().map(|&time| grid.look(time)).collect();
+            let frames = each_frame(&self.stage, &motion, &looks, Wanted::Positions, |place, workspace| {
                 self.meter.frame("measuring targets");
                 let mut fits = Vec::with_capacity(trades.len());
                 for ((trade, group), stretch) in trades.iter().zip(&self.groups).zip(&stretch) {
@@ -295,21 +284,22 @@ impl<'a> Run<'a> {
                 }
                 Ok(fits)
             })?;
-            let mut per_group: Vec<Vec<FrameFit>> = trades.iter().map(|_| Vec::with_capacity(frames.len())).collect();
-            frames
-                .into_iter()
-                .flat_map(|fits| fits.into_iter().enumerate())
-                .for_each(|(g, fit)| per_group[g].push(fit));
-            trades.iter_mut().zip(per_group).for_each(|(trade, fits)| trade.fits.push(fits));
+            trades.iter_mut().for_each(|trade| trade.fits.push(Vec::with_capacity(frames.len())));
+            for frame in frames {
+                for ((trade, sums), (fit, errors)) in trades.iter_mut().zip(&mut sums).zip(frame) {
+                    sums.iter_mut().zip(errors).for_each(|(sum, error)| *sum += error);
+                    trade.fits[index].push(fit);
+                }
+            }
         }
-        for ((trade, stretch), group) in trades.iter_mut().zip(stretch).zip(&self.groups) {
+        for (((trade, stretch), sums), group) in trades.iter_mut().zip(stretch).zip(&sums).zip(&self.groups) {
             trade.stretch = stretch.into_inner().unwrap_or_else(PoisonError::into_inner);
             let fits = || trade.fits.iter().flatten();
             let points = (fits().count() * group.group.points.len()).max(1) as f64;
             let point = |(rung, &targets): (usize, &usize)| TradePoint {
                 targets,
-                largest: fits().map(|fit| f64::from(fit.errors[rung].0)).fold(0.0, f64::max),
-                mean: fits().map(|fit| fit.errors[rung].1).sum::<f64>() / points,
+                largest: fits().map(|fit| f64::from(fit.errors[rung])).fold(0.0, f64::max),
+                mean: sums[rung] / points,
             };
             trade.curve = trade.ladder.iter().enumerate().map(point).collect();
         }
@@ -443,7 +433,7 @@ impl<'a> Run<'a> {
         let block = (BLOCK_BYTES / largest.max(1)).clamp(4, 64);
         for (index, (clip, grid)) in self.clips.iter().zip(&self.grids).enumerate() {
             let motion = self.motion(clip)?;
-            let samples: Vec<f64> = grid.times.iter().copied().step_by(2).collect();
+            let samples: Vec<f64> = grid.times.iter().step_by(2).map(|&time| grid.look(time)).collect();
             for times in samples.chunks(block) {
                 let frames = each_frame(&self.stage, &motion, times, Wanted::Directions, |_, workspace| {
                     self.meter.frame("fitting normals");
@@ -486,8 +476,8 @@ impl<'a> Run<'a> {
             let motion = self.motion(clip)?;
             let mut times = [&grid.times[..], &refined[index]].concat();
             times.sort_by(f64::total_cmp);
-            self.meter.total.fetch_add(times.len() - grid.times.len(), Ordering::Relaxed);
-            let frames = each_frame(&self.stage, &motion, &times, wanted, |place, workspace| {
+            let looks: Vec<f64> = times.iter().map(|&time| grid.look(time)).collect();
+            let frames = each_frame(&self.stage, &motion, &looks, wanted, |place, workspace| {
                 self.meter.frame("checking the result");
                 let mut found = Vec::with_capacity(solutions.len());
                 for (group, solution) in self.groups.iter().zip(solutions) {
@@ -630,7 +620,7 @@ impl<'a> Run<'a> {
         Report { frames: self.samples(), tolerance: self.options.tolerance, groups, clips }
     }
 
-    /// What is played exceeds what was promised: the ends of a loop do not meet.
+    /// What is played exceeds what was promised.
     fn missed(&self, report: &Report) -> BakeFailure {
         let tolerance = self.options.tolerance;
         let short = report.groups.iter().filter(|group| group.error.largest > tolerance.units(group.size));
@@ -639,8 +629,7 @@ impl<'a> Run<'a> {
             size: group.size,
             would_do: None,
             obstacle: Some(format!(
-                "in clip \"{}\" at {:.4} s the error is {:.3} %: first and last key of the loop are too far apart; repeat \
-                 the first key at the end, or say that the clip does not loop",
+                "played with f32 numbers, clip \"{}\" at {:.4} s is off by {:.4} % of the size; allow a little more",
                 self.clips[group.error.at.clip].clip.name,
                 group.error.at.time,
                 100.0 * group.error.largest / group.size,
@@ -692,13 +681,14 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Numbers of targets the trade is measured at: all small ones, then ever wider steps; the limit and the end always.
-fn ladder(most: usize, limit: Option<usize>) -> Vec<usize> {
-    let mut rungs: Vec<usize> = Vec::new();
-    let mut rung = 0;
+/// Numbers of targets the trade is measured at: a few small ones, then all from `from` on, in ever wider steps past 64;
+/// the limit and the end always.
+fn ladder(from: usize, most: usize, limit: Option<usize>) -> Vec<usize> {
+    let mut rungs: Vec<usize> = (0..from).filter(|&rung| is_round(rung)).collect();
+    let mut rung = from;
     while rung < most {
         rungs.push(rung);
-        rung += (rung / 32).max(1);
+        rung += (rung / 64).max(1);
     }
     rungs.push(most);
     rungs.extend(limit.filter(|&limit| limit < most));
@@ -707,13 +697,12 @@ fn ladder(most: usize, limit: Option<usize>) -> Vec<usize> {
     rungs
 }
 
-/// Weights of a frame, and its errors on every rung.
-fn fit(trade: &Trade, pulled: &Pulled) -> FrameFit {
+/// Weights of a frame, and its errors on every rung: the largest in the fit, and their sums.
+fn fit(trade: &Trade, pulled: &Pulled) -> (FrameFit, Vec<f64>) {
     let most = trade.ladder.last().copied().unwrap_or(0);
-    let mut weights = trade.factors.weights(&pulled.x);
-    weights.truncate(most);
+    let weights = trade.factors.weights(&pulled.x, most);
     let mut residual = pulled.x.clone();
-    let mut errors = Vec::with_capacity(trade.ladder.len());
+    let (mut errors, mut sums) = (Vec::with_capacity(trade.ladder.len()), Vec::with_capacity(trade.ladder.len()));
     let mut next = 0;
     for &rung in &trade.ladder {
         for target in next..rung {
@@ -722,10 +711,11 @@ fn fit(trade: &Trade, pulled: &Pulled) -> FrameFit {
         }
         next = rung;
         let error = pulled.world_error(&residual);
-        errors.push((error.largest, error.sum));
+        errors.push(error.largest);
+        sums.push(error.sum);
     }
     let flattened = pulled.flattened.iter().filter(|flat| flat.left > 0.0).map(|flat| (flat.point, flat.left.sqrt()));
-    FrameFit { weights, errors, largest: pulled.largest, flattened: flattened.collect() }
+    (FrameFit { weights, errors, largest: pulled.largest, flattened: flattened.collect() }, sums)
 }
 
 impl Solution {
@@ -759,8 +749,14 @@ impl Solution {
 
     /// The weights of a frame outside the grid, and the error they leave.
     fn project(&self, pulled: &Pulled) -> (Vec<f32>, f32) {
-        let weights: Vec<f32> =
-            self.trade.factors.weights(&pulled.x).iter().zip(&self.peaks).map(|(weight, peak)| weight / peak).collect();
+        let weights: Vec<f32> = self
+            .trade
+            .factors
+            .weights(&pulled.x, self.count)
+            .iter()
+            .zip(&self.peaks)
+            .map(|(weight, peak)| weight / peak)
+            .collect();
         let mut error = pulled.x.clone();
         self.played.add_product(-1.0, column(&weights), &mut error);
         (weights, pulled.world_error(&error).largest)
@@ -769,21 +765,10 @@ impl Solution {
     fn choose_keys(&mut self, grids: &[Grid], tolerance: f64) {
         let rung = self.trade.ladder.iter().position(|&rung| rung == self.count).unwrap_or(0);
         for (clip, grid) in grids.iter().enumerate() {
-            let weights = &mut self.weights[clip];
-            let mut errors: Vec<f32> = self.trade.fits[clip].iter().map(|fit| fit.errors[rung].0).collect();
-            if let ([first, .., last], true) = (&mut weights[..], grid.closes) {
-                // Both ends of a loop show the same, bit for bit.
-                let shared: Vec<f32> = first.iter().zip(&*last).map(|(a, b)| 0.5 * (a + b)).collect();
-                let offset = |own: &Vec<f32>| own.iter().zip(&shared).map(|(a, b)| a - b).collect();
-                let moved = keys::vertex_errors(&self.played, &self.trade.stretch, &[offset(first), offset(last)]);
-                let end = errors.len() - 1;
-                (errors[0], errors[end]) = (errors[0] + moved[0], errors[end] + moved[1]);
-                first.clone_from(&shared);
-                last.clone_from(&shared);
-            }
+            let weights = &self.weights[clip];
+            let errors = self.trade.fits[clip].iter().map(|fit| fit.errors[rung]);
             let least = LEAST_KEY_SHARE * tolerance;
-            let allowed: Vec<f32> =
-                errors.iter().map(|&error| (tolerance - f64::from(error)).max(least) as f32).collect();
+            let allowed: Vec<f32> = errors.map(|error| (tolerance - f64::from(error)).max(least) as f32).collect();
             let keys = match self.count {
                 0 => vec![0],
                 _ => keys::choose(&self.played, &self.trade.stretch, &grid.times, weights, &allowed),

@@ -47,12 +47,14 @@ pub struct Factors {
 }
 
 impl Factors {
-    /// Weights of a frame for all targets.
-    pub fn weights(&self, frame: &[f32]) -> Vec<f32> {
+    /// Weights of a frame for the first `count` targets.
+    pub fn weights(&self, frame: &[f32], count: usize) -> Vec<f32> {
         let points = self.point_weights.len().max(1);
-        let weighted: Vec<f32> = frame.iter().enumerate().map(|(i, x)| x * self.point_weights[i % points]).collect();
-        let product = self.targets.transpose_times(&weighted);
-        (0..self.targets.columns()).map(|target| product[(target, 0)]).collect()
+        let planes = frame.chunks_exact(points);
+        let weighted: Vec<f32> =
+            planes.flat_map(|plane| plane.iter().zip(&self.point_weights).map(|(x, weight)| x * weight)).collect();
+        let product = self.targets.first_transpose_times(count, &weighted);
+        (0..count).map(|target| product[(target, 0)]).collect()
     }
 }
 
@@ -127,23 +129,36 @@ fn largest(values: &[f32]) -> f32 {
 }
 
 /// Rounds of reweighting that are tried before a number of targets is given up.
-const ROUNDS: usize = 12;
+const ROUNDS: usize = 8;
 
 /// Factors what the range holds; as few targets as possible within `tolerance`, followed by more for the trade curve.
-/// Also tells how many it takes within the range's own picture.
-pub fn factor(range: &Range, tolerance: f32) -> Result<(Factors, usize), FactorError> {
+/// Also tells how many it takes within the range's own picture. With a `limit` below that, the targets are those that
+/// make the best of it.
+pub fn factor(range: &Range, tolerance: f32, limit: Option<usize>) -> Result<(Factors, usize), FactorError> {
     let coefficients = range.coefficients();
     let rank = range.basis().columns();
     let points = vec![1.0; range.basis().rows() / 3];
+    if rank == 0 {
+        return Ok((Factors { targets: range.basis().clone(), point_weights: points }, 0));
+    }
     let frames = vec![1.0; coefficients.ncols()];
     let mut best = Weighted::solve(range, &coefficients, points, frames)?;
     let mut count = fewest(rank, |count| best.worst(range, &coefficients, count) <= tolerance);
     // Fewer and fewer targets, each time from the weights that did for one step more.
     while count > 1 {
         let wanted = count - (count / 16).max(1);
-        let Some(better) = reweighted(range, &coefficients, &best, wanted, tolerance)? else { break };
+        let (better, worst) = reweighted(range, &coefficients, &best, wanted, tolerance)?;
+        if worst > tolerance {
+            break;
+        }
         count = fewest(wanted, |count| better.worst(range, &coefficients, count) <= tolerance);
         best = better;
+    }
+    if let Some(limit) = limit.filter(|&limit| limit < count) {
+        let (better, worst) = reweighted(range, &coefficients, &best, limit, tolerance)?;
+        if worst < best.worst(range, &coefficients, limit) {
+            best = better;
+        }
     }
     let axes = Mat::from_fn(rank, rank, |row, column| best.axes[(row, column)] as f32);
     Ok((Factors { targets: range.basis().times(axes.as_ref()), point_weights: best.points }, count))
@@ -163,31 +178,34 @@ fn fewest(most: usize, will_do: impl Fn(usize) -> bool) -> usize {
     low
 }
 
-/// Weights under which `count` targets stay within `tolerance`, if a few rounds find them.
+/// The weights under which `count` targets have the smallest largest error, as far as a few rounds find them or until
+/// `tolerance` is met, and that error.
 fn reweighted(
     range: &Range,
     coefficients: &Mat<f64>,
     from: &Weighted,
     count: usize,
     tolerance: f32,
-) -> Result<Option<Weighted>, FactorError> {
+) -> Result<(Weighted, f32), FactorError> {
     let (mut points, mut frames) = (from.points.clone(), from.frames.clone());
     let (mut per_point, mut per_frame) = from.errors(range, coefficients, count);
+    let mut best: Option<(Weighted, f32)> = None;
     for _ in 0..ROUNDS {
-        let worst = largest(&per_frame);
-        if worst <= 0.0 {
-            return Ok(None);
-        }
+        let worst = largest(&per_frame).max(f32::MIN_POSITIVE);
         points.iter_mut().zip(&per_point).for_each(|(weight, error)| *weight *= (error / worst).max(1e-3));
         frames.iter_mut().zip(&per_frame).for_each(|(weight, error)| *weight *= f64::from((error / worst).max(1e-3)));
         normalise(&mut points, &mut frames);
         let weighted = Weighted::solve(range, coefficients, points.clone(), frames.clone())?;
         (per_point, per_frame) = weighted.errors(range, coefficients, count);
-        if largest(&per_frame) <= tolerance {
-            return Ok(Some(weighted));
+        let worst = largest(&per_frame);
+        if best.as_ref().is_none_or(|(_, least)| worst < *least) {
+            best = Some((weighted, worst));
+        }
+        if worst <= tolerance {
+            break;
         }
     }
-    Ok(None)
+    best.ok_or(FactorError)
 }
 
 /// Largest weight 1, none so small that its point or frame is forgotten.
@@ -196,4 +214,90 @@ fn normalise(points: &mut [f32], frames: &mut [f64]) {
     points.iter_mut().for_each(|weight| *weight = (*weight / top).max(1e-4));
     let top = frames.iter().copied().fold(0.0, f64::max);
     frames.iter_mut().for_each(|weight| *weight = (*weight / top).max(1e-6));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sinew_testkit::random::Random;
+
+    /// Frames `Σ_k s_k u_k v_k(f)` with orthonormal u, and v of length 1 over the frames; s_k = ratioᵏ.
+    fn spectrum(points: usize, frames: usize, rank: usize, ratio: f64, random: &mut Random) -> Range {
+        let mut orthonormal = |rows: usize| {
+            let mut range = Range::new(rows, 0.0, rank);
+            let data = (0..rows * rank).map(|_| random.between(-1.0, 1.0) as f32).collect();
+            range.add(data).unwrap();
+            range.basis().clone()
+        };
+        let (left, right) = (orthonormal(3 * points), orthonormal(frames));
+        let scaled = Mat::from_fn(rank, frames, |k, f| right.column(k)[f] * ratio.powi(k as i32) as f32);
+        let mut range = Range::new(3 * points, 1e-7, 3 * rank);
+        range.add(left.times(scaled.as_ref()).data().to_vec()).unwrap();
+        range
+    }
+
+    fn frames(range: &Range) -> Tall {
+        let coefficients = range.coefficients();
+        let single = Mat::from_fn(coefficients.nrows(), coefficients.ncols(), |r, c| coefficients[(r, c)] as f32);
+        range.basis().times(single.as_ref())
+    }
+
+    #[test]
+    fn without_weights_the_singular_values_come_out() {
+        let range = spectrum(40, 50, 8, 0.5, &mut Random::new(6));
+        let (factors, _) = factor(&range, 0.0, None).unwrap();
+        let frames = frames(&range);
+        let points = vec![1.0; 40];
+        let plain = Weighted::solve(&range, &range.coefficients(), points, vec![1.0; 50]).unwrap();
+        for target in 0..8 {
+            let energy: f64 = (0..50).map(|frame| plain.weights[(target, frame)].powi(2)).sum();
+            assert!((energy.sqrt() - 0.5f64.powi(target as i32)).abs() < 1e-5, "{target}: {}", energy.sqrt());
+        }
+        // Eckart and Young: what is left after three has the energy of the others.
+        let left: f64 =
+            (0..50).map(|frame| (3..8).map(|target| plain.weights[(target, frame)].powi(2)).sum::<f64>()).sum();
+        let expected: f64 = (3..8).map(|k| 0.25f64.powi(k)).sum();
+        assert!((left - expected).abs() < 1e-5);
+        // All targets together give every frame back.
+        for frame in 0..50 {
+            let weights = factors.weights(frames.column(frame), factors.targets.columns());
+            let column = faer::MatRef::from_column_major_slice(&weights, weights.len(), 1);
+            let mut residual = frames.column(frame).to_vec();
+            factors.targets.add_product(-1.0, column, &mut residual);
+            assert!(largest_vector(&residual) < 1e-5);
+        }
+    }
+
+    #[test]
+    fn reweighting_keeps_the_tolerance_with_no_more_targets() {
+        let mut fewer = 0;
+        for seed in 0..6 {
+            let range = spectrum(60, 80, 24, 0.85, &mut Random::new(seed));
+            let coefficients = range.coefficients();
+            let plain = Weighted::solve(&range, &coefficients, vec![1.0; 60], vec![1.0; 80]).unwrap();
+            let tolerance = 1.1 * plain.worst(&range, &coefficients, 12);
+            let plain_count = fewest(24, |count| plain.worst(&range, &coefficients, count) <= tolerance);
+            let (factors, count) = factor(&range, tolerance, None).unwrap();
+            assert!(count <= plain_count);
+            fewer += plain_count - count;
+            let frames = frames(&range);
+            for frame in 0..80 {
+                let weights = factors.weights(frames.column(frame), count);
+                let mut residual = frames.column(frame).to_vec();
+                for (target, weight) in weights.iter().enumerate() {
+                    residual.iter_mut().zip(factors.targets.column(target)).for_each(|(x, m)| *x -= weight * m);
+                }
+                assert!(largest_vector(&residual) <= 1.001 * tolerance, "seed {seed} frame {frame}");
+            }
+        }
+        assert!(fewer > 0, "reweighting never helped");
+    }
+
+    #[test]
+    fn a_range_without_anything_has_no_targets() {
+        let mut range = Range::new(30, 1e-3, 8);
+        range.add(vec![0.0; 30 * 5]).unwrap();
+        let (factors, count) = factor(&range, 1e-3, None).unwrap();
+        assert_eq!((factors.targets.columns(), count), (0, 0));
+    }
 }

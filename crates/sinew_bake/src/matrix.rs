@@ -79,18 +79,24 @@ impl Tall {
 
     /// `selfᵀ x`, one column per column of `x`.
     pub fn transpose_times(&self, x: &[f32]) -> Mat<f32> {
+        self.first_transpose_times(self.columns(), x)
+    }
+
+    /// `selfᵀ x` for the first `count` columns of `self`.
+    pub fn first_transpose_times(&self, count: usize, x: &[f32]) -> Mat<f32> {
         let wide = x.len() / self.rows;
-        let mut product = vec![0.0; self.columns() * wide];
-        if self.columns() > 0 {
-            let pieces = product.par_chunks_mut(COLUMNS * self.columns()).zip(x.par_chunks(COLUMNS * self.rows));
+        let mut product = vec![0.0; count * wide];
+        if count > 0 {
+            let first = self.view().subcols(0, count);
+            let pieces = product.par_chunks_mut(COLUMNS * count).zip(x.par_chunks(COLUMNS * self.rows));
             pieces.for_each(|(product, x)| {
                 let wide = x.len() / self.rows;
-                let out = MatMut::from_column_major_slice_mut(product, self.columns(), wide);
+                let out = MatMut::from_column_major_slice_mut(product, count, wide);
                 let x = MatRef::from_column_major_slice(x, self.rows, wide);
-                matmul(out, Accum::Replace, self.view().transpose(), x, 1.0, Par::Seq);
+                matmul(out, Accum::Replace, first.transpose(), x, 1.0, Par::Seq);
             });
         }
-        MatRef::from_column_major_slice(&product, self.columns(), wide).to_owned()
+        MatRef::from_column_major_slice(&product, count, wide).to_owned()
     }
 
     /// `x ← x + factor · self c`.

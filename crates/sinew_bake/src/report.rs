@@ -215,11 +215,13 @@ pub fn listed(names: &[String]) -> String {
     words.join(", ")
 }
 
-/// A curve short enough to read: 0, 1, 2, 3, 4, 6, 8, 12, 16 …, and its end.
+/// 0, 1, 2, 3, 4, 6, 8, 12, 16, 24 …
+pub(crate) fn is_round(count: usize) -> bool {
+    count < 4 || count.is_power_of_two() || (count.is_multiple_of(3) && (count / 3).is_power_of_two())
+}
+
+/// A curve short enough to read: round numbers of targets, and its end.
 pub fn thinned(curve: &[TradePoint]) -> impl Iterator<Item = &TradePoint> {
-    let is_round = |targets: usize| {
-        targets < 4 || targets.is_power_of_two() || (targets / 3 * 3 == targets && (targets / 3).is_power_of_two())
-    };
     let last = curve.last().map_or(0, |point| point.targets);
     curve.iter().filter(move |point| is_round(point.targets) || point.targets == last)
 }

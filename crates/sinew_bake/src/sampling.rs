@@ -47,6 +47,14 @@ impl Grid {
         Ok(Self { closes: closes && times.len() > 1, times })
     }
 
+    /// The moment to look at for `time`: a loop shows at its end what it shows at its start, bit for bit.
+    pub fn look(&self, time: f64) -> f64 {
+        match &self.times[..] {
+            [first, .., last] if self.closes && time == *last => *first,
+            _ => time,
+        }
+    }
+
     /// The place of `time`, if it is a sample or a midpoint.
     pub fn place(&self, time: f64) -> Option<usize> {
         self.times.binary_search_by(|other| other.total_cmp(&time)).ok()

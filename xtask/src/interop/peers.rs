@@ -47,10 +47,13 @@ pub fn check() -> Result<(), String> {
         look("three.js", &three, &file, AGREEMENT);
         let played = lines(blender()?.args(["gltf", &glb, "0"]).args(&times), flat_positions)?;
         look("Blender", &played, &file, AGREEMENT);
+        // A cache begins with the clip's first key.
+        let start = start(&sinew, input)?;
+        let cache_times = FRAMES.map(|frame| (f64::from(frame) / 60.0 - start).to_string());
         for format in ["pc2", "mdd"] {
             let cache = made(format);
             bake(&cache, &["--format", format])?;
-            let played = lines(blender()?.args(["cache", &made("obj"), &cache]).args(&times), flat_positions)?;
+            let played = lines(blender()?.args(["cache", &made("obj"), &cache]).args(&cache_times), flat_positions)?;
             look(&format!("Blender's Mesh Cache, {format}"), &played, &effects, AGREEMENT);
         }
     }
@@ -68,6 +71,13 @@ fn ours(sinew: &Command, input: &str, recipe: &[&str], times: &[String]) -> Resu
         Ok(primitives.flat_map(|primitive| numbers(&primitive["positions"])).collect())
     };
     times.iter().map(frame).collect()
+}
+
+/// Time of the first clip's first key.
+fn start(sinew: &Command, input: &str) -> Result<f64, String> {
+    let text = output(again(sinew).args(["inspect", input, "--json"]))?;
+    let document: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    document["clips"][0]["start"].as_f64().ok_or_else(|| format!("{input}: no clip"))
 }
 
 /// The lines of JSON a peer prints, one per time; Blender's are marked, as it talks besides.

@@ -36,7 +36,8 @@ pub fn check(extent: Extent) -> Result<(), String> {
         // What is looked at is the form of the file, so coarse figures will do.
         bake.args(["bake", &input, "--best-effort", "--tolerance", "0.5%", "--fps", "30", "--force", "-o"]).arg(&out);
         if let Err(words) = output(&mut bake) {
-            println!("  {input}: not baked ({})", words.lines().last().unwrap_or_default());
+            let why = words.rsplit_once(": ").map_or(words.as_str(), |(_, why)| why);
+            println!("  {input}: not baked ({why})");
             continue;
         }
         let before = file.as_deref().map_or(Ok(BTreeSet::new()), errors)?;

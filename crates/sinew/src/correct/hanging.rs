@@ -6,7 +6,7 @@
 //! the surface. Everything is measured in bind units: a character scaled as a whole is divided by that scale.
 
 use super::body::Body;
-use super::surface::{NO_SEGMENT, Surface};
+use super::surface::NO_SEGMENT;
 use super::{Binding, riders};
 use crate::attach::direct::nearest_allowed;
 use crate::attach::smoothed::{ROUNDS, smooth};
@@ -24,7 +24,7 @@ pub(super) fn shares(binding: &Binding<'_>) -> Vec<f64> {
     let map = |&slot: &u32| painted.map_or(1.0, |map| f64::from(map[slot as usize / LANES][slot as usize % LANES]));
     let share = |(node, slots): (usize, &[u32])| {
         let mean = slots.iter().map(map).sum::<f64>() / slots.len().max(1) as f64;
-        if is_rider[node] { 0.0 } else { gain * mean }
+        if is_rider[node] { 0.0 } else { gain * mean.max(0.0) }
     };
     surface.members.iter().enumerate().map(share).collect()
 }
