@@ -6,6 +6,7 @@ mod ci;
 mod command;
 mod interop;
 mod peer;
+mod pictures;
 mod slowest;
 mod tidy;
 
@@ -18,7 +19,8 @@ usage: cargo xtask COMMAND
   ci [--full]              every check; with --full the long sweeps too
   tidy                     what no compiler checks: stray paths, unfinished code, missing module docs
   bench [FILTER] [--json]  nanoseconds per vertex of the kernels whose name contains FILTER, beside the baselines
-  interop                  baked files before the Khronos validator, three.js and Blender; installs what they need";
+  interop                  baked files before the Khronos validator, three.js and Blender; installs what they need
+  pictures                 draw the pictures of the manual anew";
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         },
         ["bench", bench_args @ ..] => bench::run(bench_args),
         ["interop"] => interop::run(),
+        ["pictures"] => pictures::run(),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS

@@ -22,13 +22,13 @@ struct Promise {
 
 const PROMISES: &[Promise] = &[
     Promise { name: "subtle", usual: [0.5, 2.0], most: 6.0, feet: 0.5, stretch: 1.15 },
-    Promise { name: "lively", usual: [2.0, 6.0], most: 15.0, feet: 1.0, stretch: 1.4 },
-    Promise { name: "cartoon", usual: [5.0, 15.0], most: 30.0, feet: 2.0, stretch: 2.0 },
-    Promise { name: "jelly", usual: [3.0, 10.0], most: 15.0, feet: 2.0, stretch: 1.6 },
-    Promise { name: "heavy", usual: [3.0, 8.0], most: 12.0, feet: 2.0, stretch: 1.25 },
+    Promise { name: "lively", usual: [2.0, 6.0], most: 20.0, feet: 1.0, stretch: 1.25 },
+    Promise { name: "cartoon", usual: [5.0, 15.0], most: 40.0, feet: 2.0, stretch: 1.4 },
+    Promise { name: "jelly", usual: [3.0, 10.0], most: 25.0, feet: 2.0, stretch: 1.3 },
+    Promise { name: "heavy", usual: [3.0, 8.0], most: 20.0, feet: 2.0, stretch: 1.25 },
     Promise { name: "cloth-twirl", usual: [2.0, 10.0], most: 20.0, feet: 1.0, stretch: 1.4 },
-    Promise { name: "ears-and-tail", usual: [2.0, 6.0], most: 15.0, feet: 1.0, stretch: 1.25 },
-    Promise { name: "anticipate", usual: [2.0, 6.0], most: 12.0, feet: 2.0, stretch: 1.4 },
+    Promise { name: "ears-and-tail", usual: [2.0, 6.0], most: 25.0, feet: 1.0, stretch: 1.25 },
+    Promise { name: "anticipate", usual: [2.0, 6.0], most: 20.0, feet: 2.0, stretch: 1.4 },
 ];
 
 /// Moments of a clip.

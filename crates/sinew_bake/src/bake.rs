@@ -57,7 +57,11 @@ pub fn bake(
     let mut factored = Vec::with_capacity(ranges.len());
     for (range, group) in ranges.iter().zip(&run.groups) {
         let tolerance = (TARGETS_SHARE - RANGE_SHARE) * options.tolerance.units(group.group.size);
-        factored.push(factor(range, tolerance as f32, options.max_targets.filter(|_| options.best_effort))?);
+        factored.push(factor(
+            range,
+            tolerance as f32,
+            directions_within(options.max_targets).filter(|_| options.best_effort),
+        )?);
     }
     drop(ranges);
     let trades = run.trade(factored)?;
@@ -69,6 +73,7 @@ pub fn bake(
         solution.choose_keys(&run.grids, options.tolerance.units(group.group.size));
     }
     let refined = run.refine(&mut solutions)?;
+    solutions.iter_mut().for_each(Solution::keep_weights_within_one);
     run.fit_directions(&mut solutions)?;
     let measured = run.measure(&solutions, &refined)?;
     let report = run.report(&solutions, measured);
@@ -235,7 +240,7 @@ impl<'a> Run<'a> {
 
     /// One pass over samples and midpoints: what any number of targets would give.
     fn trade(&self, factored: Vec<(Factors, usize)>) -> Result<Vec<Trade>, BakeFailure> {
-        let limit = self.options.max_targets;
+        let limit = directions_within(self.options.max_targets);
         let mut trades = Vec::with_capacity(factored.len());
         for ((factors, estimate), group) in factored.into_iter().zip(&self.groups) {
             let rank = factors.targets.columns();
@@ -296,8 +301,8 @@ impl<'a> Run<'a> {
             trade.stretch = stretch.into_inner().unwrap_or_else(PoisonError::into_inner);
             let fits = || trade.fits.iter().flatten();
             let points = (fits().count() * group.group.points.len()).max(1) as f64;
-            let point = |(rung, &targets): (usize, &usize)| TradePoint {
-                targets,
+            let point = |(rung, &directions): (usize, &usize)| TradePoint {
+                targets: written_targets(directions),
                 largest: fits().map(|fit| f64::from(fit.errors[rung])).fold(0.0, f64::max),
                 mean: sums[rung] / points,
             };
@@ -313,12 +318,14 @@ impl<'a> Run<'a> {
         let mut short = Vec::new();
         for (trade, group) in trades.iter().zip(&self.groups) {
             let tolerance = TARGETS_SHARE * self.options.tolerance.units(group.group.size);
-            let enough = trade.curve.iter().find(|point| point.largest <= tolerance).map(|point| point.targets);
-            let most = trade.ladder.last().copied().unwrap_or(0);
-            if enough.is_none_or(|enough| enough > limit) {
-                short.push(self.shortfall(group, trade, enough));
+            let enough = trade.curve.iter().position(|point| point.largest <= tolerance);
+            let allowed = |rung: &usize| trade.curve[*rung].targets <= limit;
+            if enough.is_none_or(|rung| !allowed(&rung)) {
+                short.push(self.shortfall(group, trade, enough.map(|rung| trade.curve[rung].targets)));
             }
-            counts.push(enough.unwrap_or(most).min(limit));
+            let most = trade.ladder.len().saturating_sub(1);
+            let rung = (0..=enough.unwrap_or(most)).rev().find(allowed).unwrap_or(0);
+            counts.push(trade.ladder[rung]);
         }
         if short.is_empty() || self.options.best_effort {
             return Ok(counts);
@@ -681,10 +688,21 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Numbers of targets the trade is measured at: a few small ones, then all from `from` on, in ever wider steps past 64;
+/// Targets in the file for a number of directions to move in: one more, which holds what all frames share. See
+/// [`Solution::keep_weights_within_one`].
+fn written_targets(directions: usize) -> usize {
+    if directions == 0 { 0 } else { directions + 1 }
+}
+
+/// Directions that a limit on targets leaves room for.
+fn directions_within(targets: Option<usize>) -> Option<usize> {
+    targets.map(|most| most.saturating_sub(1))
+}
+
+/// Numbers of directions the trade is measured at: a few small ones, then all from `from` on, in ever wider steps past 64;
 /// the limit and the end always.
 fn ladder(from: usize, most: usize, limit: Option<usize>) -> Vec<usize> {
-    let mut rungs: Vec<usize> = (0..from).filter(|&rung| is_round(rung)).collect();
+    let mut rungs: Vec<usize> = (0..from).filter(|&rung| is_round(written_targets(rung))).collect();
     let mut rung = from;
     while rung < most {
         rungs.push(rung);
@@ -745,6 +763,36 @@ impl Solution {
         let scaled = |fit: &FrameFit| fit.weights.iter().zip(&peaks).map(|(weight, peak)| weight / peak).collect();
         let weights = trade.fits.iter().map(|fits| fits.iter().map(scaled).collect()).collect();
         Self { trade, count, played, written, weights, peaks, curves: Vec::new(), fields: Vec::new() }
+    }
+
+    /// Brings all weights to 0…1, where Blender's and Unity's sliders hold them: `Σ w_k m_k = Σ w'_k (h_k − l_k) m_k +
+    /// 1·Σ l_k m_k` for weights between l and h. The last sum is one more target, fully on in every clip.
+    fn keep_weights_within_one(&mut self) {
+        if self.count == 0 {
+            return;
+        }
+        let mut offset = [&self.written, &self.played].map(|targets| vec![0.0f64; targets.rows()]);
+        for target in 0..self.count {
+            let weights = self.curves.iter().flat_map(|curve| &curve.weights).map(|weights| weights[target]);
+            let (low, high) = weights.fold((0.0f32, 0.0f32), |(low, high), w| (low.min(w), high.max(w)));
+            let range = high - low;
+            // A target that no key uses stays at 0.
+            let unit = |weight: f32| if range > 0.0 { ((weight - low) / range).clamp(0.0, 1.0) } else { 0.0 };
+            for weights in self.curves.iter_mut().flat_map(|curve| &mut curve.weights) {
+                weights[target] = unit(weights[target]);
+            }
+            for (targets, offset) in [&mut self.written, &mut self.played].into_iter().zip(&mut offset) {
+                for (m, sum) in targets.column_mut(target).iter_mut().zip(offset) {
+                    *sum += f64::from(low) * f64::from(*m);
+                    *m *= range;
+                }
+            }
+        }
+        for (targets, offset) in [&mut self.written, &mut self.played].into_iter().zip(offset) {
+            targets.push(&offset.into_iter().map(|m| m as f32).collect::<Vec<_>>());
+        }
+        self.curves.iter_mut().flat_map(|curve| &mut curve.weights).for_each(|weights| weights.push(1.0));
+        self.count += 1;
     }
 
     /// The weights of a frame outside the grid, and the error they leave.

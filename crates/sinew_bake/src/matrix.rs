@@ -56,6 +56,11 @@ impl Tall {
         &self.data[index * self.rows..(index + 1) * self.rows]
     }
 
+    /// One column, to be changed.
+    pub fn column_mut(&mut self, index: usize) -> &mut [f32] {
+        &mut self.data[index * self.rows..(index + 1) * self.rows]
+    }
+
     /// All columns, to be changed one by one.
     pub fn columns_mut(&mut self) -> impl IndexedParallelIterator<Item = &mut [f32]> {
         self.data.par_chunks_exact_mut(self.rows)

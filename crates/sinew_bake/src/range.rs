@@ -15,7 +15,7 @@ use faer::Mat;
 use rayon::prelude::*;
 
 /// Frames whose coefficients are kept: past it, every second one.
-const MOST_FRAMES: usize = 4096;
+const MOST_FRAMES: usize = 2048;
 
 /// What has been seen so far.
 #[derive(Debug)]

@@ -1,8 +1,10 @@
 //! The command line as plain values.
 
 use crate::bake::BakeArgs;
+use crate::demo::DemoArgs;
 use crate::map::MapArgs;
 use crate::pose::PoseArgs;
+use crate::render::RenderArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -37,10 +39,14 @@ pub enum Command {
     Frame(FrameArgs),
     /// Make a map from the shape, as files a recipe can name: where the character is soft, thick or far out.
     Map(MapArgs),
+    /// Draw stills, contact sheets and films, with and without effects.
+    Render(Box<RenderArgs>),
     /// Put the effects into the file as morph targets that any engine plays.
     Bake(BakeArgs),
     /// Pose bones by strokes: a baseline drawn along them and an offset that says where it should go.
     Pose(PoseArgs),
+    /// Bake and draw built-in characters into a new folder, with a page that shows them.
+    Demo(DemoArgs),
     /// Write a completion script for a shell to stdout.
     Completions(CompletionsArgs),
 }
@@ -199,7 +205,7 @@ pub enum Format {
     Json,
 }
 
-fn seconds(given: &str) -> Result<f64, String> {
+pub fn seconds(given: &str) -> Result<f64, String> {
     match given.parse::<f64>() {
         Ok(secs) if secs.is_finite() => Ok(secs),
         _ => Err("give a number of seconds, such as 0.25".to_owned()),

@@ -53,20 +53,24 @@ pub fn load_to_change(input: &Input) -> Result<(Scene, Document), Fault> {
     Ok((scene(name, asset.raw, asset.clips, asset.warnings, &[])?, asset.document))
 }
 
-/// Loads a character and puts painted `maps` on it.
-pub fn load(input: &Input, maps: &[MapFile]) -> Result<Scene, Fault> {
+/// As [`load`], with the file the character lies in, as it is; built-in characters lie in none.
+pub fn load_as_it_is(input: &Input, maps: &[MapFile]) -> Result<(Scene, Option<Document>), Fault> {
     let name = input.to_string();
-    let (raw, clips, warnings) = match input {
+    match input {
         Input::Path(path) => {
             let asset = sinew_gltf::import(path).map_err(|error| Fault::Failed(error.to_string()))?;
-            (asset.raw, asset.clips, asset.warnings)
+            Ok((scene(name, asset.raw, asset.clips, asset.warnings, maps)?, Some(asset.document)))
         }
         Input::Zoo(spec) => {
             let character = zoo(input, spec)?;
-            (character.raw, character.clips, Vec::new())
+            Ok((scene(name, character.raw, character.clips, Vec::new(), maps)?, None))
         }
-    };
-    scene(name, raw, clips, warnings, maps)
+    }
+}
+
+/// Loads a character and puts painted `maps` on it.
+pub fn load(input: &Input, maps: &[MapFile]) -> Result<Scene, Fault> {
+    Ok(load_as_it_is(input, maps)?.0)
 }
 
 fn scene(

@@ -4,6 +4,7 @@
 mod args;
 mod bake;
 mod completions;
+mod demo;
 mod effects;
 mod fault;
 mod frame;
@@ -15,7 +16,9 @@ mod output;
 mod played;
 mod pose;
 mod presets;
+mod progress;
 mod recipe;
+mod render;
 mod talk;
 mod text;
 
@@ -50,8 +53,10 @@ fn main() -> ExitCode {
         Command::Presets(options) => presets::run(options),
         Command::Frame(options) => frame::run(options, &talk),
         Command::Map(options) => map::run(options, &talk),
+        Command::Render(options) => render::run(options, &talk),
         Command::Bake(options) => bake::run(options, &talk),
         Command::Pose(options) => pose::run(options, &talk),
+        Command::Demo(options) => demo::run(options, &talk),
         Command::Completions(options) => completions::run(options),
     };
     match outcome {

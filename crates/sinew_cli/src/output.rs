@@ -5,13 +5,29 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// The temporary file or folder being written, for an interrupt to remove.
-static UNFINISHED: Mutex<Option<PathBuf>> = Mutex::new(None);
+/// The temporary files and folders being written, for an interrupt to remove.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Removes the file or folder being written, if any.
+/// Removes the files and folders being written.
 pub fn discard_unfinished() {
-    if let Some(path) = UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).take() {
+    for path in UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
         let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+    }
+}
+
+/// Notes that a path is being written, as long as this lives.
+struct Unfinished(PathBuf);
+
+impl Unfinished {
+    fn new(path: &Path) -> Self {
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
+        Self(path.to_owned())
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| *path != self.0);
     }
 }
 
@@ -71,12 +87,64 @@ impl Destination {
     }
 
     /// Writes data: to stdout, or to a temporary file in the target's folder that then takes its place.
-    pub fn write(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Fault> {
+    pub fn write<E: Into<Stopped>>(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), E>) -> Result<(), Fault> {
         self.check()?;
         match self {
-            Self::Stdout => to_stdout(write),
+            Self::Stdout => {
+                let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+                let written = write(&mut out).map_err(E::into).and_then(|()| Ok(out.flush()?));
+                written.map_err(|stopped| stopped.or_in_file(stdout_fault))
+            }
             Self::File { path, force } => to_file(path, *force, write),
         }
+    }
+
+    /// As [`Destination::write`], for programs that insist on a path of their own to write to.
+    pub fn write_at(&self, write: impl FnOnce(&Path) -> Result<(), Fault>) -> Result<(), Fault> {
+        self.check()?;
+        match self {
+            Self::File { path, force } if !path.exists() || path.is_file() => {
+                let path = &path.canonicalize().unwrap_or_else(|_| path.clone());
+                replace(path, *force, |file| write(file.path()).map_err(Stopped::Fault))
+            }
+            _ => Err(Fault::Usage("this format can only be written to a plain file; give its name with -o".into())),
+        }
+    }
+}
+
+impl std::fmt::Display for Destination {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Stdout => f.write_str("stdout"),
+            Self::File { path, .. } => write!(f, "{}", path.display()),
+        }
+    }
+}
+
+/// Why writing ended early: because of the file, or of what was to be written to it.
+pub enum Stopped {
+    Io(io::Error),
+    Fault(Fault),
+}
+
+impl Stopped {
+    fn or_in_file(self, in_file: impl FnOnce(io::Error) -> Fault) -> Fault {
+        match self {
+            Self::Io(error) => in_file(error),
+            Self::Fault(fault) => fault,
+        }
+    }
+}
+
+impl From<io::Error> for Stopped {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl From<Fault> for Stopped {
+    fn from(fault: Fault) -> Self {
+        Self::Fault(fault)
     }
 }
 
@@ -94,10 +162,6 @@ pub fn check_new_folder(path: &Path) -> Result<(), Fault> {
 /// Makes a folder that appears whole or not at all: `write` fills a temporary one that then takes its place.
 pub fn to_new_folder(path: &Path, write: impl FnOnce(&Path) -> Result<(), Fault>) -> Result<(), Fault> {
     check_new_folder(path)?;
-    let unwritable = |error: io::Error| {
-        let remedy = "check the folder's permissions and the space left";
-        Fault::in_file(path.display(), format!("cannot be written ({error}); {remedy}"))
-    };
     let mut builder = tempfile::Builder::new();
     let builder = builder.prefix(".sinew-").suffix(".part");
     #[cfg(unix)]
@@ -105,17 +169,15 @@ pub fn to_new_folder(path: &Path, write: impl FnOnce(&Path) -> Result<(), Fault>
         use std::os::unix::fs::PermissionsExt;
         builder.permissions(std::fs::Permissions::from_mode(0o777));
     }
-    let unfinished = builder.tempdir_in(folder(path)).map_err(unwritable)?;
-    *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = Some(unfinished.path().to_owned());
-    let finished = write(unfinished.path()).and_then(|()| {
+    let unfinished = builder.tempdir_in(folder(path)).map_err(unwritable(path))?;
+    let _noted = Unfinished::new(unfinished.path());
+    write(unfinished.path()).and_then(|()| {
         let made = unfinished.keep();
         std::fs::rename(&made, path).map_err(|error| {
             let _ = std::fs::remove_dir_all(&made);
-            unwritable(error)
+            unwritable(path)(error)
         })
-    });
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).take();
-    finished
+    })
 }
 
 fn exists(path: &Path) -> Fault {
@@ -126,17 +188,38 @@ fn folder(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
-fn to_file(path: &Path, force: bool, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Fault> {
-    let unwritable = |error: io::Error| {
+fn unwritable(path: &Path) -> impl Fn(io::Error) -> Fault {
+    move |error| {
         let remedy = "check the folder's permissions and the space left";
         Fault::in_file(path.display(), format!("cannot be written ({error}); {remedy}"))
+    }
+}
+
+fn to_file<E: Into<Stopped>>(
+    path: &Path,
+    force: bool,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+) -> Result<(), Fault> {
+    let write_all = |file: &mut std::fs::File| -> Result<(), Stopped> {
+        let mut out = BufWriter::with_capacity(1 << 16, file);
+        write(&mut out).map_err(E::into)?;
+        Ok(out.flush()?)
     };
     // A link is kept and its target replaced; a device or pipe is written to, never replaced.
     let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
     if path.exists() && !path.is_file() {
-        let mut out = BufWriter::new(std::fs::File::options().write(true).open(path).map_err(unwritable)?);
-        return write(&mut out).and_then(|()| out.flush()).map_err(unwritable);
+        let mut device = std::fs::File::options().write(true).open(path).map_err(unwritable(path))?;
+        return write_all(&mut device).map_err(|stopped| stopped.or_in_file(unwritable(path)));
     }
+    replace(path, force, |file| write_all(file.as_file_mut()))
+}
+
+/// Fills a temporary file beside `path` and gives it that name.
+fn replace(
+    path: &Path,
+    force: bool,
+    fill: impl FnOnce(&mut tempfile::NamedTempFile) -> Result<(), Stopped>,
+) -> Result<(), Fault> {
     let mut builder = tempfile::Builder::new();
     builder.prefix(".sinew-").suffix(".part");
     #[cfg(unix)]
@@ -145,17 +228,14 @@ fn to_file(path: &Path, force: bool, write: impl FnOnce(&mut dyn Write) -> io::R
         // Like any new file: what the user's mask allows, instead of a temporary file's 0600.
         builder.permissions(std::fs::Permissions::from_mode(0o666));
     }
-    let file = builder.tempfile_in(folder(path)).map_err(unwritable)?;
-    *UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner) = Some(file.path().to_owned());
-    let mut out = BufWriter::with_capacity(1 << 16, file);
-    let written = write(&mut out).and_then(|()| out.into_inner().map_err(io::IntoInnerError::into_error));
-    let finished = written.map_err(unwritable).and_then(|file| {
+    let mut file = builder.tempfile_in(folder(path)).map_err(unwritable(path))?;
+    let _noted = Unfinished::new(file.path());
+    let filled = fill(&mut file).map_err(|stopped| stopped.or_in_file(unwritable(path)));
+    filled.and_then(|()| {
         let moved = if force { file.persist(path) } else { file.persist_noclobber(path) };
         moved.map(drop).map_err(|refused| match refused.error.kind() {
             io::ErrorKind::AlreadyExists => exists(path),
-            _ => unwritable(refused.error),
+            _ => unwritable(path)(refused.error),
         })
-    });
-    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).take();
-    finished
+    })
 }

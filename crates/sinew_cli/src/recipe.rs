@@ -35,7 +35,8 @@ impl LoadedRecipe {
         if options.recipe.is_none() && options.preset.is_none() { Self::preset(name) } else { Self::asked(options) }
     }
 
-    fn preset(name: &str) -> Result<Self, Fault> {
+    /// The preset of that name.
+    pub fn preset(name: &str) -> Result<Self, Fault> {
         let file = format!("preset {name}");
         let recipe = RecipeFile::parse(presets::named(name)?).map_err(|error| Fault::in_file(&file, error))?;
         Ok(Self { file, recipe, maps: Vec::new() })

@@ -10,8 +10,8 @@
 //! ```
 //!
 //! Read are nodes, skins, animations, and those meshes that move: skinned ones, and *riders*, unskinned meshes at or
-//! below a joint or an animated ancestor of one. Other meshes, images, cameras and lights are left alone; the whole
-//! JSON and all buffers are kept in [`Document`].
+//! below a joint or an animated ancestor of one. Other meshes, cameras and lights are left alone; the whole JSON
+//! and all buffers are kept in [`Document`], from which [`Surfaces`] reads materials and images for drawing.
 //!
 //! A file is repaired with a [`Warning`] where every viewer would show the same thing all the same, and refused with
 //! an [`ImportError`] where guessing would move vertices.
@@ -77,6 +77,7 @@ pub use error::{ImportError, WriteError};
 pub use export::export;
 pub use posed::set_transforms;
 pub use strip::strip;
+pub use surfaces::{Surface, Surfaces, TextureUse, TextureWrap};
 
 mod accessor;
 mod animations;
@@ -98,6 +99,7 @@ mod posed;
 mod references;
 mod skins;
 mod strip;
+mod surfaces;
 mod uri;
 mod view;
 mod write;

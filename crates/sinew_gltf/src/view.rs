@@ -12,13 +12,14 @@ pub(crate) struct View<'a> {
 }
 
 /// glTF's arrays and what one entry of each is called.
-const ENTRIES: [(&str, &str); 14] = [
+const ENTRIES: [(&str, &str); 16] = [
     ("accessors", "accessor"),
     ("animations", "animation"),
     ("buffers", "buffer"),
     ("bufferViews", "buffer view"),
     ("channels", "channel"),
     ("children", "child"),
+    ("images", "image"),
     ("joints", "joint"),
     ("materials", "material"),
     ("meshes", "mesh"),
@@ -27,6 +28,7 @@ const ENTRIES: [(&str, &str); 14] = [
     ("samplers", "sampler"),
     ("scenes", "scene"),
     ("skins", "skin"),
+    ("textures", "texture"),
 ];
 
 impl<'a> View<'a> {

@@ -83,7 +83,7 @@ impl Camera {
             return Err(CameraError::NoUp);
         }
         let right = across.normalize();
-        Ok(Self { eye, right, up: back.cross(right), back, lens, near: 1e-3 * distance })
+        Ok(Self { eye, right, up: back.cross(right), back, lens, near: NEAR * distance })
     }
 
     /// Where it stands.
@@ -282,6 +282,9 @@ pub struct Framing {
     toward: [f64; 2],
 }
 
+/// What is cut off, as a part of the distance from eye to target.
+const NEAR: f64 = 1e-3;
+
 /// Part of the picture left free on each side.
 const MARGIN: f64 = 0.07;
 
@@ -335,6 +338,21 @@ impl Framing {
         }
     }
 
+    /// Adds all points of another framing with the same view, lens and size: frames can be looked at in any order.
+    pub fn join(&mut self, other: &Self) {
+        for (reach, theirs) in self.reach.iter_mut().zip(other.reach) {
+            *reach = reach.max(theirs);
+        }
+        self.toward = [self.toward[0].min(other.toward[0]), self.toward[1].max(other.toward[1])];
+    }
+
+    /// The camera with the same direction and lens, at `distance` from the middle of the points.
+    pub fn camera_at(&self, distance: f64) -> Result<Camera, CameraError> {
+        let fitted = self.camera();
+        let target = fitted.eye - fitted.back * (fitted.near / NEAR);
+        Camera::look_at(target + fitted.back * distance, target, fitted.up, fitted.lens)
+    }
+
     /// The camera. Without points, or with a single one, it shows a unit cube there.
     pub fn camera(&self) -> Camera {
         let [z0, z1] = self.toward;
@@ -367,7 +385,7 @@ impl Framing {
                 Lens::Orthographic { .. } => Lens::Orthographic { height: unit },
                 perspective => perspective,
             };
-            Camera { eye: target + z * (4.0 * unit), right: x, up: y, back: z, lens, near: 1e-3 * unit }
+            Camera { eye: target + z * (4.0 * unit), right: x, up: y, back: z, lens, near: NEAR * 4.0 * unit }
         })
     }
 }
@@ -392,6 +410,29 @@ mod tests {
                 let (origin, direction) = projector.ray(x, y);
                 assert!((origin + direction * seen.depth - p).length() < 1e-12);
             }
+        }
+    }
+
+    #[test]
+    fn joined_framings_are_the_framing_of_all_points() {
+        let points = [DVec3::new(0.0, 0.0, 0.0), DVec3::new(0.3, 1.7, 0.2), DVec3::new(-0.8, 1.1, -0.4)];
+        for lens in [FramingLens::default(), FramingLens::Orthographic] {
+            let empty = Framing::new(View::ThreeQuarter, lens, size(640, 360));
+            let (mut all, mut joined) = (empty.clone(), empty.clone());
+            for p in points {
+                all.include(p);
+                let mut one = empty.clone();
+                one.include(p);
+                joined.join(&one);
+            }
+            assert_eq!(joined.camera(), all.camera());
+            // From twice as far the same direction, and the target in the middle of the picture all the same.
+            let (near, far) = (all.camera_at(4.0).unwrap(), all.camera_at(8.0).unwrap());
+            assert!((far.eye() - near.eye() - near.back() * 4.0).length() < 1e-9);
+            let target = near.eye() - near.back() * 4.0;
+            let [x, y] = far.projector(size(640, 360)).project(target).pixel().unwrap();
+            assert!((x - 320.0).abs() < 1e-9 && (y - 180.0).abs() < 1e-9);
+            assert!(all.camera_at(0.0).is_err() && all.camera_at(f64::NAN).is_err());
         }
     }
 

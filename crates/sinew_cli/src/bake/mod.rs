@@ -9,14 +9,16 @@ use crate::fault::Fault;
 use crate::load::{Scene, load_with_document};
 use crate::output::{Destination, to_stdout};
 use crate::played::find_clip;
+use crate::progress::Progress;
 use crate::recipe::LoadedRecipe;
 use crate::talk::Talk;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args as ClapArgs, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
 use sinew_bake::engine::{ENGINES, Engine};
-use sinew_bake::{BakeClip, BakeFailure, Options, Progress, Subject, Tolerance, bake};
-use sinew_gltf::layer::add;
+use sinew_bake::report::Report;
+use sinew_bake::{BakeClip, BakeFailure, Options, Subject, Tolerance, bake};
+use sinew_gltf::Document;
+use sinew_gltf::layer::{LayerReport, add};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -113,31 +115,15 @@ pub fn run(options: &BakeArgs, talk: &Talk) -> Result<(), Fault> {
     talk.warnings(&scene.warnings);
     recipe.idle_sections(&scene.clips).iter().for_each(|words| talk.note(words));
     let chosen = chosen_clips(&scene, &options.clips)?;
-    let clips: Vec<BakeClip<'_>> = (chosen.iter())
-        .map(|&index| BakeClip { clip: &scene.clips[index], settings: recipe.motion(&scene.clips[index]) })
-        .collect();
     if options.format != BakeFormat::Glb {
-        return cache::run(options, &scene, &recipe, &clips, talk);
+        return cache::run(options, &scene, &recipe, &clips(&scene, &recipe, &chosen), talk);
     }
 
     let limits = limits(options, &scene)?;
-    let subject = Subject { raw: &scene.raw, rig: &scene.rig, recipe: recipe.recipe() };
-    let bar = progress_bar(talk);
-    let tell = |progress: Progress| {
-        bar.set_length(progress.total as u64);
-        bar.set_message(progress.what);
-        bar.set_position(progress.done as u64);
-    };
-    let outcome = bake(subject, &clips, &limits, &tell);
-    bar.finish_and_clear();
-    let mut baked = outcome.map_err(|failure| refuse(failure, options, &scene, talk))?;
-
     let before = bytes_before(&options.input, &document);
-    let layer = layer::morph_layer(&scene, &mut baked, &chosen, recipe.text());
-    let repaired = layer.repaired_skins.iter().map(|skin| (skin.node, skin.primitive)).collect();
-    let added = add(&mut document, &layer).map_err(|error| Fault::in_file(&scene.name, error))?;
-    drop(layer);
-    talk.warnings(&added.warnings);
+    let done = into_document(&scene, &mut document, &recipe, &chosen, &limits, talk, |failure| {
+        refuse(failure, options, &scene, talk)
+    })?;
     let mut after = 0;
     destination.write(|out| {
         let mut counting = Counting { out, bytes: 0 };
@@ -149,13 +135,49 @@ pub fn run(options: &BakeArgs, talk: &Talk) -> Result<(), Fault> {
         scene: &scene,
         options,
         recipe: &recipe.file,
-        report: &baked.report,
-        added: &added,
-        repaired,
+        report: &done.report,
+        added: &done.added,
+        repaired: done.repaired,
         bytes: (before, after),
         seconds: start.elapsed().as_secs_f64(),
     };
     account.tell(to_stdout_too, talk)
+}
+
+/// What a bake did to a file.
+pub struct Done {
+    pub report: Report,
+    added: LayerReport,
+    /// Node and primitive of skins whose weights were repaired.
+    repaired: Vec<(usize, usize)>,
+}
+
+/// Bakes the chosen clips of a scene into the file it lies in.
+pub fn into_document(
+    scene: &Scene,
+    document: &mut Document,
+    recipe: &LoadedRecipe,
+    chosen: &[usize],
+    limits: &Options,
+    talk: &Talk,
+    refuse: impl FnOnce(BakeFailure) -> Fault,
+) -> Result<Done, Fault> {
+    let subject = Subject { raw: &scene.raw, rig: &scene.rig, recipe: recipe.recipe() };
+    let bar = Progress::new(talk, "baking", 0);
+    let outcome = bake(subject, &clips(scene, recipe, chosen), limits, &|at| bar.tell(at.what, at.done, at.total));
+    drop(bar);
+    let mut baked = outcome.map_err(refuse)?;
+    let layer = layer::morph_layer(scene, &mut baked, chosen, recipe.text());
+    let repaired = layer.repaired_skins.iter().map(|skin| (skin.node, skin.primitive)).collect();
+    let added = add(document, &layer).map_err(|error| Fault::in_file(&scene.name, error))?;
+    talk.warnings(&added.warnings);
+    Ok(Done { report: baked.report, added, repaired })
+}
+
+/// Clips with how to read them.
+fn clips<'a>(scene: &'a Scene, recipe: &LoadedRecipe, chosen: &[usize]) -> Vec<BakeClip<'a>> {
+    let clip = |&index: &usize| BakeClip { clip: &scene.clips[index], settings: recipe.motion(&scene.clips[index]) };
+    chosen.iter().map(clip).collect()
 }
 
 /// Bytes on their way.
@@ -217,17 +239,11 @@ fn refuse(failure: BakeFailure, options: &BakeArgs, scene: &Scene, talk: &Talk) 
     Fault::in_file(&scene.name, format!("{first}{engine}; {remedy}"))
 }
 
-fn bytes_before(input: &Input, document: &sinew_gltf::Document) -> u64 {
+fn bytes_before(input: &Input, document: &Document) -> u64 {
     let on_disk = match input {
         Input::Path(path) => std::fs::metadata(path).ok().map(|data| data.len()),
         Input::Zoo(_) => None,
     };
     let buffers = || document.buffers.iter().map(|bytes| bytes.len() as u64).sum();
     on_disk.unwrap_or_else(buffers)
-}
-
-fn progress_bar(talk: &Talk) -> ProgressBar {
-    let bar = if talk.is_quiet() { ProgressBar::hidden() } else { ProgressBar::new(0) };
-    let style = ProgressStyle::with_template("{msg:>24} {wide_bar} {percent:>3} % {eta:>4} left");
-    bar.with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
 }

@@ -20,8 +20,9 @@ struct Color {
 
 /// Up to `N` colours and the way from any pixel to the nearest.
 pub struct Palette {
-    colors: Vec<[u8; 3]>,
-    nearest: Vec<u8>,
+    colors: Vec<[f64; 3]>,
+    /// Per bin, filled as bins are asked for.
+    nearest: Vec<Option<u8>>,
 }
 
 impl Palette {
@@ -50,23 +51,34 @@ impl Palette {
         }
         boxes.retain(|b| !b.is_empty());
         let palette: Vec<[f64; 3]> = boxes.iter().map(|b| moments(b).0).collect();
-        let mut nearest = vec![0; BINS];
+        let mut palette = Self { colors: palette, nearest: vec![None; BINS] };
         for color in boxes.iter().flatten() {
-            let distance = |p: &[f64; 3]| (0..3).map(|c| (p[c] - color.mean[c]) * (p[c] - color.mean[c])).sum::<f64>();
-            let best = palette.iter().enumerate().map(|(i, p)| (i, distance(p)));
-            nearest[color.bin] = best.fold((0, f64::INFINITY), |a, b| if b.1 < a.1 { b } else { a }).0 as u8;
+            palette.nearest[color.bin] = Some(palette.search(color.mean));
         }
-        Self { colors: palette.iter().map(|p| p.map(|c| (c + 0.5) as u8)).collect(), nearest }
+        palette
     }
 
     /// The colours.
-    pub fn colors(&self) -> &[[u8; 3]] {
-        &self.colors
+    pub fn colors(&self) -> impl Iterator<Item = [u8; 3]> {
+        self.colors.iter().map(|p| p.map(|c| (c + 0.5) as u8))
     }
 
-    /// Index of the colour nearest to a pixel of the pictures the palette was made of.
-    pub fn index(&self, pixel: [u8; 4]) -> u8 {
-        self.nearest[bin(pixel)]
+    /// Index of the colour nearest to a pixel. Pixels that no picture of the palette had count as their bin's middle.
+    pub fn index(&mut self, pixel: [u8; 4]) -> u8 {
+        let bin = bin(pixel);
+        if let Some(index) = self.nearest[bin] {
+            return index;
+        }
+        let middle = [12, 6, 0].map(|shift| (((bin >> shift & 63) << 2) + 2) as f64);
+        let index = self.search(middle);
+        self.nearest[bin] = Some(index);
+        index
+    }
+
+    fn search(&self, color: [f64; 3]) -> u8 {
+        let distance = |p: &[f64; 3]| (0..3).map(|c| (p[c] - color[c]) * (p[c] - color[c])).sum::<f64>();
+        let best = self.colors.iter().enumerate().map(|(i, p)| (i, distance(p)));
+        best.fold((0, f64::INFINITY), |a, b| if b.1 < a.1 { b } else { a }).0 as u8
     }
 }
 

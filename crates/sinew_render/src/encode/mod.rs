@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | [`write_png`] | stills | |
 //! | [`ApngWriter`] | films in full colour | one frame at a time |
-//! | [`write_gif`] | films that play everywhere | 255 colours for all frames together |
+//! | [`GifWriter`] | films that play everywhere | 255 colours for all frames together |
 //! | [`Mp4Writer`] | films for players | needs the program `ffmpeg` |
 
 mod apng;
@@ -15,7 +15,7 @@ mod mp4;
 mod png_still;
 
 pub use apng::ApngWriter;
-pub use gif_film::write_gif;
+pub use gif_film::{GifWriter, write_gif};
 pub use mp4::Mp4Writer;
 pub use png_still::write_png;
 

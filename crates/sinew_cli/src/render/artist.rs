@@ -1,0 +1,255 @@
+//! Draws moments of a stage, all from one camera.
+
+use super::stage::{Moment, Stage};
+use super::survey::Survey;
+use super::wardrobe::{Garment, Wardrobe};
+use crate::fault::Fault;
+use crate::render::args::{DISPLACEMENT, Viewpoint};
+use crate::text::quoted;
+use glam::DAffine3;
+use sinew::text::nearest;
+use sinew::{BoneId, DeformedMesh};
+use sinew_render::{
+    Antialias, Background, Camera, Finish, Framing, FramingLens, Ghost, Ground, Image, Look, Material, Mesh, Palette,
+    Scale, Scene, Size, SkeletonStyle, Visibility, Wire, draw_legend, skeleton,
+};
+use std::ops::Range;
+
+/// What to draw and how.
+#[derive(Clone, Debug)]
+pub struct Shot {
+    pub size: Size,
+    pub viewpoint: Viewpoint,
+    pub ghost: bool,
+    /// Displacement, or a painted map.
+    pub heat: Option<String>,
+    /// Number of vertices.
+    pub trajectories: usize,
+    pub skeleton: bool,
+    pub wire: bool,
+    pub transparent: bool,
+}
+
+impl Shot {
+    /// The character and nothing else.
+    pub fn plain(size: Size, viewpoint: Viewpoint) -> Self {
+        Self {
+            size,
+            viewpoint,
+            ghost: false,
+            heat: None,
+            trajectories: 0,
+            skeleton: false,
+            wire: false,
+            transparent: false,
+        }
+    }
+}
+
+/// Which of the two meshes of a moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    Base,
+    Result,
+}
+
+/// A primitive to draw: its place in the rig's arrays and what it wears.
+struct Piece<'a> {
+    character: usize,
+    node: usize,
+    primitive: usize,
+    vertices: Range<usize>,
+    triangles: Vec<[u32; 3]>,
+    garment: Garment<'a>,
+}
+
+enum Heat {
+    Displacement,
+    /// Per vertex, with the map's name.
+    Painted(Vec<f32>, String),
+}
+
+/// Bones as they are drawn: joints, and the nearest joint above each.
+struct Bones {
+    joints: Vec<BoneId>,
+    parents: Vec<Option<usize>>,
+}
+
+/// Draws any moment of a stage.
+pub struct Artist<'a> {
+    stage: &'a Stage<'a>,
+    shot: Shot,
+    pieces: Vec<Piece<'a>>,
+    camera: Camera,
+    look: Look,
+    survey: Survey,
+    heat: Option<(Heat, Scale)>,
+    bones: Option<Bones>,
+}
+
+impl<'a> Artist<'a> {
+    /// Looks over the clip and the moments to be `drawn`, and sets up the camera.
+    pub fn new(stage: &'a Stage<'a>, wardrobe: &'a Wardrobe, shot: Shot, drawn: &[f64]) -> Result<Self, Fault> {
+        let rig = &stage.scene.rig;
+        let empty = Framing::new(shot.viewpoint.view, FramingLens::default(), shot.size);
+        let survey = Survey::new(stage, drawn, &empty, shot.trajectories);
+        let camera = match shot.viewpoint.distance {
+            None => survey.framing.camera(),
+            Some(sizes) => {
+                let size = rig.characters().iter().map(|c| c.size).fold(0.0, f64::max);
+                survey.framing.camera_at(sizes * size).map_err(|error| Fault::Usage(format!("--view: {error}")))?
+            }
+        };
+        let ground = if survey.ground.is_finite() { Ground::At(survey.ground) } else { Ground::None };
+        let mut look = Look { ground, ..Look::default() };
+        if shot.transparent {
+            look.background = Background::Transparent;
+        }
+        let mut pieces = Vec::new();
+        for part in rig.parts() {
+            for (index, primitive) in part.primitives.iter().enumerate() {
+                let first = u32::try_from(primitive.vertices.start).unwrap_or(0);
+                let triangles = rig.triangles()[primitive.triangles.clone()].iter().map(|t| t.map(|c| c - first));
+                pieces.push(Piece {
+                    character: part.character,
+                    node: part.node,
+                    primitive: index,
+                    vertices: primitive.vertices.clone(),
+                    triangles: triangles.collect(),
+                    garment: wardrobe.garment(part.node, index, primitive),
+                });
+            }
+        }
+        let heat = shot.heat.as_deref().map(|name| heat(stage, &survey, name)).transpose()?;
+        let bones = shot.skeleton.then(|| Bones::new(stage));
+        Ok(Self { stage, shot, pieces, camera, look, survey, heat, bones })
+    }
+
+    pub fn size(&self) -> Size {
+        self.shot.size
+    }
+
+    /// Farthest move of the skin over the clip, as a part of the character's size.
+    pub fn farthest(&self) -> f64 {
+        self.survey.farthest
+    }
+
+    /// Node and primitive of the mesh with this number in pictures.
+    pub fn primitive(&self, mesh: u32) -> Option<(usize, usize)> {
+        self.pieces.get(mesh as usize).map(|piece| (piece.node, piece.primitive))
+    }
+
+    /// The picture of one side of a moment.
+    pub fn picture(&self, moment: &Moment, side: Side) -> Image {
+        let mut image = self.seen(moment, side, |visibility| visibility.shade(&self.look));
+        if let Some((heat, scale)) = self.heat.as_ref().filter(|_| side == Side::Result) {
+            let label = match heat {
+                Heat::Displacement => "displacement, % of size".to_owned(),
+                Heat::Painted(_, name) => format!("map {name}"),
+            };
+            draw_legend(&mut image, scale, &label);
+        }
+        image
+    }
+
+    /// What every pixel of one side of a moment sees.
+    pub fn seen<T>(&self, moment: &Moment, side: Side, ask: impl FnOnce(&Visibility<'_>) -> T) -> T {
+        let mesh = match side {
+            Side::Base => &moment.base,
+            Side::Result => moment.result(),
+        };
+        let heat = self.heat.as_ref().filter(|_| side == Side::Result);
+        let colors: Option<Vec<_>> = heat.map(|(heat, scale)| {
+            self.pieces.iter().map(|piece| scale.colors(&self.values(heat, piece, moment))).collect()
+        });
+        let mut scene = Scene { meshes: self.meshes(mesh), ..Scene::default() };
+        for (mesh, colors) in scene.meshes.iter_mut().zip(colors.iter().flatten()) {
+            let sides = mesh.material.double_sided;
+            mesh.material =
+                Material { base_color: [1.0; 4], finish: Finish::Chart, double_sided: sides, ..<_>::default() };
+            mesh.colors = Some(colors);
+        }
+        if self.shot.wire {
+            scene.meshes.iter_mut().for_each(|mesh| mesh.wire = Some(Wire::default()));
+        }
+        if self.shot.ghost && side == Side::Result && self.stage.has_effects() {
+            scene.ghosts = self.meshes(&moment.base).into_iter().map(Ghost::new).collect();
+        }
+        if let Some(bones) = &self.bones {
+            let style = SkeletonStyle { width: 0.01 * self.thickness(), ..SkeletonStyle::default() };
+            let origins: Vec<_> = bones.joints.iter().map(|&bone| moment.world.joint_origin(bone)).collect();
+            (scene.lines, scene.dots) = skeleton(&origins, &bones.parents, &style);
+        }
+        if side == Side::Result {
+            scene.lines.extend(self.survey.trails(moment));
+        }
+        ask(&Visibility::new(&scene, &self.camera, self.shot.size, Antialias::Four))
+    }
+
+    /// The shorter side, in pixels: what widths of lines go by.
+    fn thickness(&self) -> f32 {
+        self.shot.size.width().min(self.shot.size.height()) as f32
+    }
+
+    fn meshes<'m>(&'m self, mesh: &'m DeformedMesh) -> Vec<Mesh<'m>> {
+        let draw = |piece: &'m Piece<'a>| {
+            let (positions, normals) = (&mesh.positions[piece.vertices.clone()], &mesh.normals[piece.vertices.clone()]);
+            Mesh {
+                uvs: piece.garment.uvs,
+                colors: piece.garment.colors,
+                material: piece.garment.material,
+                transform: DAffine3::from_translation(mesh.origins[piece.character]),
+                ..Mesh::new(positions, normals, &piece.triangles)
+            }
+        };
+        self.pieces.iter().map(draw).collect()
+    }
+
+    fn values(&self, heat: &Heat, piece: &Piece<'_>, moment: &Moment) -> Vec<f32> {
+        match heat {
+            Heat::Painted(values, _) => values[piece.vertices.clone()].to_vec(),
+            Heat::Displacement => {
+                let size = self.stage.scene.rig.characters()[piece.character].size;
+                let place = |mesh: &DeformedMesh, vertex| mesh.world_position(piece.character, vertex);
+                let moved = |v| place(&moment.base, v).distance(place(moment.result(), v));
+                piece.vertices.clone().map(|v| (100.0 * moved(v) / size) as f32).collect()
+            }
+        }
+    }
+}
+
+fn heat(stage: &Stage<'_>, survey: &Survey, name: &str) -> Result<(Heat, Scale), Fault> {
+    let rig = &stage.scene.rig;
+    if let Some(map) = rig.maps().iter().find(|map| map.name == name) {
+        let values: Vec<f32> =
+            rig.point_of_vertex().iter().map(|&slot| map.values.as_flattened()[slot as usize]).collect();
+        let scale = Scale::fit(values.iter().copied(), Palette::Viridis);
+        return Ok((Heat::Painted(values, name.to_owned()), scale));
+    }
+    if name == DISPLACEMENT {
+        let scale = Scale::fit([(100.0 * survey.farthest) as f32], Palette::Viridis);
+        return Ok((Heat::Displacement, scale));
+    }
+    let known: Vec<_> = rig.maps().iter().map(|map| map.name.as_str()).chain([DISPLACEMENT]).collect();
+    let hint =
+        nearest(name, known.iter().copied()).map_or(String::new(), |n| format!("; did you mean {}?", quoted(&n)));
+    let known: Vec<_> = known.into_iter().map(quoted).collect();
+    Err(Fault::Usage(format!(
+        "{}: there is no map {}{hint} There are: {}",
+        stage.scene.name,
+        quoted(name),
+        known.join(", ")
+    )))
+}
+
+impl Bones {
+    fn new(stage: &Stage<'_>) -> Self {
+        let rig = &stage.scene.rig;
+        let mut joints: Vec<BoneId> = rig.palette().iter().map(|entry| entry.bone).collect();
+        joints.sort_unstable();
+        joints.dedup();
+        let above = |&bone: &BoneId| rig.skeleton().ancestors(bone).skip(1).find_map(|b| joints.binary_search(&b).ok());
+        let parents = joints.iter().map(above).collect();
+        Self { joints, parents }
+    }
+}
