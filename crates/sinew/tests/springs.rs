@@ -1,4 +1,5 @@
 //! Springs and bulges through the whole pipeline. (The oracles of the solver are beside it.)
+#![allow(clippy::print_stdout, reason = "the figures are read by hand")]
 
 mod common;
 
@@ -57,7 +58,10 @@ fn bends_from_three_bases_end_in_one_shape() {
     let pose = turned(&stage, "tube.2", DQuat::from_rotation_z(-FRAC_PI_2));
     let starts = bases().map(|base| posed(&stage, &Recipe { base, ..Recipe::default() }, &pose));
     let most = |shapes: &[DeformedMesh; 3]| {
-        [(0, 1), (1, 2), (0, 2)].into_iter().map(|(a, b)| largest_difference(&shapes[a], &shapes[b])).fold(0.0, f64::max)
+        [(0, 1), (1, 2), (0, 2)]
+            .into_iter()
+            .map(|(a, b)| largest_difference(&shapes[a], &shapes[b]))
+            .fold(0.0, f64::max)
     };
     let converged = [("iterations", 2000.0), ("tolerance", 1e-6)];
     let ends = bases().map(|base| posed(&stage, &recipe(base, "springs", &converged, 1.0), &pose));
@@ -94,8 +98,11 @@ fn size_and_place_do_not_matter() {
         let root = stage.rig.skeleton().bones().find(|&bone| stage.rig.is_root(bone)).expect("a root");
         let turn = DQuat::from_rotation_y(0.8);
         if let LocalTransform::Trs(trs) = &mut moved.locals[root.index()] {
-            (trs.translation, trs.rotation, trs.scale) =
-                (turn * trs.translation * 100.0 + DVec3::new(500.0, 0.0, -70.0), turn * trs.rotation, trs.scale * 100.0);
+            (trs.translation, trs.rotation, trs.scale) = (
+                turn * trs.translation * 100.0 + DVec3::new(500.0, 0.0, -70.0),
+                turn * trs.rotation,
+                trs.scale * 100.0,
+            );
         }
         let large = posed(&stage, &recipe, &moved);
         for v in 0..plain.positions.len() {

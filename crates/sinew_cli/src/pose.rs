@@ -89,6 +89,12 @@ pub fn run(options: &PoseArgs, talk: &Talk) -> Result<(), Fault> {
         talk.note(&format!("stroke {}: {chosen} bones", index + 1));
     }
     let changes = changed(&scene, &before, &pose);
+    if changes.iter().any(|(_, local)| !local.to_affine().is_finite()) {
+        return Err(Fault::in_file(
+            &file,
+            "the strokes carry bones out of the range of numbers; draw them near the character",
+        ));
+    }
     if let Some((clip, name)) = animated(&scene, &changes) {
         talk.note(&format!("the clip {clip} moves {name} as well and will play over its new pose"));
     }

@@ -65,6 +65,7 @@ fn faults_name_the_stroke_and_the_remedy() {
         (json!({"strokes": [{"baseline": [[9, 9, 9], [9, 9, 8]], "offset": line}]}), "stroke 1: no joint"),
         (json!({"strokes": [{"baseline": line, "offset": []}]}), "the offset: the stroke has no points"),
         (json!({"strokes": [{"baseline": [[0, 1]], "offset": line}]}), "point 0 has 2 numbers"),
+        (json!({"strokes": [{"baseline": line, "offset": [[1e300, 0, 0], [0, 0, 0]]}]}), "not a usable number"),
         (json!({"strokes": [{"baseline": line, "offset": line, "radius": -1}]}), "the radius is -1"),
         (json!({"strokes": [{"baseline": line, "offset": line, "radios": 1}]}), "unknown field `radios`"),
         (json!({"strokes": [{"baseline": line, "offset": line, "normal": [0, 0, 0]}]}), "no direction"),

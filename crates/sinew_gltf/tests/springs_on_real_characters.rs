@@ -21,7 +21,11 @@ fn random_parameters_never_diverge() {
                 let value = match param.kind {
                     // Stiffnesses over all orders of magnitude, 0 among them.
                     ParamKind::Number { max, .. } if param.name != "iterations" && param.name != "tolerance" => {
-                        if random.below(6) == 0 { 0.0 } else { max * 10f64.powf(random.between(-5.0, 0.0)) }
+                        if random.below(6) == 0 {
+                            0.0
+                        } else {
+                            max * 10f64.powf(random.between(-5.0, 0.0))
+                        }
                     }
                     ParamKind::Choice { words } => random.below(words.len()) as f64,
                     _ => continue,

@@ -1,4 +1,5 @@
 //! The oracles of the springs, on an analytic tube of two bones.
+#![allow(clippy::print_stdout, reason = "the figures are read by hand")]
 
 use super::*;
 use glam::DQuat;

@@ -13,6 +13,8 @@
 use super::simplify::Sample;
 use glam::DVec3;
 
+/// Largest coordinate.
+const LARGEST: f64 = 1e100;
 /// Nodes of the arc-length table per piece.
 const STEPS: usize = 8;
 /// Gauss–Legendre on [−1, 1], five points.
@@ -30,8 +32,8 @@ pub enum StrokeError {
     /// There is no sample.
     #[error("the stroke has no points: draw at least one")]
     Empty,
-    /// A position or time is no number.
-    #[error("point {index} of the stroke is not finite: remove it or draw it again")]
+    /// A position or time is no number, or beyond 10¹⁰⁰.
+    #[error("point {index} of the stroke is not a usable number: remove it or draw it again")]
     NotFinite {
         /// Index of the sample.
         index: usize,
@@ -54,7 +56,9 @@ pub struct Stroke {
 impl Stroke {
     /// The curve through the samples; of samples on one place the first counts.
     pub fn new(samples: &[Sample]) -> Result<Self, StrokeError> {
-        if let Some(index) = samples.iter().position(|s| !s.position.is_finite() || !s.time_secs.is_finite()) {
+        // Squares of lengths stay in range.
+        let usable = |s: &Sample| s.position.abs().max_element() <= LARGEST && s.time_secs.abs() <= LARGEST;
+        if let Some(index) = samples.iter().position(|s| !usable(s) || s.position.is_nan()) {
             return Err(StrokeError::NotFinite { index });
         }
         let mut knots: Vec<Sample> = samples.to_vec();
@@ -310,8 +314,10 @@ mod tests {
         assert_eq!(Stroke::new(&[]), Err(StrokeError::Empty));
         let broken = Sample { position: DVec3::NAN, time_secs: 0.0 };
         assert_eq!(Stroke::new(&[broken]), Err(StrokeError::NotFinite { index: 0 }));
+        let far = Sample { position: DVec3::X * 1e200, time_secs: 0.0 };
+        assert_eq!(Stroke::new(&[far]), Err(StrokeError::NotFinite { index: 0 }));
         // Any size: tiny and huge strokes give the same fractions.
-        for scale in [1e-150, 1e-9, 1e9] {
+        for scale in [1e-100, 1e-9, 1e9] {
             let big = stroke(&[DVec3::ZERO, DVec3::X * scale, DVec3::new(1.0, 1.0, 0.0) * scale]);
             let unit = stroke(&[DVec3::ZERO, DVec3::X, DVec3::new(1.0, 1.0, 0.0)]);
             assert!((big.at(0.3) / scale - unit.at(0.3)).length() < 1e-9);
