@@ -74,7 +74,10 @@ impl Bvh {
             for axis in 0..3 {
                 let a = (node.low[axis] - origin[axis]) * inverse[axis];
                 let b = (node.high[axis] - origin[axis]) * inverse[axis];
-                // 0·∞ in the plane of a flat box is no number, and `min` and `max` pass over it.
+                // 0·∞: the ray runs in a side of the box, which bounds it no further.
+                if a.is_nan() || b.is_nan() {
+                    continue;
+                }
                 enter = enter.max(a.min(b));
                 leave = leave.min(a.max(b));
             }
@@ -183,6 +186,16 @@ mod tests {
             }
         }
         assert!(Bvh::of_points(&[]).nearest(DVec3::ZERO, 1.0, |_| None).is_none());
+    }
+
+    #[test]
+    fn a_ray_along_the_side_of_a_box_meets_it() {
+        for x in [0.0, 1.0] {
+            let bvh = Bvh::new(&[(DVec3::new(0.0, 2.0, -1.0), DVec3::new(1.0, 3.0, 1.0))]);
+            for direction in [DVec3::Y, DVec3::new(0.0, 1.0, 0.1)] {
+                assert_eq!(bvh.first_hit(DVec3::new(x, 0.0, 0.0), direction, |_| Some(2.5)), Some(2.5));
+            }
+        }
     }
 
     #[test]

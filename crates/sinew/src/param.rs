@@ -30,6 +30,11 @@ pub enum ParamKind {
         /// Value when the recipe is silent.
         default: bool,
     },
+    /// One of a few words; the first is the value when the recipe is silent.
+    Choice {
+        /// The words.
+        words: &'static [&'static str],
+    },
 }
 
 impl ParamSpec {
@@ -49,11 +54,17 @@ impl ParamSpec {
         Self { name, about, kind: ParamKind::Switch { default } }
     }
 
-    /// The default as a number; switches count as 0 and 1.
+    /// One of some words, of which the first is the default.
+    pub const fn choice(name: &'static str, words: &'static [&'static str], about: &'static str) -> Self {
+        Self { name, about, kind: ParamKind::Choice { words } }
+    }
+
+    /// The default as a number; switches count as 0 and 1, words by their place.
     pub fn default(&self) -> f64 {
         match self.kind {
             ParamKind::Number { default, .. } => default,
             ParamKind::Switch { default } => f64::from(u8::from(default)),
+            ParamKind::Choice { .. } => 0.0,
         }
     }
 }
@@ -71,14 +82,16 @@ impl Values {
         Self { specs, values: specs.iter().map(ParamSpec::default).collect() }
     }
 
-    /// Sets a number if it is known and in range; switches take 0 and 1.
+    /// Sets a number if it is known and in range; switches take 0 and 1, choices the place of their word.
     pub fn set(&mut self, name: &str, value: f64) -> Result<(), ValueError> {
         let index = self.specs.iter().position(|spec| spec.name == name).ok_or(ValueError::Unknown)?;
         let (min, max) = match self.specs[index].kind {
             ParamKind::Number { min, max, .. } => (min, max),
             ParamKind::Switch { .. } => (0.0, 1.0),
+            ParamKind::Choice { words } => (0.0, words.len().saturating_sub(1) as f64),
         };
-        if !(min..=max).contains(&value) {
+        let whole = !matches!(self.specs[index].kind, ParamKind::Choice { .. }) || value.fract() == 0.0;
+        if !(min..=max).contains(&value) || !whole {
             return Err(ValueError::OutOfRange { min, max });
         }
         self.values[index] = value;
@@ -90,6 +103,23 @@ impl Values {
         let index = self.specs.iter().position(|spec| spec.name == name);
         debug_assert!(index.is_some(), "no parameter named {name}");
         index.map_or(0.0, |index| self.values[index])
+    }
+
+    /// The word of a choice. `name` must be of the list.
+    pub fn word(&self, name: &str) -> &'static str {
+        let words = self.specs.iter().find(|spec| spec.name == name).map(|spec| spec.kind);
+        match words {
+            Some(ParamKind::Choice { words }) => words.get(self.number(name) as usize).copied().unwrap_or_default(),
+            _ => "",
+        }
+    }
+
+    /// Chooses a word if it is known.
+    pub fn choose(&mut self, name: &str, word: &str) -> Result<(), ValueError> {
+        let spec = self.specs.iter().find(|spec| spec.name == name).ok_or(ValueError::Unknown)?;
+        let ParamKind::Choice { words } = spec.kind else { return Err(ValueError::Unknown) };
+        let index = words.iter().position(|&known| known == word).ok_or(ValueError::Unknown)?;
+        self.set(name, index as f64)
     }
 
     /// A switch. `name` must be of the list.

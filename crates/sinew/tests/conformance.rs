@@ -156,7 +156,7 @@ fn every_end_of_every_range_stays_finite() {
         for param in EffectSpec::new(name).unwrap().effect.params() {
             let ends = match param.kind {
                 sinew::param::ParamKind::Number { min, max, .. } => [min, max],
-                sinew::param::ParamKind::Switch { .. } => [0.0, 1.0],
+                _ => [0.0, 1.0],
             };
             for value in ends {
                 let graph = stage.graph(&recipe(vec![effect(name, &[(param.name, value)])]));

@@ -127,7 +127,7 @@ const FAULTS: &[(&str, &str)] = &[
     ("bse = \"lbs\"", "line 2, column 1: bse: no such key; did you mean \"base\"?"),
     (
         "qqq = 1",
-        "line 2, column 1: qqq: no such key; give version, base, riders, normals, maps, motion, clip or effect",
+        "line 2, column 1: qqq: no such key; give version, base, riders, normals, maps, motion, clip, effect or correction",
     ),
     ("[[efect]]\ntype = \"floppy\"", "line 2, column 3: efect: no such key; did you mean \"effect\"?"),
     (
@@ -835,7 +835,7 @@ fn no_text_and_no_edit_panics() {
         };
         match result {
             Ok(()) => edited += 1,
-            Err(EditError::NoSuchEffect { .. }) => {}
+            Err(EditError::NoSuchEffect { .. } | EditError::NoSuchCorrection { .. }) => {}
             Err(EditError::Refused(error)) => panic!("refused: {error}\n{text}"),
         }
     }

@@ -4,7 +4,8 @@ use std::hint::black_box;
 
 use glam::DVec3;
 use sinew::cone::Cone;
-use sinew::recipe::{BaseSpec, EffectSpec, Normals};
+use sinew::correct::CORRECTIONS;
+use sinew::recipe::{BaseSpec, CorrectionSpec, EffectSpec, Normals};
 use sinew::registry::EFFECTS;
 use sinew::{Cpu, DeformedMesh, Frame, FrameIndependentGraph, Recipe, Scratch, evaluate};
 
@@ -30,16 +31,26 @@ impl Case {
 
     /// A recipe evaluated by the library, from world transforms to vertices in the file's order.
     fn recipe(name: impl Into<String>, recipe: Recipe) -> Self {
-        Self::moving(name, recipe, usize::MAX)
+        Self::posed(name, recipe, Workload::frame)
     }
 
-    /// As [`Case::recipe`], where only the last `moving` bones of the chain move.
-    fn moving(name: impl Into<String>, recipe: Recipe, moving: usize) -> Self {
+    /// As [`Case::recipe`], where only the last bone of the chain moves.
+    fn one_moving(name: impl Into<String>, recipe: Recipe) -> Self {
+        Self::posed(name, recipe, |work, graph| {
+            let mut frame = work.frame(graph);
+            frame.hold_all_but_last(1, &work.rig);
+            frame
+        })
+    }
+
+    fn posed(
+        name: impl Into<String>,
+        recipe: Recipe,
+        frame: fn(&Workload, &FrameIndependentGraph) -> PosedFrame,
+    ) -> Self {
         Self::new(name, move |work, stopwatch| {
             let graph = FrameIndependentGraph::build(&work.rig, &recipe).expect("the recipe fits any rig");
-            let mut frame = work.frame(&graph);
-            frame.hold_all_but_last(moving, &work.rig);
-            let PosedFrame { pose, world, kinematics } = &frame;
+            let PosedFrame { pose, world, kinematics } = &frame(work, &graph);
             let frame = Frame { rig: &work.rig, pose, world, kinematics, time: data::TIME };
             let (mut scratch, mut out) = (Scratch::default(), DeformedMesh::default());
             stopwatch.time(|| evaluate(&graph, black_box(&frame), &Cpu::serial(), &mut scratch, black_box(&mut out)));
@@ -53,7 +64,7 @@ impl Case {
     }
 }
 
-/// Every kernel: the baselines, the bases, then each effect of the registry on LBS.
+/// Every kernel: the baselines, the bases, each effect of the registry on LBS, the corrections.
 pub fn cases() -> Vec<Case> {
     let mut cases = vec![Case::new(PLAIN, |work, stopwatch| {
         let mut out = Skinned::for_workload(work);
@@ -92,13 +103,30 @@ pub fn cases() -> Vec<Case> {
         Case::recipe("displace/velocity", velocity(Normals::Engine)),
         Case::recipe("displace/velocity-normals", velocity(Normals::Exact)),
         Case::recipe("displace/velocity-faces", velocity(Normals::Faces)),
-        Case::moving("displace/velocity-one-moving", velocity(Normals::Engine), 1),
-        Case::moving("displace/velocity-one-moving-normals", velocity(Normals::Exact), 1),
-        Case::moving("displace/velocity-one-moving-faces", velocity(Normals::Faces), 1),
+        Case::one_moving("displace/velocity-one-moving", velocity(Normals::Engine)),
+        Case::one_moving("displace/velocity-one-moving-normals", velocity(Normals::Exact)),
+        Case::one_moving("displace/velocity-one-moving-faces", velocity(Normals::Faces)),
         stack("displace/all", &all, Normals::Engine),
         stack("displace/all-normals", &all, Normals::Exact),
     ]);
+    // What remains without any correction: all rows kept, normals turned by the faces.
+    cases.push(Case::recipe("correct/nothing", Recipe { normals: Normals::Faces, ..Recipe::default() }));
+    for correction in CORRECTIONS {
+        cases.push(Case::recipe(format!("correct/{}", correction.name), corrected(correction.name, "both")));
+    }
+    cases.push(Case::recipe("correct/volume-whole", corrected("volume", "whole")));
+    cases.push(Case::posed("correct/volume-still", corrected("volume", "both"), Workload::still));
     cases
+}
+
+/// A correction with its defaults on LBS; a volume correction of that scope.
+fn corrected(name: &str, scope: &str) -> Recipe {
+    let corrections = CorrectionSpec::new(name).map(|mut spec| {
+        // Other corrections have no scope.
+        let _ = spec.values.choose("scope", scope);
+        spec
+    });
+    Recipe { corrections: corrections.into_iter().collect(), ..Recipe::default() }
 }
 
 /// Effects with their defaults on LBS.

@@ -95,6 +95,14 @@ impl Workload {
         work
     }
 
+    /// The tube at rest, nothing moving.
+    pub fn still(&self, graph: &FrameIndependentGraph) -> PosedFrame {
+        let skeleton = self.rig.skeleton();
+        let (pose, mut world) = (self.rig.rest_pose(), WorldPose::default());
+        world.compose(skeleton, &pose);
+        PosedFrame { pose, world, kinematics: Kinematics::at_rest(skeleton.len(), graph.filtered_signals().len()) }
+    }
+
     /// The moment all kernels compute.
     pub fn frame(&self, graph: &FrameIndependentGraph) -> PosedFrame {
         let skeleton = self.rig.skeleton();

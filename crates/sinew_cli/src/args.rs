@@ -1,6 +1,8 @@
 //! The command line as plain values.
 
 use crate::bake::BakeArgs;
+use crate::bind::BindArgs;
+use crate::check::CheckArgs;
 use crate::demo::DemoArgs;
 use crate::map::MapArgs;
 use crate::pose::PoseArgs;
@@ -45,8 +47,16 @@ pub enum Command {
     Bake(BakeArgs),
     /// Pose bones by strokes: a baseline drawn along them and an offset that says where it should go.
     Pose(PoseArgs),
+    /// Measure how good a character is in motion: seams, jumps, volume, turned triangles, cracks, weights, engines.
+    Check(CheckArgs),
+    /// Compare two files in what they mean and how they move; exit status 3 where they differ.
+    Diff(DiffArgs),
+    /// Take back what Sinew added to a file.
+    Strip(StripArgs),
     /// Bake and draw built-in characters into a new folder, with a page that shows them.
     Demo(DemoArgs),
+    /// Give a mesh skin weights made from its shape: where it has none, or bad ones.
+    Bind(BindArgs),
     /// Write a completion script for a shell to stdout.
     Completions(CompletionsArgs),
 }
@@ -92,6 +102,40 @@ pub struct RecipeArgs {
     /// A ready-made recipe by name, in place of one of your own; `sinew presets` lists them.
     #[arg(long, value_name = "NAME", conflicts_with = "recipe")]
     pub preset: Option<String>,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct DiffArgs {
+    /// A .glb or .gltf file, or a built-in character: zoo:NAME.
+    #[arg(value_name = "A", value_parser = OsStringValueParser::new().map(Input::from))]
+    pub first: Input,
+
+    /// What to compare it with.
+    #[arg(value_name = "B", value_parser = OsStringValueParser::new().map(Input::from))]
+    pub second: Input,
+
+    /// Numbers that differ by at most this share count as equal, such as 1e-6 or 0.01%.
+    #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0")]
+    pub tolerance: f64,
+
+    /// Write JSON, with every difference.
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, ClapArgs)]
+pub struct StripArgs {
+    /// A .glb or .gltf file that Sinew wrote.
+    #[arg(value_name = "FILE")]
+    pub input: PathBuf,
+
+    /// Where to write the file as it was: a .glb, or - for stdout.
+    #[arg(long, short, value_name = "OUT.glb")]
+    pub output: PathBuf,
+
+    /// Replace the output if it exists.
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -212,6 +256,23 @@ pub fn seconds(given: &str) -> Result<f64, String> {
     }
 }
 
+/// Frames per second.
+pub fn rate(given: &str) -> Result<f64, String> {
+    match given.parse::<f64>() {
+        Ok(rate) if rate.is_finite() && (1e-3..=1e5).contains(&rate) => Ok(rate),
+        _ => Err("give samples per second, such as 60".to_owned()),
+    }
+}
+
+/// A share of 1: a number, or one with a percent sign.
+pub fn share(given: &str) -> Result<f64, String> {
+    let (number, scale) = given.strip_suffix('%').map_or((given, 1.0), |number| (number, 0.01));
+    match number.trim().parse::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number * scale),
+        _ => Err("give a share such as 0.001 or 0.1%".to_owned()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,6 +281,16 @@ mod tests {
     fn the_definition_is_sound() {
         use clap::CommandFactory;
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn shares_are_numbers_or_percentages() {
+        for (given, expected) in [("0", Some(0.0)), ("1e-3", Some(1e-3)), ("50%", Some(0.5)), ("2 %", Some(0.02))] {
+            assert_eq!(share(given).ok(), expected, "{given}");
+        }
+        for given in ["", "%", "-1", "NaN", "inf%", "a tenth"] {
+            assert!(share(given).is_err(), "{given}");
+        }
     }
 
     #[test]

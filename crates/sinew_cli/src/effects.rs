@@ -1,4 +1,4 @@
-//! `sinew effects [NAME]`: the registry, in text or JSON.
+//! `sinew effects [NAME]`: the registry and the corrections, in text or JSON.
 
 use crate::args::EffectsArgs;
 use crate::fault::Fault;
@@ -6,51 +6,98 @@ use crate::output;
 use crate::text::{Align, table, wrap};
 use serde_json::{Value, json};
 use sinew::Signal;
+use sinew::correct::{CORRECTIONS, Correction};
 use sinew::displace::Input;
 use sinew::param::{ParamKind, ParamSpec};
-use sinew::registry::{EFFECTS, Effect, find};
+use sinew::registry::{EFFECTS, Effect};
 use sinew::text::nearest;
 use std::io::{self, Write};
+
+/// What a recipe may ask for.
+#[derive(Clone, Copy)]
+enum Entry {
+    Effect(&'static dyn Effect),
+    Correction(&'static Correction),
+}
+
+impl Entry {
+    fn all() -> impl Iterator<Item = Self> {
+        EFFECTS.iter().copied().map(Self::Effect).chain(CORRECTIONS.iter().map(Self::Correction))
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Effect(effect) => effect.name(),
+            Self::Correction(correction) => correction.name,
+        }
+    }
+
+    fn about(self) -> &'static str {
+        match self {
+            Self::Effect(effect) => effect.about(),
+            Self::Correction(correction) => correction.about,
+        }
+    }
+
+    fn params(self) -> &'static [ParamSpec] {
+        match self {
+            Self::Effect(effect) => effect.params(),
+            Self::Correction(correction) => correction.params,
+        }
+    }
+
+    /// What its section in a recipe takes beside the parameters.
+    fn also(self) -> &'static str {
+        match self {
+            Self::Effect(_) => "In a recipe every effect also takes gain, root, raw, map, compensate, cone and bones.",
+            Self::Correction(correction) if correction.takes_maps => {
+                "A correction: [[correction]] in a recipe. It also takes gain, map and bones."
+            }
+            Self::Correction(_) => "A correction: [[correction]] in a recipe. It also takes gain.",
+        }
+    }
+}
 
 pub fn run(options: &EffectsArgs) -> Result<(), Fault> {
     let one = options.name.as_deref().map(named).transpose()?;
     if options.json {
-        let value = one.map_or_else(|| EFFECTS.iter().map(|effect| describe(*effect)).collect(), describe);
+        let value = one.map_or_else(|| Entry::all().map(describe).collect(), describe);
         return output::to_stdout(|out| writeln!(out, "{value:#}"));
     }
     output::text_to_stdout(|out| match one {
-        Some(effect) => print(effect, out),
+        Some(entry) => print(entry, out),
         None => list(out),
     })
 }
 
-fn named(name: &str) -> Result<&'static dyn Effect, Fault> {
-    find(name).ok_or_else(|| {
-        let names: Vec<_> = EFFECTS.iter().map(|effect| effect.name()).collect();
+fn named(name: &str) -> Result<Entry, Fault> {
+    Entry::all().find(|entry| entry.name() == name).ok_or_else(|| {
+        let names: Vec<_> = Entry::all().map(Entry::name).collect();
         let hint = nearest(name, names.iter().copied()).map_or(String::new(), |n| format!("; did you mean \"{n}\"?"));
         Fault::Usage(format!("there is no effect \"{name}\"{hint} There are: {}", names.join(", ")))
     })
 }
 
 fn list(out: &mut dyn Write) -> io::Result<()> {
-    let rows: Vec<_> = EFFECTS.iter().map(|e| vec![e.name().to_owned(), e.about().to_owned()]).collect();
+    let rows: Vec<_> = Entry::all().map(|e| vec![e.name().to_owned(), e.about().to_owned()]).collect();
     for line in table(&[("", Align::Left), ("", Align::Left)], &rows) {
         writeln!(out, "{line}")?;
     }
     writeln!(out, "\n`sinew effects NAME` lists the parameters of one.")
 }
 
-fn print(effect: &dyn Effect, out: &mut dyn Write) -> io::Result<()> {
+fn print(entry: Entry, out: &mut dyn Write) -> io::Result<()> {
     let bold = anstyle::Style::new().bold();
-    writeln!(out, "{bold}{}{bold:#}", effect.name())?;
-    for line in wrap(effect.about(), 2) {
+    writeln!(out, "{bold}{}{bold:#}", entry.name())?;
+    for line in wrap(entry.about(), 2) {
         writeln!(out, "{line}")?;
     }
-    let params = effect.params();
+    let params = entry.params();
     let row = |param: &ParamSpec| {
         let (default, range) = match param.kind {
             ParamKind::Number { unit, min, max, default } => (format!("{default} {unit}"), format!("{min} to {max}")),
             ParamKind::Switch { default } => (default.to_string(), "true, false".to_owned()),
+            ParamKind::Choice { words } => (words.first().copied().unwrap_or_default().to_owned(), words.join(", ")),
         };
         vec![param.name.to_owned(), default, range]
     };
@@ -67,11 +114,15 @@ fn print(effect: &dyn Effect, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", format!("{line:<width$}{}", first.trim_start()).trim_end())?;
         about.try_for_each(|line| writeln!(out, "{line}"))?;
     }
-    writeln!(out, "\nIn a recipe every effect also takes gain, root, raw, map, compensate, cone and bones.")
+    writeln!(out, "\n{}", entry.also())
 }
 
-fn describe(effect: &dyn Effect) -> Value {
-    let params: Vec<_> = effect.params().iter().map(describe_param).collect();
+fn describe(entry: Entry) -> Value {
+    let params: Vec<_> = entry.params().iter().map(describe_param).collect();
+    let kind = match entry {
+        Entry::Effect(_) => "effect",
+        Entry::Correction(_) => "correction",
+    };
     let describe_input = |input: &Input| {
         let filter: Vec<_> = input.params().collect();
         let kind = match input {
@@ -81,8 +132,11 @@ fn describe(effect: &dyn Effect) -> Value {
         };
         json!({ "signal": key(input.signal()), "filter": kind, "params": filter })
     };
-    let inputs: Vec<_> = effect.inputs().iter().map(describe_input).collect();
-    json!({ "name": effect.name(), "about": effect.about(), "params": params, "inputs": inputs })
+    let inputs: Vec<_> = match entry {
+        Entry::Effect(effect) => effect.inputs().iter().map(describe_input).collect(),
+        Entry::Correction(_) => Vec::new(),
+    };
+    json!({ "name": entry.name(), "kind": kind, "about": entry.about(), "params": params, "inputs": inputs })
 }
 
 fn describe_param(param: &ParamSpec) -> Value {
@@ -99,6 +153,13 @@ fn describe_param(param: &ParamSpec) -> Value {
         ParamKind::Switch { default } => {
             json!({ "name": param.name, "kind": "switch", "default": default, "about": param.about })
         }
+        ParamKind::Choice { words } => json!({
+            "name": param.name,
+            "kind": "choice",
+            "words": words,
+            "default": words.first(),
+            "about": param.about,
+        }),
     }
 }
 

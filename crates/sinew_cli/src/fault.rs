@@ -7,6 +7,8 @@ pub enum Fault {
     Usage(String),
     /// What was asked for could not be done.
     Failed(String),
+    /// Everything was done, and what was asked about is not as it should be; it has been told.
+    Findings,
     /// The reader of stdout went away.
     BrokenPipe,
 }

@@ -3,8 +3,11 @@
 
 mod args;
 mod bake;
+mod bind;
+mod check;
 mod completions;
 mod demo;
+mod diff;
 mod effects;
 mod fault;
 mod frame;
@@ -19,6 +22,7 @@ mod presets;
 mod progress;
 mod recipe;
 mod render;
+mod strip;
 mod talk;
 mod text;
 
@@ -30,6 +34,7 @@ use talk::Talk;
 
 const FAILURE: u8 = 1;
 const USAGE: u8 = 2;
+const FINDINGS: u8 = 3;
 const INTERRUPTED: i32 = 130;
 
 fn main() -> ExitCode {
@@ -56,12 +61,17 @@ fn main() -> ExitCode {
         Command::Render(options) => render::run(options, &talk),
         Command::Bake(options) => bake::run(options, &talk),
         Command::Pose(options) => pose::run(options, &talk),
+        Command::Check(options) => check::run(options, &talk),
+        Command::Diff(options) => diff::run(options, &talk),
+        Command::Strip(options) => strip::run(options, &talk),
         Command::Demo(options) => demo::run(options, &talk),
+        Command::Bind(options) => bind::run(options, &talk),
         Command::Completions(options) => completions::run(options),
     };
     match outcome {
         // A reader that has seen enough (`sinew … | head`) is no failure.
         Ok(()) | Err(Fault::BrokenPipe) => ExitCode::SUCCESS,
+        Err(Fault::Findings) => ExitCode::from(FINDINGS),
         Err(Fault::Failed(message)) => {
             talk.error(&message);
             ExitCode::from(FAILURE)

@@ -1,6 +1,7 @@
 //! Where data goes: stdout, or a file that appears whole or not at all.
 
 use crate::fault::Fault;
+use sinew_gltf::{Document, WriteError};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -145,6 +146,26 @@ impl From<io::Error> for Stopped {
 impl From<Fault> for Stopped {
     fn from(fault: Fault) -> Self {
         Self::Fault(fault)
+    }
+}
+
+impl Destination {
+    /// Writes a document, made from `source`, as GLB.
+    pub fn write_document(&self, document: &Document, source: &Path) -> Result<(), Fault> {
+        let mut refused = None;
+        let written = self.write(|out| match document.write_glb(out) {
+            Ok(()) => Ok(()),
+            Err(WriteError::Io(error)) => Err(error),
+            Err(other) => {
+                let error = io::Error::other(other.to_string());
+                refused = Some(other);
+                Err(error)
+            }
+        });
+        match refused {
+            Some(error) => Err(Fault::in_file(source.display(), error)),
+            None => written,
+        }
     }
 }
 

@@ -39,6 +39,18 @@ pub fn find_clip(scene: &Scene, wanted: &str) -> Result<usize, Fault> {
     })
 }
 
+/// The clips asked for, each once, in the file's order.
+pub fn chosen_clips(scene: &Scene, wanted: &[String]) -> Result<Vec<usize>, Fault> {
+    let is_all = |wanted: &String| wanted == "all" && !scene.clips.iter().any(|clip| clip.name == "all");
+    if wanted.is_empty() || wanted.iter().any(is_all) {
+        return Ok((0..scene.clips.len()).collect());
+    }
+    let mut chosen = wanted.iter().map(|wanted| find_clip(scene, wanted)).collect::<Result<Vec<_>, _>>()?;
+    chosen.sort_unstable();
+    chosen.dedup();
+    Ok(chosen)
+}
+
 /// How to read a clip's ends.
 pub fn looping_of(name: LoopName) -> Looping {
     match name {

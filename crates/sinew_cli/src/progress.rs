@@ -29,7 +29,12 @@ impl Progress {
 
     /// One step more is done.
     pub fn advance(&self) {
-        self.0.inc(1);
+        self.advance_by(1);
+    }
+
+    /// So many steps more are done.
+    pub fn advance_by(&self, steps: usize) {
+        self.0.inc(steps as u64);
     }
 }
 

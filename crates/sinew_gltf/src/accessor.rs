@@ -178,8 +178,12 @@ impl<'a> Accessors<'a> {
     /// The accessor that `reference` names; complaints name both.
     pub fn open(&self, reference: &View<'a>) -> Result<Accessor<'_>, Fault> {
         let index = reference.reference("accessors")?;
+        self.open_entry(index, format!("{}, accessor {index}", reference.element()))
+    }
+
+    /// Accessor `index`, which complaints call `element`.
+    pub fn open_entry(&self, index: usize, element: String) -> Result<Accessor<'_>, Fault> {
         let view = self.root.entry("accessors", index)?;
-        let element = format!("{}, accessor {index}", reference.element());
         let invalid = |fault: String| Fault::invalid(element.clone(), fault);
         let code = view.need("componentType")?.whole()?;
         let component = Component::of_code(code).ok_or_else(|| invalid(format!("has unknown componentType {code}")))?;
@@ -339,6 +343,38 @@ impl Accessor<'_> {
             }
         }
         Ok(out)
+    }
+
+    /// The bytes of all elements, where they lie together and nothing replaces them.
+    pub fn packed_bytes(&self) -> Option<&[u8]> {
+        let elements = self.elements.filter(|elements| elements.stride == self.component.size() * self.width)?;
+        self.sparse.is_none().then_some(elements.bytes)
+    }
+
+    /// All numbers as they are stored, one after the other, none normalised.
+    pub fn numbers(&self) -> Result<Vec<f64>, Fault> {
+        let size = self.component.size();
+        let number = |bytes: &[u8]| match self.component {
+            Component::U32 => f64::from(self.component.unsigned(bytes)),
+            _ => f64::from(self.component.float(bytes, false)),
+        };
+        self.budget.take((self.count as u64).saturating_mul(self.width as u64), || self.element.clone())?;
+        let element = |bytes: &[u8], out: &mut [f64]| {
+            out.iter_mut().enumerate().for_each(|(n, out)| *out = number(&bytes[n * size..]));
+        };
+        let mut numbers = vec![0.0; self.count * self.width];
+        if let Some(elements) = &self.elements {
+            for (index, out) in numbers.chunks_mut(self.width).enumerate() {
+                element(elements.element(index), out);
+            }
+        }
+        if let Some(sparse) = &self.sparse {
+            for (n, &index) in sparse.indices.iter().enumerate() {
+                let at = index as usize * self.width;
+                element(sparse.values.element(n), &mut numbers[at..at + self.width]);
+            }
+        }
+        Ok(numbers)
     }
 
     /// All elements as `N` floats each; integers are mapped as the accessor says.

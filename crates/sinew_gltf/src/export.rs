@@ -112,13 +112,14 @@ fn node(bone: &RawBone, children: &[usize]) -> Value {
     Value::Object(node)
 }
 
-fn write_skin_palette(edit: &mut Edit<'_>, skin: &RawSkin) -> Result<(), WriteError> {
+/// A skin without its meshes; returns its index.
+pub(crate) fn write_skin_palette(edit: &mut Edit<'_>, skin: &RawSkin) -> Result<usize, WriteError> {
     let matrices = skin.joints.iter().flat_map(|joint| DMat4::from(joint.bone_from_rest).to_cols_array());
     let matrices = edit.accessor(MATRICES, matrices.map(|x| x as f32))?;
     let mut entry = named(&skin.name);
     entry.insert("joints".into(), skin.joints.iter().map(|joint| joint.bone).collect());
     entry.insert("inverseBindMatrices".into(), matrices.into());
-    edit.push("/skins", Value::Object(entry)).map(drop)
+    edit.push("/skins", Value::Object(entry))
 }
 
 fn write_mesh(edit: &mut Edit<'_>, mesh: &RawMesh) -> Result<(), WriteError> {

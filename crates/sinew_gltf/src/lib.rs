@@ -1,4 +1,5 @@
-//! glTF 2.0 in: a `.glb` or `.gltf` file becomes a [`sinew::RawRig`] with its [`sinew::Clip`]s.
+//! glTF 2.0 in and out: a `.glb` or `.gltf` file becomes a [`sinew::RawRig`] with its [`sinew::Clip`]s, gets morph
+//! targets on top, and is written as one GLB.
 //!
 //! ```no_run
 //! let asset = sinew_gltf::import("fox.glb".as_ref())?;
@@ -8,6 +9,15 @@
 //! }
 //! # Ok::<(), sinew_gltf::ImportError>(())
 //! ```
+//!
+//! | step | what it does |
+//! |---|---|
+//! | [`import`], or [`open`] and [`interpret`] | a file, taken apart and understood |
+//! | [`export()`] | a rig made in code, as a document |
+//! | [`bind::bind`] | new skin weights, made from the shape |
+//! | [`layer::add`], [`strip()`] | morph targets and weights put on a document, and taken off without a trace |
+//! | [`Document::to_glb`] | a document as one file |
+//! | [`diff`](mod@diff) | how two documents differ |
 //!
 //! Read are nodes, skins, animations, and those meshes that move: skinned ones, and *riders*, unskinned meshes at or
 //! below a joint or an animated ancestor of one. Other meshes, cameras and lights are left alone; the whole JSON
@@ -82,6 +92,8 @@ pub use surfaces::{Surface, Surfaces, TextureUse, TextureWrap};
 mod accessor;
 mod animations;
 mod audit;
+pub mod bind;
+pub mod diff;
 mod document;
 mod edit;
 mod error;

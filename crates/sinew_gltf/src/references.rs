@@ -19,6 +19,14 @@ const REFERENCES: [(&[&str], &str); 11] = [
     (&["images", "*", "bufferView"], "bufferViews"),
 ];
 
+/// The array that the member at `path` refers to.
+pub(crate) fn array_of(path: &[String]) -> Option<&'static str> {
+    let fits = |pattern: &[&str]| {
+        pattern.len() == path.len() && pattern.iter().zip(path).all(|(step, here)| *step == "*" || *step == here)
+    };
+    REFERENCES.iter().find(|(pattern, _)| fits(pattern)).map(|(_, array)| *array)
+}
+
 /// Calls `found` with the JSON pointer of every reference, the array it refers to, and the index.
 pub(crate) fn visit(json: &Value, found: &mut impl FnMut(&str, &'static str, usize)) {
     for (path, array) in REFERENCES {

@@ -36,6 +36,11 @@ impl<'a> View<'a> {
         Self { root: json, value: json, pointer: String::new() }
     }
 
+    /// The words for the place `pointer` of `json`, which need not exist.
+    pub fn words_at(json: &'a Value, pointer: &str) -> String {
+        Self { root: json, value: json, pointer: pointer.to_owned() }.words()
+    }
+
     fn at(&self, segment: impl std::fmt::Display, value: &'a Value) -> Self {
         Self { root: self.root, value, pointer: format!("{}/{segment}", self.pointer) }
     }
@@ -213,7 +218,7 @@ pub(crate) fn quoted(name: &str) -> String {
 }
 
 /// A key as JSON pointers write it (RFC 6901).
-fn escaped(key: &str) -> String {
+pub(crate) fn escaped(key: &str) -> String {
     key.replace('~', "~0").replace('/', "~1")
 }
 

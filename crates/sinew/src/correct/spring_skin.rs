@@ -1,6 +1,6 @@
 //! Springs as a correction: the skin of a frame is drawn to the equilibrium of [`super::springs`], without history.
 
-use super::hanging::{Hanging, Hung, shares};
+use super::hanging::{Hanging, shares};
 use super::springs::{BoneSpring, Scheme, SpringFrame, SpringRest, SpringScratch, Springs, Stiffness, Stop};
 use super::{Binding, Bound, Log, Place, Surface, Work};
 use crate::param::ParamSpec;
@@ -38,7 +38,6 @@ pub(super) struct SpringSkin {
 /// Memory of the correction.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SpringWork {
-    hung: Hung,
     points: Vec<DVec3>,
     solver: SpringScratch,
 }
@@ -88,7 +87,7 @@ fn springs(hanging: Option<&Hanging>, bind: &[DVec3], stiffness: &Stiffness, kin
 
 impl Bound for SpringSkin {
     fn apply(&self, _: &Place<'_>, surface: &Surface, work: &mut Work, _: &mut Log<'_>) -> usize {
-        let Work { body, springs: SpringWork { hung, points, solver }, .. } = work;
+        let Work { body, hung, springs: SpringWork { points, solver }, .. } = work;
         let Some(hanging) = &self.hanging else { return 0 };
         // Bones that move as one leave the equilibrium where it is.
         if body.is_still() || !hanging.pose(body, body.bind(surface), hung) {

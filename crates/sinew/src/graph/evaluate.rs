@@ -3,6 +3,7 @@
 use super::accumulate::{Block, RowSums};
 use super::{FrameIndependentGraph, MovingBones, NormalsPlan};
 use crate::base::{BaseFrame, DqsPalette, Palette, Skinned, SurfaceGradients, lbs_row};
+use crate::correct::{CorrectScratch, CorrectionFrame, CorrectionReport};
 use crate::motion::Kinematics;
 use crate::pose::{Pose, WorldPose};
 use crate::rig::{NO_VERTEX, Rig};
@@ -52,6 +53,8 @@ pub struct DeformedMesh {
     pub normals: Vec<Vec3>,
     /// Unit tangents with handedness; empty where no part has them.
     pub tangents: Vec<Vec4>,
+    /// What the corrections did.
+    pub corrected: CorrectionReport,
 }
 
 impl DeformedMesh {
@@ -75,6 +78,7 @@ pub struct Scratch {
     normals: Points,
     tangents: Points,
     turns: Vec<(Vec3, f32)>,
+    corrected: CorrectScratch,
 }
 
 /// Rows a thread takes at a time: 256 points, whose sums and derivatives stay in the first cache.
@@ -105,9 +109,10 @@ pub fn evaluate(
     let (rows, layers) = (rig.rows().len(), rig.vertex_of_layer().len());
     let has_tangents = rig.layer_tangents().is_some();
     let faces = matches!(graph.normals, NormalsPlan::Faces(_));
+    let whole = graph.needs_whole_mesh();
     // On one thread a block is written out before the next begins, and all blocks share one piece of cache.
     let (kept_rows, kept_layers) = match cpu.pool {
-        None if !faces => (BLOCK.min(rows), largest_block(rig)),
+        None if !whole => (BLOCK.min(rows), largest_block(rig)),
         _ => (rows, layers),
     };
     scratch.skinned.resize(if faces { rows } else { 0 });
@@ -139,8 +144,21 @@ pub fn evaluate(
         None => job.run_serial(slices, rows, out),
         Some(pool) => pool.install(|| job.run_parallel(0..rows, slices)),
     }
-    if cpu.pool.is_none() && !faces {
+    out.corrected.volumes.clear();
+    out.corrected.contacts.clear();
+    if cpu.pool.is_none() && !whole {
         return;
+    }
+    if !graph.corrections.is_empty() {
+        let corrections = CorrectionFrame {
+            rig,
+            world: frame.world,
+            origins: &out.origins,
+            world_from_rest: scratch.palette.world(),
+            morphed_rest: morphed.then_some(&scratch.rest),
+            effects_rest: scratch.moving.iter().all(MovingBones::is_empty),
+        };
+        graph.corrections.run(&corrections, &mut scratch.displaced, &mut scratch.corrected, &mut out.corrected);
     }
     if let NormalsPlan::Faces(fans) = &graph.normals {
         let tangents = has_tangents.then_some(&mut scratch.tangents);
@@ -228,17 +246,17 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Block by block; unless normals wait for the faces, each block's vertices are written out at once.
+    /// Block by block; unless something waits for the whole mesh, each block's vertices are written out at once.
     fn run_serial(&self, mut slices: Slices<'_>, rows: usize, out: &mut DeformedMesh) {
-        let faces = matches!(self.graph.normals, NormalsPlan::Faces(_));
+        let whole = self.graph.needs_whole_mesh();
         let rig = self.base.rig;
         for start in (0..rows).step_by(BLOCK) {
             let end = (start + BLOCK).min(rows);
             let layers = layers_of(rig, start..end);
-            let (row, layer) = if faces { (start, layers.start) } else { (0, 0) };
+            let (row, layer) = if whole { (start, layers.start) } else { (0, 0) };
             let mut block = slices.part(row..row + (end - start), layer..layer + layers.len());
             self.block(start..end, &mut block);
-            if !faces {
+            if !whole {
                 let (points, normals, tangents) = (&*block.displaced, &*block.normals, &*block.tangents);
                 dispatch!(self.level, simd => scatter(simd, rig, start..end, points, normals, tangents, out));
             }

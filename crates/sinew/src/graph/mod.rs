@@ -1,4 +1,4 @@
-//! The deformer graph: base → sum of displacements → normals, built once from a recipe and evaluated for any frame.
+//! The deformer graph: base → sum of displacements → corrections → normals, built once from a recipe and evaluated for any frame.
 
 mod accumulate;
 mod cone_filter;
@@ -12,6 +12,7 @@ pub use evaluate::{Cpu, DeformedMesh, Frame, Scratch, evaluate};
 pub use moving::MovingBones;
 
 use crate::base::{Antipodality, Base};
+use crate::correct::{Asked, Corrections};
 use crate::gradients::{Gradient, Gradients, Slopes, gain_slopes, gradient_of};
 use crate::motion::FilteredSignal;
 use crate::normals::Fans;
@@ -70,6 +71,7 @@ pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
 pub struct FrameIndependentGraph {
     base: Base,
     effects: Vec<GraphEffect>,
+    corrections: Corrections,
     normals: NormalsPlan,
     filtered: Vec<FilteredSignal>,
 }
@@ -126,12 +128,13 @@ impl FrameIndependentGraph {
                 Base::Blend(painted(rig, map.as_deref(), *factor)?, antipodality(rig, *pivot))
             }
         };
-        // Composed rotations have no closed Jacobian here.
-        let composed = recipe.effects.iter().any(|effect| effect.compensate);
+        let corrections = corrections(rig, recipe)?;
+        // Composed rotations and corrections have no closed Jacobian here.
+        let closed = corrections.is_empty() && !recipe.effects.iter().any(|effect| effect.compensate);
         let normals = match recipe.normals {
             Normals::Engine => NormalsPlan::Engine,
-            Normals::Auto if recipe.effects.is_empty() => NormalsPlan::Engine,
-            Normals::Auto | Normals::Exact if !composed => NormalsPlan::Exact {
+            Normals::Auto if recipe.effects.is_empty() && corrections.is_empty() => NormalsPlan::Engine,
+            Normals::Auto | Normals::Exact if closed => NormalsPlan::Exact {
                 gradients: Gradients::new(rig),
                 factor: match (&base, &recipe.base) {
                     (Base::Blend(factors, _), BaseSpec::Blend { map: Some(_), .. }) => Some(gradient_of(rig, factors)),
@@ -147,7 +150,7 @@ impl FrameIndependentGraph {
             .iter()
             .map(|spec| GraphEffect::build(rig, recipe.riders, spec, exact, &mut filtered))
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { base, effects, normals, filtered })
+        Ok(Self { base, effects, corrections, normals, filtered })
     }
 
     /// The same graph with exact derivatives in place of fitted ones, for exact normals of a rig made in code.
@@ -168,10 +171,34 @@ impl FrameIndependentGraph {
         &self.filtered
     }
 
+    /// Whether something happens after all points are displaced.
+    fn needs_whole_mesh(&self) -> bool {
+        !self.corrections.is_empty() || matches!(self.normals, NormalsPlan::Faces(_))
+    }
+
     /// The cones its effects are filtered by, with how well they fit, by effect.
     pub fn cones(&self) -> impl Iterator<Item = (&'static str, &FittedCone)> {
         self.effects.iter().filter_map(|effect| Some((effect.name, effect.cone.as_ref()?.fitted())))
     }
+}
+
+/// The corrections with their names looked up. Those with a gain of 0 do nothing, and cost nothing.
+fn corrections(rig: &Rig, recipe: &Recipe) -> Result<Corrections, GraphError> {
+    let active = recipe.corrections.iter().filter(|spec| spec.gain != 0.0);
+    let asked = active.map(|spec| {
+        let name = spec.correction.name;
+        let painted = spec.map.as_deref().map(|map| painted(rig, Some(map), 1.0)).transpose()?;
+        let mut distances = Vec::new();
+        for (pattern, counted) in &spec.bones {
+            let mut bones = Vec::new();
+            for pattern in counted {
+                bones.extend(bones_called(rig, pattern, name)?);
+            }
+            distances.push((bones_called(rig, pattern, name)?.collect(), bones));
+        }
+        Ok(Asked { correction: spec.correction, values: &spec.values, gain: spec.gain, painted, distances })
+    });
+    Ok(Corrections::build(rig, &asked.collect::<Result<Vec<_>, _>>()?))
 }
 
 fn antipodality(rig: &Rig, pivot: bool) -> Antipodality {

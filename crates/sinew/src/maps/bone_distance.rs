@@ -6,58 +6,43 @@
 //! as smooth as the weights, where the main bone alone would jump.
 
 use super::{PointMap, RestSurface};
+use crate::limbs::{Leaf, Limbs};
 use crate::simd::LANES;
-use glam::DVec3;
 
 /// Distance from the bone in [0, 1], each limb by its own largest.
 pub fn bone_distance(surface: &RestSurface<'_>) -> PointMap {
     let rig = surface.rig();
-    let segments: Vec<(DVec3, Vec<DVec3>)> = rig
-        .skeleton()
-        .bones()
-        .map(|bone| {
-            let world = surface.world().world_from_bone(bone);
-            let ends = rig.segments(bone).ends.iter().map(|&end| world.transform_point3(end));
-            (world.translation, ends.collect())
-        })
-        .collect();
-    let distance = |bone: usize, p: DVec3| {
-        let (joint, ends) = &segments[bone];
-        let nearest = ends.iter().map(|&end| to_segment(p, *joint, end)).min_by(f64::total_cmp);
-        nearest.unwrap_or_else(|| p.distance(*joint))
-    };
+    let limbs = Limbs::at(rig, surface.world(), Leaf::Point);
     let influences = |slot: usize| {
         let row = &rig.rows()[slot / LANES];
         (row.skin.start as usize..row.skin.end as usize)
             .map(move |entry| {
-                let bone = rig.palette()[rig.skin_entries()[entry] as usize].bone.index();
+                let bone = rig.palette()[rig.skin_entries()[entry] as usize].bone;
                 (bone, rig.skin_weights()[entry][slot % LANES])
             })
             .filter(|&(_, weight)| weight > 0.0)
     };
-    let mut largest: Vec<Option<f64>> = vec![None; segments.len()];
+    let mut largest: Vec<Option<f64>> = vec![None; rig.skeleton().len()];
     for slot in surface.all_slots() {
         // The last of equals is kept by `max_by`: the deeper bone.
         if let Some((bone, _)) = influences(slot).max_by(|a, b| a.1.total_cmp(&b.1)) {
-            let d = distance(bone, surface.points()[slot]);
-            largest[bone] = Some(largest[bone].map_or(d, |other| other.max(d)));
+            let d = limbs.distance(bone.index(), surface.points()[slot]);
+            let found = &mut largest[bone.index()];
+            *found = Some(found.map_or(d, |other| other.max(d)));
         }
     }
     PointMap::from_fn(rig, |slot| {
         let (mut sum, mut total) = (0.0, 0.0);
         for (bone, weight) in influences(slot) {
-            let Some(largest) = largest[bone] else { continue };
-            let share = if largest > 0.0 { (distance(bone, surface.points()[slot]) / largest).min(1.0) } else { 0.0 };
+            let Some(largest) = largest[bone.index()] else { continue };
+            let share = if largest > 0.0 {
+                (limbs.distance(bone.index(), surface.points()[slot]) / largest).min(1.0)
+            } else {
+                0.0
+            };
             sum += f64::from(weight) * share;
             total += f64::from(weight);
         }
         if total > 0.0 { (sum / total) as f32 } else { 0.0 }
     })
-}
-
-fn to_segment(p: DVec3, a: DVec3, b: DVec3) -> f64 {
-    let ab = b - a;
-    let along = ((p - a).dot(ab) / ab.length_squared()).clamp(0.0, 1.0);
-    // Joints on one another: 0/0.
-    if along.is_nan() { p.distance(a) } else { p.distance(a + ab * along) }
 }

@@ -8,7 +8,10 @@ use super::effect::ABOUT_WORDS;
 use super::error::RecipeError;
 use super::parse::{NORMALS_WORDS, RIDERS_WORDS, parse};
 use super::splice::{Step, append_section, dotted, find, insert, insert_element, remove};
-use super::{BaseSpec, BoneGain, Centroid, ConeSpec, EffectSpec, KeyCurve, Normals, RecipeFile, Riders};
+use super::{
+    BaseSpec, BoneGain, Centroid, ConeSpec, CorrectionSpec, EffectSpec, KeyCurve, Normals, RecipeFile, Riders,
+};
+use crate::param::{ParamKind, ParamSpec, Values};
 use glam::DVec3;
 use toml_edit::Value;
 
@@ -31,6 +34,10 @@ pub enum Place<'a> {
     Effect(usize, &'a str),
     /// The settings of a bone name or pattern in the effect of that index.
     Bone(usize, &'a str),
+    /// A key of the correction of that index.
+    Correction(usize, &'a str),
+    /// The bones that count for a bone name or pattern in the correction of that index.
+    CorrectionBone(usize, &'a str),
 }
 
 impl<'a> Place<'a> {
@@ -45,6 +52,10 @@ impl<'a> Place<'a> {
             Self::Clip(name, key) => vec![Key("clip"), Key(name), Key(key)],
             Self::Effect(index, key) => vec![Key("effect"), Index(index), Key(key)],
             Self::Bone(index, name) => vec![Key("effect"), Index(index), Key("bones"), Key(name)],
+            Self::Correction(index, key) => vec![Key("correction"), Index(index), Key(key)],
+            Self::CorrectionBone(index, name) => {
+                vec![Key("correction"), Index(index), Key("bones"), Key(name)]
+            }
         }
     }
 }
@@ -173,6 +184,14 @@ impl Literal {
         Self::from(words.iter().find(|(_, meaning)| *meaning == value).map_or("", |&(word, _)| word))
     }
 
+    fn param(values: &Values, spec: &ParamSpec) -> Self {
+        match spec.kind {
+            ParamKind::Number { .. } => values.number(spec.name).into(),
+            ParamKind::Switch { .. } => values.switch(spec.name).into(),
+            ParamKind::Choice { .. } => values.word(spec.name).into(),
+        }
+    }
+
     fn table(entries: &[(&str, Self)]) -> Self {
         let entries: Vec<String> = entries.iter().map(|(key, value)| format!("{key} = {}", value.0)).collect();
         Self(format!("{{ {} }}", entries.join(", ")))
@@ -188,6 +207,14 @@ pub enum EditError {
         /// The index.
         index: usize,
         /// How many effects there are.
+        count: usize,
+    },
+    /// A correction that is not there.
+    #[error("there is no correction {index}; the recipe has {count}, counted from 0")]
+    NoSuchCorrection {
+        /// The index.
+        index: usize,
+        /// How many corrections there are.
         count: usize,
     },
     /// The recipe would not be valid; the place is that in the text as it would have been.
@@ -223,29 +250,48 @@ impl RecipeFile {
 
     /// Adds an effect after all others.
     pub fn add_effect(&mut self, effect: &EffectSpec) -> Result<(), EditError> {
-        let entries = entries(effect);
-        let mut text = self.text.clone();
-        match find(&text, &[Step::Key("effect")], |node| node.elements()) {
-            Some((list, spans)) => {
-                let entry = format!("{{ {} }}", entries.join(", "));
-                insert_element(&mut text, list, spans.last(), &entry);
-            }
-            None => append_section(&mut text, "[[effect]]", &entries),
-        }
-        self.replace(text)
+        self.add_section("effect", &entries(effect))
     }
 
     /// Removes an effect with its bone gains and the comment right above it.
     pub fn remove_effect(&mut self, index: usize) -> Result<(), EditError> {
         self.check_effect(index)?;
+        self.remove_section("effect", index)
+    }
+
+    /// Adds a correction after all others.
+    pub fn add_correction(&mut self, correction: &CorrectionSpec) -> Result<(), EditError> {
+        self.add_section("correction", &correction_entries(correction))
+    }
+
+    /// Removes a correction with its bones and the comment right above it.
+    pub fn remove_correction(&mut self, index: usize) -> Result<(), EditError> {
+        self.check_correction(index)?;
+        self.remove_section("correction", index)
+    }
+
+    fn add_section(&mut self, kind: &str, entries: &[String]) -> Result<(), EditError> {
         let mut text = self.text.clone();
-        remove(&mut text, &[Step::Key("effect"), Step::Index(index)]);
+        match find(&text, &[Step::Key(kind)], |node| node.elements()) {
+            Some((list, spans)) => {
+                let entry = format!("{{ {} }}", entries.join(", "));
+                insert_element(&mut text, list, spans.last(), &entry);
+            }
+            None => append_section(&mut text, &format!("[[{kind}]]"), entries),
+        }
+        self.replace(text)
+    }
+
+    fn remove_section(&mut self, kind: &str, index: usize) -> Result<(), EditError> {
+        let mut text = self.text.clone();
+        remove(&mut text, &[Step::Key(kind), Step::Index(index)]);
         self.replace(text)
     }
 
     fn check_index(&self, place: Place<'_>) -> Result<(), EditError> {
         match place {
             Place::Effect(index, _) | Place::Bone(index, _) => self.check_effect(index),
+            Place::Correction(index, _) | Place::CorrectionBone(index, _) => self.check_correction(index),
             _ => Ok(()),
         }
     }
@@ -253,6 +299,11 @@ impl RecipeFile {
     fn check_effect(&self, index: usize) -> Result<(), EditError> {
         let count = self.recipe().effects.len();
         if index < count { Ok(()) } else { Err(EditError::NoSuchEffect { index, count }) }
+    }
+
+    fn check_correction(&self, index: usize) -> Result<(), EditError> {
+        let count = self.recipe().corrections.len();
+        if index < count { Ok(()) } else { Err(EditError::NoSuchCorrection { index, count }) }
     }
 
     fn replace(&mut self, text: String) -> Result<(), EditError> {
@@ -290,8 +341,7 @@ fn entries(spec: &EffectSpec) -> Vec<String> {
         if let Some(curve) = keys(param.name) {
             add(param.name, curve.into());
         } else if value != param.default() {
-            let is_switch = matches!(param.kind, crate::param::ParamKind::Switch { .. });
-            add(param.name, if is_switch { (value != 0.0).into() } else { value.into() });
+            add(param.name, Literal::param(&spec.values, param));
         }
     }
     if spec.compensate {
@@ -304,6 +354,27 @@ fn entries(spec: &EffectSpec) -> Vec<String> {
     }
     for (pattern, gain) in &spec.bones {
         add(&dotted(&["bones", pattern]), (*gain).into());
+    }
+    entries.into_iter().map(|(key, value)| format!("{key} = {}", value.0)).collect()
+}
+
+/// The lines of a correction that differ from the defaults.
+fn correction_entries(spec: &CorrectionSpec) -> Vec<String> {
+    let mut entries = vec![("type".to_owned(), Literal::from(spec.correction.name))];
+    if spec.gain != 1.0 {
+        entries.push(("gain".to_owned(), spec.gain.into()));
+    }
+    if let Some(map) = &spec.map {
+        entries.push(("map".to_owned(), map.as_str().into()));
+    }
+    for param in spec.correction.params {
+        if spec.values.number(param.name) != param.default() {
+            entries.push((param.name.to_owned(), Literal::param(&spec.values, param)));
+        }
+    }
+    for (pattern, counted) in &spec.bones {
+        let counted: Vec<&str> = counted.iter().map(String::as_str).collect();
+        entries.push((dotted(&["bones", pattern]), counted.as_slice().into()));
     }
     entries.into_iter().map(|(key, value)| format!("{key} = {}", value.0)).collect()
 }

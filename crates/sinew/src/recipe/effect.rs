@@ -6,7 +6,7 @@ use super::error::{Fault, one_of};
 use super::parse::{At, Range, Reader, SECTIONS, TIME};
 use super::{BoneGain, Centroid, ConeSpec, EffectSpec, KeyCurve};
 use crate::cone::{Cone, ConeError};
-use crate::param::{ParamKind, Values};
+use crate::param::{ParamKind, ParamSpec, Values};
 use crate::registry::{self, Effect};
 use glam::DVec3;
 use toml_edit::{Item, TableLike, Value};
@@ -54,12 +54,10 @@ impl Reader {
         let mut keys = Vec::new();
         for spec in params {
             let Some(at) = At::of(table, spec.name, path) else { continue };
+            let filters = effect.inputs().iter().flat_map(|input| input.params()).any(|name| name == spec.name);
             let setting = match spec.kind {
-                ParamKind::Number { unit, min, max, .. } => {
-                    let filters = effect.inputs().iter().flat_map(|input| input.params()).any(|name| name == spec.name);
-                    self.setting(&at, Range { min, max, unit }, !filters)
-                }
-                ParamKind::Switch { .. } => self.switch(&at).map(|on| Setting::Constant(f64::from(u8::from(on)))),
+                ParamKind::Number { unit, min, max, .. } => self.setting(&at, Range { min, max, unit }, !filters),
+                _ => self.param(&at, spec).map(Setting::Constant),
             };
             match setting {
                 Some(Setting::Constant(value)) => {
@@ -84,6 +82,18 @@ impl Reader {
         let default = EffectSpec::of(effect);
         let cone = At::of(table, "cone", path).map_or(default.cone, |at| self.cone(&at, effect));
         Some(EffectSpec { effect, values, gain, raw, map, bones, root, compensate, cone, keys })
+    }
+
+    /// The value of a parameter that is not keyed.
+    pub(super) fn param(&mut self, at: &At<'_>, spec: &ParamSpec) -> Option<f64> {
+        match spec.kind {
+            ParamKind::Number { unit, min, max, .. } => self.number(at, Range { min, max, unit }),
+            ParamKind::Switch { .. } => self.switch(at).map(|on| f64::from(u8::from(on))),
+            ParamKind::Choice { words } => {
+                let words: Vec<_> = words.iter().enumerate().map(|(index, &word)| (word, index as f64)).collect();
+                self.word(at, &words)
+            }
+        }
     }
 
     /// A number, or keys: `[[seconds, value], …]`.

@@ -32,6 +32,12 @@
 //! [[effect]]
 //! type = "centrifugal-lift"
 //! cone = { bone = "hips", gain = 10.0 }   # fitted to the skirt; or set by hand
+//!
+//! [[correction]]                 # after all effects, in this order
+//! type = "volume"
+//! shape = "organic"
+//! [correction.bones]             # whose distance counts for the skin of the belly: not the legs'
+//! "belly*" = ["spine*"]
 //! "#;
 //! let mut file = RecipeFile::parse(text)?;
 //! assert_eq!(file.motion("Run fast").teleports, [0.5]);
@@ -44,11 +50,13 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `document` | the file: its text and what the text means |
-//! | `parse`, `effect` | text → meaning, or the first fault in file order; what stands under `[[effect]]` |
+//! | `parse` | text → meaning, or the first fault in file order |
+//! | `effect`, `correction` | what stands under `[[effect]]` and `[[correction]]` |
 //! | `edit`, `splice` | changes that leave every other byte alone |
 //! | `template` | a recipe that lists every effect and parameter |
 //! | `error` | faults with line, column, key and remedy |
 
+mod correction;
 mod document;
 mod edit;
 mod effect;
@@ -63,6 +71,7 @@ pub use error::{Fault, RecipeError};
 pub use parse::VERSION;
 
 use crate::cone::Cone;
+use crate::correct::{self, Correction};
 use crate::param::Values;
 use crate::registry::{self, Effect};
 use glam::DVec3;
@@ -78,6 +87,8 @@ pub struct Recipe {
     pub normals: Normals,
     /// Effects; they read the same skinned points, so their order does not matter.
     pub effects: Vec<EffectSpec>,
+    /// Corrections, in the order they are made.
+    pub corrections: Vec<CorrectionSpec>,
 }
 
 /// Which base skinning.
@@ -175,6 +186,35 @@ impl EffectSpec {
             cone: effect.needs_cone().then(ConeSpec::default),
             keys: Vec::new(),
         }
+    }
+}
+
+/// One correction with its settings.
+#[derive(Clone, Debug)]
+pub struct CorrectionSpec {
+    /// The entry of [`correct::CORRECTIONS`].
+    pub correction: &'static Correction,
+    /// Its parameters.
+    pub values: Values,
+    /// How much of it is done, from 0 to 1.
+    pub gain: f64,
+    /// Painted map that multiplies the correction's own; negative values count as 0.
+    pub map: Option<String>,
+    /// By bone name, the bones whose distance counts for the skin that follows it; `*` and `?` match any. Later
+    /// entries win; without one, all bones count.
+    pub bones: Vec<(String, Vec<String>)>,
+}
+
+impl CorrectionSpec {
+    /// A correction with its defaults.
+    pub fn new(name: &str) -> Option<Self> {
+        correct::find(name).map(|correction| Self {
+            correction,
+            values: Values::defaults(correction.params),
+            gain: 1.0,
+            map: None,
+            bones: Vec::new(),
+        })
     }
 }
 

@@ -1,13 +1,14 @@
 //! Text → meaning. Every key, word and range is checked; of several faults the first in the file is told.
 //!
-//! What stands under `[[effect]]` is read in `effect`.
+//! What stands under `[[effect]]` is read in `effect`, what stands under `[[correction]]` in `correction`.
 //!
 //! Versions: [`VERSION`] is what this program writes. When a version 2 comes, the older document is rewritten at the
 //! head of [`parse`], step by step, before anything else looks at it; each version keeps a test file.
 
+use super::correction::CORRECTION_KEYS;
 use super::effect::EFFECT_KEYS;
 use super::error::{Fault, RecipeError, one_of, range};
-use super::{BaseSpec, EffectSpec, Normals, Recipe, Riders};
+use super::{BaseSpec, Normals, Recipe, Riders};
 use crate::motion::{Ends, Looping, MotionSettings, Smoothing, Travel};
 use crate::text::nearest;
 use toml_edit::{Document, Item, Key, TableLike, Value};
@@ -48,7 +49,7 @@ impl MotionKeys {
     }
 }
 
-const TOP_KEYS: &[&str] = &["version", "base", "riders", "normals", "maps", "motion", "clip", "effect"];
+const TOP_KEYS: &[&str] = &["version", "base", "riders", "normals", "maps", "motion", "clip", "effect", "correction"];
 const MOTION_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing"];
 const CLIP_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing", "teleports"];
 
@@ -58,6 +59,7 @@ pub(super) const SECTIONS: &[(&[&str], &str)] = &[
     (MOTION_KEYS, "under [motion], or under [clip.\"NAME\"] for one clip"),
     (CLIP_KEYS, "under [clip.\"NAME\"]"),
     (EFFECT_KEYS, "under [[effect]]"),
+    (CORRECTION_KEYS, "under [[correction]]"),
 ];
 
 pub(super) const LOOP_WORDS: &[(&str, Looping)] =
@@ -187,7 +189,10 @@ impl Reader {
             meaning.clips = self.clips(table, &at.path);
         }
         if let Some(at) = At::of(root, "effect", "") {
-            meaning.recipe.effects = self.effects(&at);
+            meaning.recipe.effects = self.sections(&at, "{ type = \"floppy\" }", Self::effect);
+        }
+        if let Some(at) = At::of(root, "correction", "") {
+            meaning.recipe.corrections = self.sections(&at, "{ type = \"volume\" }", Self::correction);
         }
         meaning
     }
@@ -428,31 +433,32 @@ impl Reader {
         clips
     }
 
-    fn effects(&mut self, at: &At<'_>) -> Vec<EffectSpec> {
+    /// Sections in double brackets, or the same as a list of tables such as `example`.
+    fn sections<T>(
+        &mut self,
+        at: &At<'_>,
+        example: &str,
+        mut read: impl FnMut(&mut Self, &dyn TableLike, usize, &str) -> Option<T>,
+    ) -> Vec<T> {
+        let mut found = Vec::new();
         match at.item {
             Item::ArrayOfTables(tables) => {
-                let mut effects = Vec::new();
                 for (index, table) in tables.iter().enumerate() {
                     let offset = table.span().map_or(at.offset, |span| span.start);
-                    effects.extend(self.effect(table, offset, &format!("{}[{index}]", at.path)));
+                    found.extend(read(self, table, offset, &format!("{}[{index}]", at.path)));
                 }
-                effects
             }
             Item::Value(Value::Array(_)) => {
-                let mut effects = Vec::new();
-                for (offset, path, item) in self.list(at, "sections [[effect]]") {
+                for (offset, path, item) in self.list(at, &format!("sections [[{}]]", at.path)) {
                     let at = At { item: &item, path, offset };
-                    if let Some(table) = self.table(&at, "a table such as { type = \"floppy\" }") {
-                        effects.extend(self.effect(table, offset, &at.path));
+                    if let Some(table) = self.table(&at, &format!("a table such as {example}")) {
+                        found.extend(read(self, table, offset, &at.path));
                     }
                 }
-                effects
             }
-            _ => {
-                self.wrong_type(at, "sections [[effect]], with two brackets");
-                Vec::new()
-            }
+            _ => self.wrong_type(at, format!("sections [[{}]], with two brackets", at.path)),
         }
+        found
     }
 }
 

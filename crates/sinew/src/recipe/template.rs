@@ -1,17 +1,19 @@
 //! A recipe that lists everything there is, written from the registry.
 
 use super::RecipeFile;
+use super::correction::SHARE;
 use super::effect::{CONE_GAIN, CONE_LENGTH, GAIN};
 use super::error::{one_of, range};
 use super::parse::{
     self, ENDS_WORDS, FACTOR, LOOP_WORDS, NORMALS_WORDS, RIDERS_WORDS, SMOOTHING, TRAVEL_WORDS, VERSION,
 };
+use crate::correct::{CORRECTIONS, Correction};
 use crate::param::{ParamKind, ParamSpec};
 use crate::registry::{EFFECTS, Effect};
 
 impl RecipeFile {
-    /// The text of a recipe with every effect and every key at its default, each with its unit, range and meaning.
-    /// It parses, and leaves the character as it is: the effects' gains are 0.
+    /// The text of a recipe with every effect, correction and key at its default, each with its unit, range and
+    /// meaning. It parses, and leaves the character as it is: the gains are 0.
     pub fn template() -> String {
         let mut lines = Lines(String::new());
         lines.comment("Every key of a Sinew recipe at its default. Keep what you need and delete the rest.");
@@ -45,6 +47,11 @@ impl RecipeFile {
         lines.comment("such as [[0.0, 0.1], [0.5, 0.2]], pairs of seconds and value, straight in between.");
         for effect in EFFECTS {
             lines.effect(*effect);
+        }
+        lines.0 += "\n";
+        lines.comment("Corrections follow the effects, in the order they stand in.");
+        for correction in CORRECTIONS {
+            lines.correction(correction);
         }
         lines.0
     }
@@ -108,12 +115,31 @@ impl Lines {
         self.comment("  in the bone's frame: centroid_offset from where the skin has it, or centroid; squash_about axis or point");
     }
 
+    fn correction(&mut self, correction: &Correction) {
+        self.0 += "\n[[correction]]\n";
+        self.key("type", format!("\"{}\"", correction.name), correction.about);
+        self.key("gain", "0.0", &format!("{}: how much of it is done; 0 is off", words_of(SHARE)));
+        for spec in correction.params {
+            self.param(spec);
+        }
+        if correction.takes_maps {
+            self.comment("map = \"NAME\"  # painted map that multiplies the shape; negative values count as 0");
+            self.comment("[correction.bones]  # whose distance counts for the skin of a bone; all without it");
+            self.comment("\"belly*\" = [\"spine*\"]");
+        }
+    }
+
     fn param(&mut self, spec: &ParamSpec) {
         match spec.kind {
             ParamKind::Number { unit, min, max, default } => {
                 self.key(spec.name, format!("{default:?}"), &format!("{}: {}", range(min, max, unit), spec.about));
             }
             ParamKind::Switch { default } => self.key(spec.name, default, &format!("true or false: {}", spec.about)),
+            ParamKind::Choice { words } => {
+                let default = words.first().copied().unwrap_or_default();
+                let about = format!("{}: {}", one_of(words.iter().copied()), spec.about);
+                self.key(spec.name, format!("\"{default}\""), &about);
+            }
         }
     }
 }

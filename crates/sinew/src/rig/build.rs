@@ -177,7 +177,13 @@ fn read_skins(raw: &RawRig, skeleton: &Skeleton) -> Result<(Vec<PaletteEntry>, V
                 return Err(RigError::BindNotFinite { skin, joint });
             }
             entry_of_bone[bone.index()] = Some(palette.len() as u32);
-            palette.push(PaletteEntry { bone, bone_from_rest: raw_joint.bone_from_rest, parent: None, character: 0 });
+            palette.push(PaletteEntry {
+                bone,
+                bone_from_rest: raw_joint.bone_from_rest,
+                parent: None,
+                character: 0,
+                space: skin as u32,
+            });
         }
         let range = start..palette.len() as u32;
         // Nearest ancestor in the skin, root down, so that deep chains cost one step a bone.
@@ -224,8 +230,10 @@ fn read_meshes<'a>(
             }
             RawBinding::Node => {
                 let entry = palette.len() as u32;
-                palette.push(PaletteEntry { bone, bone_from_rest: DAffine3::IDENTITY, parent: None, character: 0 });
-                ((raw.skins.len() + mesh) as u32, entry..entry + 1)
+                let space = (raw.skins.len() + mesh) as u32;
+                let bone_from_rest = DAffine3::IDENTITY;
+                palette.push(PaletteEntry { bone, bone_from_rest, parent: None, character: 0, space });
+                (space, entry..entry + 1)
             }
         };
         for (index, piece) in raw_mesh.primitives.iter().enumerate() {

@@ -32,6 +32,8 @@ pub struct PaletteEntry {
     pub parent: Option<u32>,
     /// The character it belongs to.
     pub character: u32,
+    /// The rest space it reads: one per skin and one per rider.
+    pub space: u32,
 }
 
 /// Sixteen control points of one character.

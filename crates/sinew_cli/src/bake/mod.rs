@@ -4,11 +4,11 @@ mod cache;
 mod layer;
 mod report;
 
-use crate::args::{Input, RecipeArgs};
+use crate::args::{Input, RecipeArgs, rate};
 use crate::fault::Fault;
 use crate::load::{Scene, load_with_document};
 use crate::output::{Destination, to_stdout};
-use crate::played::find_clip;
+use crate::played::chosen_clips;
 use crate::progress::Progress;
 use crate::recipe::LoadedRecipe;
 use crate::talk::Talk;
@@ -85,13 +85,6 @@ enum BakeFormat {
     Mdd,
     /// A folder of OBJ files, one per frame of one clip.
     ObjSequence,
-}
-
-fn rate(given: &str) -> Result<f64, String> {
-    match given.parse::<f64>() {
-        Ok(rate) if rate.is_finite() && (1e-3..=1e5).contains(&rate) => Ok(rate),
-        _ => Err("give samples per second, such as 60".to_owned()),
-    }
 }
 
 fn engine(given: &str) -> Result<&'static Engine, String> {
@@ -196,18 +189,6 @@ impl Write for Counting<'_> {
     fn flush(&mut self) -> io::Result<()> {
         self.out.flush()
     }
-}
-
-/// The clips asked for, each once, in the file's order.
-fn chosen_clips(scene: &Scene, wanted: &[String]) -> Result<Vec<usize>, Fault> {
-    let is_all = |wanted: &String| wanted == "all" && !scene.clips.iter().any(|clip| clip.name == "all");
-    if wanted.is_empty() || wanted.iter().any(is_all) {
-        return Ok((0..scene.clips.len()).collect());
-    }
-    let mut chosen = wanted.iter().map(|wanted| find_clip(scene, wanted)).collect::<Result<Vec<_>, _>>()?;
-    chosen.sort_unstable();
-    chosen.dedup();
-    Ok(chosen)
 }
 
 /// The options of the bake, within the engine's limits.

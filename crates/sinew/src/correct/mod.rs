@@ -1,0 +1,495 @@
+//! Corrections: whole mesh → whole mesh, in order, after the displacements.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `surface` | the welded body of a character: caps, segments, rest shape |
+//! | `body` | that body at one frame |
+//! | `correction_map` | where volume is put back |
+//! | `local_volume` | the volume that a body encloses, restored |
+//! | `segment_volume`, `sparse_lu` | the volumes of its segments, restored together |
+//! | `fold_over` | skin in contact where joints bend |
+//! | [`springs`], `spring_skin` | springs between neighbours and bones; as a correction |
+//! | [`surface_edit`], `bulge` | edits that follow any pose; growth along bones as a correction |
+//! | `hanging` | the skin as it hangs on the bones: what the two above read |
+//! | [`arap`], [`laplacian`], `cotangents`, `cholesky` | surfaces solved from handles, for programs that call them |
+//!
+//! The list is run again while a correction finds new contacts (a bulge may cross the border that the skin was brought
+//! back to), at most four times; nodes in contact stay where they are. Sums run in f64 in index order on one thread.
+//!
+//! **Adding a correction** is a file here, a [`Correction`] in [`CORRECTIONS`], and its oracle test.
+
+pub mod arap;
+mod body;
+mod bulge;
+mod cholesky;
+mod correction_map;
+mod cotangents;
+mod fold_over;
+mod hanging;
+pub mod laplacian;
+mod lists;
+mod local_volume;
+mod segment_volume;
+mod sparse_lu;
+mod spring_skin;
+pub mod springs;
+mod surface;
+pub mod surface_edit;
+#[cfg(test)]
+mod tests;
+
+pub use local_volume::Outcome;
+
+use crate::limbs::Limbs;
+use crate::maps::RestSurface;
+use crate::param::{ParamSpec, Values};
+use crate::pose::WorldPose;
+use crate::rig::{PartKind, Rig};
+use crate::simd::{LANES, Lanes, Points};
+use crate::skeleton::BoneId;
+use body::{Body, BodyFrame};
+use bulge::{BULGE_PARAMS, Bulge};
+use correction_map::{MapPlan, SHAPES, Shape, correction_map};
+use fold_over::{FoldOver, Place};
+use glam::{DAffine3, DVec3};
+use hanging::Hung;
+use local_volume::{Limits, Restored};
+use segment_volume::{SegmentScratch, restore_segments};
+use sparse_lu::SparseLu;
+use spring_skin::{SPRING_PARAMS, SpringSkin, SpringWork};
+use std::fmt;
+use surface::Surface;
+
+/// A correction, self-describing.
+pub struct Correction {
+    /// Name in recipes.
+    pub name: &'static str,
+    /// What it does, in one line.
+    pub about: &'static str,
+    /// Its parameters, beside the `gain` that all have.
+    pub params: &'static [ParamSpec],
+    /// Whether it takes a painted map and bones that count for distances.
+    pub takes_maps: bool,
+    bind: fn(&Binding<'_>) -> Box<dyn Bound>,
+}
+
+impl fmt::Debug for Correction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+impl PartialEq for Correction {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+/// Every correction, in the order of the manual.
+pub static CORRECTIONS: &[Correction] = &[
+    Correction {
+        name: "volume",
+        about: "gives back the volume that bending and twisting take, as bulges of soft tissue",
+        params: VOLUME_PARAMS,
+        takes_maps: true,
+        bind: |binding| Box::new(Volume::bind(binding)),
+    },
+    Correction {
+        name: "fold-over",
+        about: "keeps the skin of two limbs in contact where a joint bends, instead of through each other",
+        params: FOLD_OVER_PARAMS,
+        takes_maps: false,
+        bind: |binding| {
+            let angle = binding.values.number("angle");
+            Box::new(FoldOver::new(binding.rig, binding.rest, binding.surface, angle, binding.gain))
+        },
+    },
+    Correction {
+        name: "springs",
+        about: "draws the skin to the balance of springs between neighbours and bones: smooth bends and twists from any base",
+        params: SPRING_PARAMS,
+        takes_maps: true,
+        bind: |binding| Box::new(SpringSkin::bind(binding)),
+    },
+    Correction {
+        name: "bulge",
+        about: "makes limbs grow or shrink along their bones",
+        params: BULGE_PARAMS,
+        takes_maps: true,
+        bind: |binding| Box::new(Bulge::bind(binding)),
+    },
+];
+
+/// The correction of that name.
+pub fn find(name: &str) -> Option<&'static Correction> {
+    CORRECTIONS.iter().find(|correction| correction.name == name)
+}
+
+const SCOPES: &[&str] = &["whole", "segments", "both"];
+const STEPS: &[&str] = &["exact", "linear"];
+
+const VOLUME_PARAMS: &[ParamSpec] = &[
+    ParamSpec::choice(
+        "scope",
+        SCOPES,
+        "volume that is kept: of the whole; of each segment, an estimate; of the segments, then of the whole",
+    ),
+    ParamSpec::choice("shape", SHAPES, "where it is put back"),
+    ParamSpec::number("alpha", "", [0.0, 8.0], 1.0, "higher is closer to the places that the shape prefers"),
+    ParamSpec::number("beta", "", [0.0, 8.0], 1.0, "higher is more where the flesh is thick; not for rubber and even"),
+    ParamSpec::number(
+        "local",
+        "",
+        [0.0, 1.0],
+        0.95,
+        "how far the whole is corrected only where bones bend now, and not at joints that are straight",
+    ),
+    ParamSpec::number(
+        "max_move",
+        "× size",
+        [0.0, 1.0],
+        0.25,
+        "no vertex is moved farther (of its segment, where that is corrected); what is missing is told",
+    ),
+    ParamSpec::choice("step", STEPS, "exact volume, or the paper's single linear step, which overshoots"),
+];
+
+const FOLD_OVER_PARAMS: &[ParamSpec] =
+    &[ParamSpec::number("angle", "rad", [0.0, std::f64::consts::PI], 0.15, "joints that bend less are passed over")];
+
+/// What a volume is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Measure {
+    /// Everything of the character that has an inside.
+    Whole,
+    /// What follows one bone most: prisms between rest and now, an estimate.
+    Segment(BoneId),
+}
+
+/// What a volume correction did to one volume at one frame. World units, cubed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VolumeReport {
+    /// Index of the correction in the recipe.
+    pub correction: usize,
+    /// Index of the character.
+    pub character: usize,
+    /// Which volume is meant.
+    pub measure: Measure,
+    /// What it should be; 0 for segments, whose volumes are changes from rest.
+    pub target: f64,
+    /// What it was.
+    pub before: f64,
+    /// What it is.
+    pub after: f64,
+    /// Steps it took.
+    pub rounds: u32,
+    /// The farthest that any of its points was moved, by all corrections together.
+    pub largest_move: f64,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+/// What a fold-over correction did to one character at one frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContactReport {
+    /// Index of the correction in the recipe.
+    pub correction: usize,
+    /// Index of the character.
+    pub character: usize,
+    /// Points brought back to the border.
+    pub points: usize,
+}
+
+/// What the corrections did at one frame.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CorrectionReport {
+    /// Volumes, by character, then correction.
+    pub volumes: Vec<VolumeReport>,
+    /// Contacts, likewise.
+    pub contacts: Vec<ContactReport>,
+}
+
+/// What a correction is bound to.
+pub(crate) struct Binding<'a> {
+    rig: &'a Rig,
+    rest: &'a RestSurface<'a>,
+    surface: &'a Surface,
+    values: &'a Values,
+    gain: f64,
+    painted: Option<&'a [Lanes]>,
+    distances: &'a [(Vec<BoneId>, Vec<BoneId>)],
+}
+
+/// A correction bound to one character.
+trait Bound: Send + Sync {
+    /// Moves the body; tells how many nodes it brought into contact.
+    fn apply(&self, place: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize;
+    /// Whether it makes contacts.
+    fn makes_contacts(&self) -> bool {
+        false
+    }
+}
+
+/// Where one pass of one correction writes what it did.
+struct Log<'a> {
+    report: &'a mut CorrectionReport,
+    correction: usize,
+    character: usize,
+    /// The entry to be overwritten, in later passes.
+    next_volume: Option<usize>,
+}
+
+impl Log<'_> {
+    /// Whether the list is run again after new contacts.
+    fn is_later_pass(&self) -> bool {
+        self.next_volume.is_some()
+    }
+
+    fn volume(&mut self, measure: Measure, restored: &Restored) {
+        let Restored { target, before, after, rounds, outcome } = *restored;
+        match self.next_volume.as_mut() {
+            Some(next) => {
+                if let Some(entry) = self.report.volumes.get_mut(*next) {
+                    entry.after = after;
+                    entry.rounds += rounds;
+                    entry.outcome = if entry.outcome == Outcome::Still { entry.outcome } else { outcome };
+                }
+                *next += 1;
+            }
+            None => self.report.volumes.push(VolumeReport {
+                correction: self.correction,
+                character: self.character,
+                measure,
+                target,
+                before,
+                after,
+                rounds,
+                largest_move: 0.0,
+                outcome,
+            }),
+        }
+    }
+}
+
+/// Memory for one character.
+#[derive(Clone, Debug, Default)]
+struct Work {
+    body: Body,
+    segments: SegmentScratch,
+    limbs: Limbs,
+    springs: SpringWork,
+    hung: Hung,
+    /// Per correction, its first entry in the report.
+    first_volumes: Vec<usize>,
+}
+
+/// Memory for all characters.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CorrectScratch(Vec<Work>);
+
+/// The corrections of a recipe, bound to a rig.
+pub(crate) struct Corrections {
+    surfaces: Vec<(Surface, Vec<Box<dyn Bound>>)>,
+}
+
+impl fmt::Debug for Corrections {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Corrections").field("surfaces", &self.surfaces.len()).finish_non_exhaustive()
+    }
+}
+
+/// One correction as a recipe asks for it, with its names looked up.
+pub(crate) struct Asked<'a> {
+    pub correction: &'static Correction,
+    pub values: &'a Values,
+    pub gain: f64,
+    pub painted: Option<Vec<Lanes>>,
+    /// Bones, and those that count for the distance of what follows them; later entries win.
+    pub distances: Vec<(Vec<BoneId>, Vec<BoneId>)>,
+}
+
+/// Everything the corrections read at one frame.
+pub(crate) struct CorrectionFrame<'a> {
+    pub rig: &'a Rig,
+    pub world: &'a WorldPose,
+    pub origins: &'a [DVec3],
+    pub world_from_rest: &'a [DAffine3],
+    pub morphed_rest: Option<&'a Points>,
+    pub effects_rest: bool,
+}
+
+/// Passes over the list while there are new contacts.
+const PASSES: usize = 4;
+
+impl Corrections {
+    pub fn build(rig: &Rig, asked: &[Asked<'_>]) -> Self {
+        if asked.is_empty() {
+            return Self { surfaces: Vec::new() };
+        }
+        let rest = RestSurface::new(rig);
+        let surfaces = (0..rig.characters().len()).filter_map(|character| Surface::new(rig, character));
+        let bind = |surface: Surface| {
+            let bound = asked.iter().map(|asked| {
+                let Asked { correction, values, gain, painted, distances } = asked;
+                let painted = painted.as_deref();
+                let surface = &surface;
+                (correction.bind)(&Binding { rig, rest: &rest, surface, values, gain: *gain, painted, distances })
+            });
+            let bound = bound.collect();
+            (surface, bound)
+        };
+        Self { surfaces: surfaces.map(bind).collect() }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.surfaces.is_empty()
+    }
+
+    /// Corrects `points` in place and says what was done.
+    pub fn run(
+        &self,
+        frame: &CorrectionFrame<'_>,
+        points: &mut Points,
+        scratch: &mut CorrectScratch,
+        report: &mut CorrectionReport,
+    ) {
+        report.volumes.clear();
+        report.contacts.clear();
+        scratch.0.resize_with(self.surfaces.len(), Work::default);
+        for ((surface, bound), work) in self.surfaces.iter().zip(&mut scratch.0) {
+            let CorrectionFrame { rig, world, world_from_rest, morphed_rest, effects_rest, .. } = *frame;
+            let loaded = BodyFrame { rig, world_from_rest, morphed_rest, effects_rest, points };
+            if !work.body.load(surface, &loaded) {
+                continue;
+            }
+            let character = surface.character;
+            let place = Place { rig, world, origin: frame.origins[character] };
+            let first_volume = report.volumes.len();
+            work.first_volumes.clear();
+            for pass in 0..=PASSES {
+                let mut new_contacts = 0;
+                for (correction, bound) in bound.iter().enumerate() {
+                    // The last pass leaves nothing crossed over.
+                    if pass == PASSES && !bound.makes_contacts() {
+                        continue;
+                    }
+                    let next_volume = work.first_volumes.get(correction).copied();
+                    if next_volume.is_none() {
+                        work.first_volumes.push(report.volumes.len());
+                    }
+                    let mut log = Log { report, correction, character, next_volume };
+                    new_contacts += bound.apply(&place, surface, work, &mut log);
+                }
+                if new_contacts == 0 {
+                    break;
+                }
+            }
+            for entry in &mut report.volumes[first_volume..] {
+                entry.largest_move = match entry.measure {
+                    Measure::Whole => work.body.largest_move(),
+                    Measure::Segment(bone) => {
+                        let segment = surface.segments.iter().position(|segment| segment.bone == bone).unwrap_or(0);
+                        let nodes = surface.segment_nodes.of(segment).iter();
+                        nodes.map(|&node| work.body.moved(node as usize).length()).fold(0.0, f64::max)
+                    }
+                };
+            }
+            work.body.store(surface, points);
+        }
+    }
+}
+
+impl Bound for FoldOver {
+    fn apply(&self, place: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
+        let points = FoldOver::apply(self, place, surface, &mut work.body, &mut work.limbs);
+        let (correction, character) = (log.correction, log.character);
+        let known = |entry: &&mut ContactReport| (entry.correction, entry.character) == (correction, character);
+        match log.report.contacts.iter_mut().find(known) {
+            Some(entry) => entry.points += points,
+            None => log.report.contacts.push(ContactReport { correction, character, points }),
+        }
+        points
+    }
+
+    fn makes_contacts(&self) -> bool {
+        true
+    }
+}
+
+/// Whether each node belongs to something rigid: a sword, a robot's body.
+fn riders(rig: &Rig, surface: &Surface) -> Vec<bool> {
+    let mut is_rider = vec![false; rig.rows().len() * LANES];
+    for part in rig.parts().iter().filter(|part| part.kind == PartKind::Rider) {
+        for vertex in part.primitives.iter().flat_map(|primitive| primitive.vertices.clone()) {
+            is_rider[rig.point_of_vertex()[vertex] as usize] = true;
+        }
+    }
+    surface.members.iter().map(|slots| slots.iter().any(|&slot| is_rider[slot as usize])).collect()
+}
+
+/// The volume correction of one character.
+struct Volume {
+    whole: bool,
+    segments: bool,
+    limits: Limits,
+    gamma: Vec<f64>,
+    lu: SparseLu,
+}
+
+impl Volume {
+    fn bind(binding: &Binding<'_>) -> Self {
+        let Binding { rig, rest, surface, values, .. } = *binding;
+        let word = |name: &str| values.word(name);
+        let scope = word("scope");
+        let bones_of = |bone: BoneId| {
+            let found = binding.distances.iter().rev().find(|(segments, _)| segments.contains(&bone));
+            found.map(|(_, counted)| counted.as_slice())
+        };
+        let plan = MapPlan {
+            shape: Shape::named(word("shape")),
+            alpha: values.number("alpha"),
+            beta: values.number("beta"),
+            painted: binding.painted,
+            bones_of: &bones_of,
+        };
+        let mut gamma = correction_map(rig, rest, surface, &plan);
+        for (gamma, is_rider) in gamma.iter_mut().zip(riders(rig, surface)) {
+            if is_rider {
+                *gamma = 0.0;
+            }
+        }
+        Self {
+            whole: scope != "segments",
+            segments: scope != "whole",
+            limits: Limits {
+                linear: word("step") == "linear",
+                gain: binding.gain,
+                local: values.number("local"),
+                max_move: values.number("max_move"),
+            },
+            gamma,
+            lu: SparseLu::new(&surface.segment_neighbours),
+        }
+    }
+}
+
+impl Bound for Volume {
+    fn apply(&self, _: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
+        let encloses = surface.encloses();
+        let before = if encloses && self.whole { local_volume::volume(surface, &work.body.points) } else { 0.0 };
+        if self.segments || !encloses {
+            restore_segments(surface, &mut work.body, &self.gamma, &self.limits, &self.lu, &mut work.segments);
+            for (segment, restored) in surface.segments.iter().zip(&work.segments.reports) {
+                log.volume(Measure::Segment(segment.bone), restored);
+            }
+        }
+        if encloses && self.whole {
+            let restored = local_volume::restore(surface, &mut work.body, &self.gamma, &self.limits);
+            log.volume(Measure::Whole, &Restored { before, ..restored });
+        } else if self.whole {
+            let open = Restored { target: 0.0, before: 0.0, after: 0.0, rounds: 0, outcome: Outcome::Open };
+            log.volume(Measure::Whole, &open);
+        }
+        0
+    }
+}

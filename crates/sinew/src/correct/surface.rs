@@ -1,0 +1,528 @@
+//! The surface of one character as a body with a volume: welded, capped, cut into segments.
+//!
+//! *Nodes* are control points, joined where their open borders coincide and carry the same weights, so that a head and
+//! a torso with a skin each are one body, and copies whose weights an exporter pruned differently leave no slit. Open borders are capped by a fan about the
+//! mean of their nodes, which is linear in them: the apex is a node that follows its ring. A connected piece has an
+//! *inside* if its faces agree on a direction and its caps are small beside it; the others (capes, skirts, planes) are
+//! *sheets*, which only the prism estimate of segments can measure.
+//!
+//! Rest shapes are compared in one *bind space* per character: that of its first skin. Other skins and riders are put
+//! there by a bone they share with it or, failing that, by the nodes' default transforms.
+//!
+//! A *segment* is the nodes that follow one bone most, and the triangles that have most of their corners in it. Segments
+//! are numbered from the deepest bone up.
+
+use super::lists::Lists;
+use crate::bvh::Bvh;
+use crate::control_points::DisjointSets;
+use crate::pose::WorldPose;
+use crate::rig::Rig;
+use crate::simd::{LANES, Points};
+use crate::skeleton::BoneId;
+use glam::{DAffine3, DVec3};
+
+/// Of caps to faces, by area: beyond it a piece is a sheet. A tube three times as long as wide has a sixth.
+const LARGEST_OPENING: f64 = 0.25;
+/// Volume over that of a ball of the same area; below it there is nothing inside.
+const LEAST_ROUNDNESS: f64 = 1e-3;
+/// Borders this close, in extents of the character, are one.
+const SAME_PLACE: f64 = 1e-6;
+/// Weights this close are those of copies that an exporter pruned differently; an upper and a lower lip differ by more.
+const SAME_WEIGHT: f32 = 0.2;
+
+pub(super) const NO_SEGMENT: u32 = u32::MAX;
+
+/// The body of one character.
+#[derive(Clone, Debug)]
+pub(super) struct Surface {
+    pub character: usize,
+    /// Slots of each node.
+    pub members: Lists,
+    /// Nodes of each apex; apexes are numbered after the nodes.
+    rings: Lists,
+    /// Faces of pieces with an inside, their caps, faces of sheets.
+    pub triangles: Vec<[u32; 3]>,
+    /// Where the caps begin.
+    pub first_cap: usize,
+    /// Where the sheets begin.
+    pub first_sheet: usize,
+    /// Triangles of each node and apex.
+    pub corners: Lists,
+    /// Whether a node is on a piece with an inside.
+    pub has_inside: Vec<bool>,
+    /// Nodes at rest, without morph targets, in bind space.
+    pub bind: Vec<DVec3>,
+    /// Share of the bone that moves each node most.
+    pub main_weight: Vec<f64>,
+    /// Palette entries and weights of each node, one after the other, and where each node's stop.
+    influences: Vec<(u32, f64)>,
+    influence_stops: Vec<u32>,
+    pub segment_of_node: Vec<u32>,
+    pub segments: Vec<Segment>,
+    pub segment_nodes: Lists,
+    pub segment_triangles: Lists,
+    /// Palette entries that move the corners of a segment's triangles.
+    pub segment_entries: Lists,
+    /// Segments that own a corner of a segment's triangles.
+    pub segment_neighbours: Lists,
+    /// Per palette entry: from bind space to the rest space it reads.
+    rest_from_bind: Vec<DAffine3>,
+    bind_from_rest: Vec<DAffine3>,
+    /// Entry of largest weight of each slot's row and lane, for slots that are members.
+    main_entry_of_member: Vec<u32>,
+}
+
+/// What follows one bone.
+#[derive(Clone, Debug)]
+pub(super) struct Segment {
+    pub bone: BoneId,
+    /// The palette entry whose transform is the segment's frame.
+    pub entry: u32,
+    /// Middle and reach of its nodes in bind space.
+    pub middle: DVec3,
+    pub reach: f64,
+    /// Its part of the character's volume.
+    pub share: f64,
+}
+
+impl Surface {
+    /// `None` for a character without faces.
+    pub fn new(rig: &Rig, character: usize) -> Option<Self> {
+        let bind_from_rest = bind_spaces(rig, character);
+        let slots: Vec<u32> = rig.characters()[character]
+            .rows
+            .clone()
+            .flat_map(|row| (0..rig.rows()[row].filled as usize).map(move |lane| (row * LANES + lane) as u32))
+            .collect();
+        let first_slot = *slots.first()?;
+        let local = |slot: u32| (slot - first_slot) as usize;
+        let span = local(*slots.last()?) + 1;
+        let mut places = vec![DVec3::ZERO; span];
+        let mut main = vec![Main::default(); span];
+        for &slot in &slots {
+            let found = Main::of(rig, slot);
+            places[local(slot)] =
+                bind_from_rest[found.entry as usize].transform_point3(rig.rest().get(slot as usize).as_dvec3());
+            main[local(slot)] = found;
+        }
+        let faces: Vec<[u32; 3]> = rig
+            .point_triangles()
+            .iter()
+            .filter(|face| rig.rows()[face[0] as usize / LANES].character as usize == character)
+            .map(|face| {
+                let mirrored = |slot: u32| bind_from_rest[main[local(slot)].entry as usize].matrix3.determinant() < 0.0;
+                let [a, b, c] = *face;
+                if face.iter().filter(|&&slot| mirrored(slot)).count() >= 2 { [a, c, b] } else { [a, b, c] }
+            })
+            .collect();
+
+        let mut sets = DisjointSets::new(span);
+        join_borders(rig, &faces, &places, first_slot, &mut sets);
+        let mut node_of = vec![u32::MAX; span];
+        let mut nodes = 0u32;
+        let mut pairs = Vec::with_capacity(slots.len());
+        for &slot in &slots {
+            let root = sets.find(local(slot) as u32) as usize;
+            if node_of[root] == u32::MAX {
+                node_of[root] = nodes;
+                nodes += 1;
+            }
+            node_of[local(slot)] = node_of[root];
+            pairs.push((node_of[root], slot));
+        }
+        let members = Lists::new(nodes as usize, pairs);
+        let nodes = nodes as usize;
+        let faces: Vec<[u32; 3]> = faces
+            .into_iter()
+            .map(|face| face.map(|slot| node_of[local(slot)]))
+            .filter(|[a, b, c]| a != b && b != c && c != a)
+            .collect();
+        if faces.is_empty() {
+            return None;
+        }
+        let main_of_node = |node: usize| main[local(members.of(node)[0])];
+        let bind: Vec<DVec3> = (0..nodes)
+            .map(|node| {
+                let slots = members.of(node);
+                slots.iter().map(|&slot| places[local(slot)]).sum::<DVec3>() / slots.len() as f64
+            })
+            .collect();
+        let pieces = Pieces::new(nodes, &faces, &bind);
+
+        let mut used: Vec<BoneId> = (0..nodes).map(|node| main_of_node(node).bone(rig)).collect();
+        used.sort_unstable();
+        used.dedup();
+        used.reverse();
+        let segment_of_bone =
+            |bone: BoneId| used.binary_search_by(|other| bone.cmp(other)).map_or(0, |found| found as u32);
+        let segment_of_node: Vec<u32> = (0..nodes).map(|node| segment_of_bone(main_of_node(node).bone(rig))).collect();
+        let majority = |[a, b, c]: [u32; 3]| {
+            let [a, b, c] = [a, b, c].map(|node| segment_of_node[node as usize]);
+            if b == c { b } else { a }
+        };
+        let segment_of_triangle: Vec<u32> = pieces
+            .triangles
+            .iter()
+            .enumerate()
+            .map(|(t, &corners)| {
+                let cap = (pieces.first_cap..pieces.first_sheet).contains(&t);
+                if cap { NO_SEGMENT } else { majority(corners) }
+            })
+            .collect();
+        let owned = || {
+            let owners = segment_of_triangle.iter().enumerate().filter(|&(_, &segment)| segment != NO_SEGMENT);
+            owners.map(|(t, &segment)| (segment, t as u32))
+        };
+        let corners_of = |t: u32| pieces.triangles[t as usize];
+        let segment_triangles = Lists::new(used.len(), owned().collect());
+        let neighbours = owned().flat_map(|(segment, t)| {
+            corners_of(t).map(|node| (segment, segment_of_node[node as usize])).into_iter().chain([(segment, segment)])
+        });
+        let segment_neighbours = Lists::new(used.len(), neighbours.collect());
+        let moved_by = owned().flat_map(|(segment, t)| corners_of(t).map(|node| (segment, node)));
+        let moved_by = Lists::new(used.len(), moved_by.collect());
+        let mut entries = Vec::new();
+        for (segment, nodes) in moved_by.iter().enumerate() {
+            let slots = nodes.iter().flat_map(|&node| members.of(node as usize));
+            let mut found: Vec<u32> = slots.flat_map(|&slot| influences(rig, slot).map(|(entry, _)| entry)).collect();
+            found.sort_unstable();
+            found.dedup();
+            entries.extend(found.into_iter().map(|entry| (segment as u32, entry)));
+        }
+        let segment_entries = Lists::new(used.len(), entries);
+        let segment_nodes =
+            Lists::new(used.len(), segment_of_node.iter().enumerate().map(|(node, &s)| (s, node as u32)).collect());
+        let segments = used
+            .iter()
+            .enumerate()
+            .map(|(segment, &bone)| {
+                let mine = segment_nodes.of(segment);
+                let middle = mine.iter().map(|&node| bind[node as usize]).sum::<DVec3>() / mine.len().max(1) as f64;
+                let corners = moved_by.of(segment).iter().map(|&node| bind[node as usize]);
+                let reach = corners.map(|p| p.distance(middle)).fold(0.0, f64::max);
+                let cone = segment_triangles.of(segment).iter().filter(|&&t| (t as usize) < pieces.first_cap);
+                let cone = cone.map(|&t| {
+                    let [a, b, c] = corners_of(t).map(|node| bind[node as usize] - middle);
+                    a.dot(b.cross(c)) / 6.0
+                });
+                let entry = mine.first().map_or(0, |&node| main_of_node(node as usize).entry);
+                Segment { bone, entry, middle, reach, share: cone.sum::<f64>().abs() }
+            })
+            .collect::<Vec<_>>();
+        let total: f64 = segments.iter().map(|segment| segment.share).sum();
+        let count = segments.len() as f64;
+        let segments = segments
+            .into_iter()
+            .map(|segment| Segment { share: if total > 0.0 { segment.share / total } else { 1.0 / count }, ..segment })
+            .collect();
+
+        let apexes = pieces.rings.len();
+        let corners = pieces.triangles.iter().enumerate().flat_map(|(t, corners)| corners.map(|node| (node, t as u32)));
+        let main_entry_of_member = (0..nodes)
+            .flat_map(|node| members.of(node).iter().map(|&slot| main[local(slot)].entry).collect::<Vec<_>>())
+            .collect();
+        let mut moved = (Vec::new(), Vec::with_capacity(nodes));
+        for node in 0..nodes {
+            let of_node = influences(rig, members.of(node)[0]).map(|(entry, weight)| (entry, f64::from(weight)));
+            moved.0.extend(of_node);
+            moved.1.push(moved.0.len() as u32);
+        }
+        Some(Self {
+            character,
+            influences: moved.0,
+            influence_stops: moved.1,
+            rest_from_bind: bind_from_rest.iter().map(DAffine3::inverse).collect(),
+            bind_from_rest,
+            main_entry_of_member,
+            corners: Lists::new(nodes + apexes, corners.collect()),
+            main_weight: (0..nodes).map(|node| f64::from(main_of_node(node).weight)).collect(),
+            has_inside: pieces.has_inside,
+            rings: pieces.rings,
+            first_cap: pieces.first_cap,
+            first_sheet: pieces.first_sheet,
+            triangles: pieces.triangles,
+            members,
+            bind,
+            segment_of_node,
+            segments,
+            segment_nodes,
+            segment_triangles,
+            segment_entries,
+            segment_neighbours,
+        })
+    }
+
+    /// Nodes, without apexes.
+    pub fn nodes(&self) -> usize {
+        self.members.len()
+    }
+
+    /// Whether anything of it encloses a volume.
+    pub fn encloses(&self) -> bool {
+        self.first_cap > 0
+    }
+
+    /// Bones that its segments follow, and all others that move its nodes.
+    pub fn entries(&self) -> impl Iterator<Item = u32> + '_ {
+        self.segment_entries.iter().flatten().copied()
+    }
+
+    /// Palette entries that move a node, with their weights.
+    pub fn influences_of(&self, node: usize) -> &[(u32, f64)] {
+        let start = node.checked_sub(1).map_or(0, |before| self.influence_stops[before] as usize);
+        &self.influences[start..self.influence_stops[node] as usize]
+    }
+
+    /// Carries bind space to where entry `entry` carries its rest space.
+    pub fn world_from_bind(&self, entry: u32, world_from_rest: &[DAffine3]) -> DAffine3 {
+        world_from_rest[entry as usize] * self.rest_from_bind[entry as usize]
+    }
+
+    /// Nodes at rest in bind space, from rest points with morph targets.
+    pub fn bind_points(&self, rest: &Points, out: &mut Vec<DVec3>) {
+        out.clear();
+        let mut member = 0;
+        for slots in self.members.iter() {
+            let mut sum = DVec3::ZERO;
+            for &slot in slots {
+                let entry = self.main_entry_of_member[member] as usize;
+                sum += self.bind_from_rest[entry].transform_point3(rest.get(slot as usize).as_dvec3());
+                member += 1;
+            }
+            out.push(sum / slots.len() as f64);
+        }
+    }
+
+    /// Writes the apexes behind the nodes: each the mean of its ring. It is linear, so moves are treated alike.
+    pub fn place_apexes(&self, points: &mut Vec<DVec3>) {
+        points.truncate(self.nodes());
+        for ring in self.rings.iter() {
+            let sum: DVec3 = ring.iter().map(|&node| points[node as usize]).sum();
+            points.push(sum / ring.len() as f64);
+        }
+    }
+
+    /// Hands the gradients of the apexes to their rings.
+    pub fn share_apexes(&self, gradients: &mut [DVec3]) {
+        for (apex, ring) in self.rings.iter().enumerate() {
+            let share = gradients[self.nodes() + apex] / ring.len() as f64;
+            for &node in ring {
+                gradients[node as usize] += share;
+            }
+        }
+    }
+}
+
+/// Palette entries with positive weight at a slot, and the weights.
+pub(super) fn influences(rig: &Rig, slot: u32) -> impl Iterator<Item = (u32, f32)> + '_ {
+    let (row, lane) = (&rig.rows()[slot as usize / LANES], slot as usize % LANES);
+    (row.skin.start as usize..row.skin.end as usize)
+        .map(move |i| (rig.skin_entries()[i], rig.skin_weights()[i][lane]))
+        .filter(|&(_, weight)| weight > 0.0)
+}
+
+/// The entry that moves a slot most, the lower index among equals.
+#[derive(Clone, Copy, Default)]
+struct Main {
+    entry: u32,
+    weight: f32,
+}
+
+impl Main {
+    fn of(rig: &Rig, slot: u32) -> Self {
+        influences(rig, slot).fold(
+            Self::default(),
+            |best, (entry, weight)| {
+                if weight > best.weight { Self { entry, weight } } else { best }
+            },
+        )
+    }
+
+    fn bone(self, rig: &Rig) -> BoneId {
+        rig.palette()[self.entry as usize].bone
+    }
+}
+
+/// Per palette entry, from its rest space to bind space; identity for other characters.
+fn bind_spaces(rig: &Rig, character: usize) -> Vec<DAffine3> {
+    let (palette, skeleton) = (rig.palette(), rig.skeleton());
+    let mut world = WorldPose::default();
+    world.compose(skeleton, &rig.rest_pose());
+    let world_from_rest = |entry: usize| world.world_from_bone(palette[entry].bone) * palette[entry].bone_from_rest;
+    let mut bind_from_rest = vec![DAffine3::IDENTITY; palette.len()];
+    let mine: Vec<usize> = (0..palette.len()).filter(|&e| palette[e].character as usize == character).collect();
+    let mut placed: Vec<Option<usize>> = vec![None; skeleton.len()];
+    for (turn, space) in mine.chunk_by(|&a, &b| palette[a].space == palette[b].space).enumerate() {
+        let above = |&entry: &usize| {
+            let mut bone = Some(palette[entry].bone);
+            while let Some(here) = bone {
+                if let Some(anchor) = placed[here.index()] {
+                    return Some((entry, anchor));
+                }
+                bone = skeleton.parent(here);
+            }
+            None
+        };
+        let (entry, anchor) = space.iter().find_map(above).unwrap_or((space[0], mine[0]));
+        let carried = bind_from_rest[anchor] * world_from_rest(anchor).inverse() * world_from_rest(entry);
+        let usable = turn > 0 && carried.is_finite() && carried.inverse().is_finite();
+        for &entry in space {
+            bind_from_rest[entry] = if usable { carried } else { DAffine3::IDENTITY };
+            placed[palette[entry].bone.index()].get_or_insert(entry);
+        }
+    }
+    bind_from_rest
+}
+
+/// Joins nodes that lie on each other along open borders and have the same weights.
+fn join_borders(rig: &Rig, faces: &[[u32; 3]], places: &[DVec3], first_slot: u32, sets: &mut DisjointSets) {
+    let mut border: Vec<u32> = open_edges(faces.iter().copied())
+        .into_iter()
+        .flat_map(|edge| [edge.from - first_slot, edge.to - first_slot])
+        .collect();
+    border.sort_unstable();
+    border.dedup();
+    let at: Vec<DVec3> = border.iter().map(|&local| places[local as usize]).collect();
+    let (low, high) = places.iter().fold((places[0], places[0]), |(l, h), &p| (l.min(p), h.max(p)));
+    let within = ((high - low).length() * SAME_PLACE).powi(2);
+    let weights = |local: u32| {
+        influences(rig, local + first_slot)
+            .map(|(entry, weight)| (rig.palette()[entry as usize].bone, weight))
+            .collect::<Vec<_>>()
+    };
+    let tree = Bvh::of_points(&at);
+    for (i, &here) in border.iter().enumerate() {
+        let mine = weights(here);
+        let other_copy = |j: u32| {
+            let there = border[j as usize];
+            let theirs = weights(there);
+            let same = || {
+                let of = |weights: &[(BoneId, f32)], bone| weights.iter().find(|w| w.0 == bone).map_or(0.0, |w| w.1);
+                let alike = |&(bone, _): &(BoneId, f32)| (of(&mine, bone) - of(&theirs, bone)).abs() <= SAME_WEIGHT;
+                mine.iter().chain(&theirs).all(alike)
+            };
+            ((j as usize) < i && same()).then(|| at[j as usize].distance_squared(at[i]))
+        };
+        if let Some((j, _)) = tree.nearest(at[i], within, other_copy) {
+            sets.union(here, border[j as usize]);
+        }
+    }
+}
+
+/// An edge that more faces run along in one direction than in the other.
+struct OpenEdge {
+    from: u32,
+    to: u32,
+    /// By how many.
+    excess: usize,
+    /// Faces on it, either way.
+    faces: usize,
+}
+
+fn open_edges(faces: impl Iterator<Item = [u32; 3]>) -> Vec<OpenEdge> {
+    let mut edges: Vec<(u32, u32, bool)> =
+        faces.flat_map(|[a, b, c]| [(a, b), (b, c), (c, a)]).map(|(a, b)| (a.min(b), a.max(b), a < b)).collect();
+    edges.sort_unstable();
+    let mut open = Vec::new();
+    for run in edges.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        let (low, high, _) = run[0];
+        let up = run.iter().filter(|edge| edge.2).count();
+        let down = run.len() - up;
+        if up != down {
+            let (from, to) = if up > down { (low, high) } else { (high, low) };
+            open.push(OpenEdge { from, to, excess: up.abs_diff(down), faces: run.len() });
+        }
+    }
+    open
+}
+
+/// Connected pieces, capped and told apart.
+struct Pieces {
+    triangles: Vec<[u32; 3]>,
+    first_cap: usize,
+    first_sheet: usize,
+    rings: Lists,
+    has_inside: Vec<bool>,
+}
+
+impl Pieces {
+    fn new(nodes: usize, faces: &[[u32; 3]], bind: &[DVec3]) -> Self {
+        let mut sets = DisjointSets::new(nodes);
+        for &[a, b, c] in faces {
+            sets.union(a, b);
+            sets.union(b, c);
+        }
+        let piece_of: Vec<usize> = (0..nodes as u32).map(|node| sets.find(node) as usize).collect();
+        let open = open_edges(faces.iter().copied());
+        let mut loops = DisjointSets::new(nodes);
+        for edge in &open {
+            loops.union(edge.from, edge.to);
+        }
+        let mut ring_of = vec![u32::MAX; nodes];
+        let mut on_rings = Vec::new();
+        let mut ring_count = 0u32;
+        for edge in &open {
+            let root = loops.find(edge.from) as usize;
+            if ring_of[root] == u32::MAX {
+                ring_of[root] = ring_count;
+                ring_count += 1;
+            }
+            on_rings.extend([(ring_of[root], edge.from), (ring_of[root], edge.to)]);
+        }
+        let all_rings = Lists::new(ring_count as usize, on_rings);
+        let apexes: Vec<DVec3> = all_rings
+            .iter()
+            .map(|ring| ring.iter().map(|&node| bind[node as usize]).sum::<DVec3>() / ring.len() as f64)
+            .collect();
+
+        // About a point near each piece: far from it the sum would lose its digits.
+        let (mut area, mut opening, mut volume) = (vec![0.0; nodes], vec![0.0; nodes], vec![0.0; nodes]);
+        let mut agrees = vec![true; nodes];
+        for &[a, b, c] in faces {
+            let piece = piece_of[a as usize];
+            let origin = bind[piece];
+            let [a, b, c] = [a, b, c].map(|node| bind[node as usize] - origin);
+            area[piece] += (b - a).cross(c - a).length() / 2.0;
+            volume[piece] += a.dot(b.cross(c)) / 6.0;
+        }
+        for edge in &open {
+            let piece = piece_of[edge.from as usize];
+            let origin = bind[piece];
+            let apex = apexes[ring_of[loops.find(edge.from) as usize] as usize] - origin;
+            let (a, b) = (bind[edge.to as usize] - origin, bind[edge.from as usize] - origin);
+            let count = edge.excess as f64;
+            opening[piece] += count * (b - a).cross(apex - a).length() / 2.0;
+            volume[piece] += count * a.dot(b.cross(apex)) / 6.0;
+            agrees[piece] &= edge.excess == 1 || edge.faces > 2;
+        }
+        let inside = |piece: usize| {
+            let ball = area[piece].powf(1.5) / (6.0 * std::f64::consts::PI.sqrt());
+            agrees[piece]
+                && opening[piece] <= LARGEST_OPENING * area[piece]
+                && volume[piece].abs() > LEAST_ROUNDNESS * ball
+        };
+        let has_inside: Vec<bool> = piece_of.iter().map(|&piece| inside(piece)).collect();
+
+        let of_body = |face: &&[u32; 3]| has_inside[face[0] as usize];
+        let mut triangles: Vec<[u32; 3]> = faces.iter().filter(of_body).copied().collect();
+        let first_cap = triangles.len();
+        let kept: Vec<usize> =
+            (0..all_rings.len()).filter(|&ring| has_inside[all_rings.of(ring)[0] as usize]).collect();
+        let mut apex_of_ring = vec![u32::MAX; all_rings.len()];
+        for (index, &ring) in kept.iter().enumerate() {
+            apex_of_ring[ring] = (nodes + index) as u32;
+        }
+        for edge in open.iter().filter(|edge| has_inside[edge.from as usize]) {
+            let apex = apex_of_ring[ring_of[loops.find(edge.from) as usize] as usize];
+            triangles.extend(std::iter::repeat_n([edge.to, edge.from, apex], edge.excess));
+        }
+        let first_sheet = triangles.len();
+        triangles.extend(faces.iter().filter(|face| !of_body(face)));
+        let on_kept = kept
+            .iter()
+            .enumerate()
+            .flat_map(|(index, &ring)| all_rings.of(ring).iter().map(move |&node| (index as u32, node)));
+        let rings = Lists::new(kept.len(), on_kept.collect());
+        Self { triangles, first_cap, first_sheet, rings, has_inside }
+    }
+}

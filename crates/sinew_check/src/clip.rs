@@ -1,0 +1,339 @@
+//! One clip, frame by frame.
+
+use crate::CheckError;
+use crate::cracks::Coincident;
+use crate::keys::{KeyReport, keys};
+use crate::place::{Extreme, Place, Worst, place};
+use crate::seam::{Around, Seam};
+use crate::stage::{Positions, Stage, Workspace};
+use crate::surface::{Enclosure, SoundTriangles, TriangleReport, Turned, enclosures, volume};
+use rayon::prelude::*;
+use sinew::{Clip, LoopVerdict, Motion, MotionReport, MotionSettings, Recipe, Rig};
+
+/// Frames a thread takes at a time.
+const CHUNK: usize = 32;
+/// Frames of a clip: beyond it, a number in the file is more likely wrong than meant.
+const MOST_FRAMES: f64 = 1e6;
+
+/// A character ready to be measured.
+pub struct Checker<'a> {
+    stage: Stage<'a>,
+    enclosures: Vec<Enclosure>,
+    triangles: SoundTriangles,
+    coincident: Coincident,
+}
+
+/// What was measured of one clip. Lengths are shares of the size; what effects add is 0 where there are none.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClipReport {
+    /// Name of the clip.
+    pub name: String,
+    /// Frames looked at.
+    pub frames: usize,
+    /// Span, period and loop.
+    pub motion: MotionReport,
+    /// The keys themselves.
+    pub keys: KeyReport,
+    /// The seam; `None` where the clip does not loop.
+    pub seam: Option<Seam>,
+    /// Displacement by effects in the first frame of a clip that does not loop.
+    pub first_frame: Option<Extreme>,
+    /// Largest displacement by effects.
+    pub displacement: Option<Extreme>,
+    /// Volume of each part that encloses one, in the order of the rig's parts.
+    pub volumes: Vec<VolumeDrift>,
+    /// Triangles in the base.
+    pub base_triangles: TriangleReport,
+    /// What effects do to triangles.
+    pub effect_triangles: TriangleReport,
+    /// Where triangles first turn over and collapse: in the base, by effects.
+    pub first_turned: [Option<Place>; 2],
+    /// Likewise for collapsed ones.
+    pub first_collapsed: [Option<Place>; 2],
+    /// How far vertices that lie together at rest part in the base.
+    pub parting: Option<Extreme>,
+    /// What effects add to that.
+    pub crack: Option<Extreme>,
+}
+
+/// How the volume of a part changes: ratios to that at rest, less 1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VolumeDrift {
+    /// The mesh node.
+    pub node: usize,
+    /// Name of the mesh.
+    pub mesh: String,
+    /// In the base.
+    pub base: Drift,
+    /// With effects.
+    pub effects: Drift,
+}
+
+/// The least and the most of a ratio less 1, and when.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// Largest loss, at most 0 unless there is always a gain.
+    pub least: f64,
+    /// When, in seconds.
+    pub least_time: f64,
+    /// Largest gain.
+    pub most: f64,
+    /// When, in seconds.
+    pub most_time: f64,
+}
+
+impl Drift {
+    const NONE: Self = Self { least: f64::INFINITY, least_time: 0.0, most: f64::NEG_INFINITY, most_time: 0.0 };
+
+    fn see(&mut self, ratio: f64, time: f64) {
+        if ratio < self.least {
+            (self.least, self.least_time) = (ratio, time);
+        }
+        if ratio > self.most {
+            (self.most, self.most_time) = (ratio, time);
+        }
+    }
+
+    fn join(&mut self, later: &Self) {
+        self.see(later.least, later.least_time);
+        self.see(later.most, later.most_time);
+    }
+
+    /// The larger of loss and gain.
+    pub fn largest(&self) -> f64 {
+        self.least.abs().max(self.most.abs())
+    }
+}
+
+/// What a run of frames showed.
+struct Seen {
+    displacement: Worst,
+    kink: Worst,
+    parting: Worst,
+    crack: Worst,
+    volumes: Vec<[Drift; 2]>,
+    base: Turned,
+    effects: Turned,
+    lost: Option<(usize, f64)>,
+}
+
+impl<'a> Checker<'a> {
+    /// A character with what `recipe` adds to it; a recipe without effects measures the character as it is.
+    pub fn new(rig: &'a Rig, recipe: &Recipe) -> Result<Self, CheckError> {
+        let stage = Stage::new(rig, recipe)?;
+        let mut rest = Positions::default();
+        stage.frame(None, 0.0, &mut stage.workspace(), &mut rest);
+        Ok(Self {
+            enclosures: enclosures(rig, &rest.base),
+            triangles: SoundTriangles::new(rig),
+            coincident: Coincident::new(&stage, &rest.base),
+            stage,
+        })
+    }
+
+    /// Whether there are effects to measure.
+    pub fn has_effects(&self) -> bool {
+        self.stage.has_effects()
+    }
+
+    /// What each part encloses.
+    pub fn enclosures(&self) -> &[Enclosure] {
+        &self.enclosures
+    }
+
+    /// Vertices that lie on others at rest without being joined to them.
+    pub fn coincident(&self) -> usize {
+        self.coincident.len()
+    }
+
+    /// Measures a clip at `fps` frames per second or slightly more, so that both ends are met. `progress` is told how
+    /// many more frames are done, from any thread.
+    pub fn clip(
+        &self,
+        clip: &Clip,
+        settings: &MotionSettings,
+        fps: f64,
+        progress: &(dyn Fn(usize) + Sync),
+    ) -> Result<ClipReport, CheckError> {
+        let stage = &self.stage;
+        let rig = stage.rig;
+        let motion = Motion::new(
+            rig.skeleton(),
+            rig.bone_sizes(),
+            &rig.morph_layout(),
+            clip,
+            settings,
+            stage.filtered_signals(),
+        )?;
+        let report = motion.report().clone();
+        let (times, fps) = frames(&report, fps, &clip.name)?;
+        let runs: Vec<std::ops::Range<usize>> =
+            (0..times.len()).step_by(CHUNK).map(|from| from..(from + CHUNK).min(times.len())).collect();
+        let seen: Vec<Seen> = runs
+            .into_par_iter()
+            .map_init(
+                || (stage.workspace(), [Positions::default(), Positions::default(), Positions::default()]),
+                |(workspace, frames), run| {
+                    let count = run.len();
+                    let seen = self.look(&motion, &times, run, fps, workspace, frames);
+                    progress(count);
+                    seen
+                },
+            )
+            .collect();
+        let seen = seen.into_iter().fold(self.nothing(), join);
+        if let Some((vertex, time)) = seen.lost {
+            let mesh = place(rig, vertex, time).mesh;
+            return Err(CheckError::NotFinite { clip: clip.name.clone(), time, mesh });
+        }
+        let extreme = |worst: Worst| (worst.value > 0.0).then(|| worst.extreme(rig));
+        let at = |spot: Option<(usize, f64)>| spot.map(|(vertex, time)| place(rig, vertex, time));
+        let (base, effects) = (seen.base.report(), seen.effects.report());
+        let volumes = self.enclosures.iter().zip(&seen.volumes).filter(|(enclosure, _)| enclosure.volume != 0.0);
+        Ok(ClipReport {
+            name: clip.name.clone(),
+            frames: times.len(),
+            keys: keys(rig, clip, &settings.teleports),
+            seam: self.seam(&motion, &times, fps, seen.kink.value),
+            first_frame: if report.period.is_none() { self.first_frame(&motion, times[0]) } else { None },
+            motion: report,
+            displacement: extreme(seen.displacement),
+            volumes: volumes
+                .map(|(enclosure, &[base, effects])| VolumeDrift {
+                    node: enclosure.node,
+                    mesh: enclosure.mesh.clone(),
+                    base,
+                    effects,
+                })
+                .collect(),
+            first_turned: [at(base.first_turned), at(effects.first_turned)],
+            first_collapsed: [at(base.first_collapsed), at(effects.first_collapsed)],
+            base_triangles: base,
+            effect_triangles: effects,
+            parting: extreme(seen.parting),
+            crack: extreme(seen.crack),
+        })
+    }
+
+    fn nothing(&self) -> Seen {
+        Seen {
+            displacement: Worst::default(),
+            kink: Worst::default(),
+            parting: Worst::default(),
+            crack: Worst::default(),
+            volumes: vec![[Drift::NONE; 2]; self.enclosures.len()],
+            base: Turned::new(self.triangles.count),
+            effects: Turned::new(self.triangles.count),
+            lost: None,
+        }
+    }
+
+    /// Looks at the frames of `run`; `frames` is memory for the frame, the one before and the one after.
+    fn look(
+        &self,
+        motion: &Motion,
+        times: &[f64],
+        run: std::ops::Range<usize>,
+        fps: f64,
+        workspace: &mut Workspace,
+        frames: &mut [Positions; 3],
+    ) -> Seen {
+        let stage = &self.stage;
+        let mut seen = self.nothing();
+        let evaluate = |frame: usize, workspace: &mut Workspace, out: &mut Positions| {
+            if let Some(&time) = times.get(frame) {
+                stage.frame(Some(motion), time, workspace, out);
+            }
+        };
+        if let Some(before) = run.start.checked_sub(1) {
+            evaluate(before, workspace, &mut frames[0]);
+        }
+        evaluate(run.start, workspace, &mut frames[1]);
+        for frame in run {
+            evaluate(frame + 1, workspace, &mut frames[2]);
+            let [before, now, after] = frames;
+            let time = times[frame];
+            let is_lost = |&vertex: &usize| !(now.base[vertex].is_finite() && now.effects[vertex].is_finite());
+            if let Some(vertex) = (0..now.base.len()).find(is_lost) {
+                seen.lost.get_or_insert((vertex, time));
+                return seen;
+            }
+            let is_inner = frame > 0 && frame + 1 < times.len();
+            for vertex in 0..now.base.len() {
+                let size = stage.size(vertex);
+                let position = now.effects[vertex];
+                seen.displacement.see(position.distance(now.base[vertex]) / size, vertex, time);
+                if is_inner {
+                    let change = (after.effects[vertex] - position) - (position - before.effects[vertex]);
+                    seen.kink.see(change.length() * fps / size, vertex, time);
+                }
+            }
+            for (enclosure, [base, effects]) in self.enclosures.iter().zip(&mut seen.volumes) {
+                if enclosure.volume != 0.0 {
+                    base.see(volume(&now.base, &enclosure.triangles) / enclosure.volume - 1.0, time);
+                    effects.see(volume(&now.effects, &enclosure.triangles) / enclosure.volume - 1.0, time);
+                }
+            }
+            self.triangles.look(now, stage.has_effects(), time, &mut seen.base, &mut seen.effects);
+            self.coincident.look(stage, now, time, &mut seen.parting, &mut seen.crack);
+            frames.rotate_left(1);
+        }
+        seen
+    }
+
+    fn seam(&self, motion: &Motion, times: &[f64], fps: f64, usual_kink: f64) -> Option<Seam> {
+        let report = motion.report();
+        let travels = matches!(report.verdict, LoopVerdict::Travelling { .. });
+        let (&[first, second, ..], &[.., before, last]) = (times, times) else { return None };
+        report.period?;
+        let mut workspace = self.stage.workspace();
+        let mut frame = |time: f64| {
+            let mut out = Positions::default();
+            self.stage.frame(Some(motion), time, &mut workspace, &mut out);
+            out
+        };
+        let around =
+            Around { first: frame(first), second: frame(second), last_but_one: frame(before), last: frame(last) };
+        Some(around.seam(&self.stage, travels, (first, last), fps, usual_kink))
+    }
+
+    fn first_frame(&self, motion: &Motion, time: f64) -> Option<Extreme> {
+        let mut frame = Positions::default();
+        self.stage.frame(Some(motion), time, &mut self.stage.workspace(), &mut frame);
+        let mut worst = Worst::default();
+        for (vertex, (a, b)) in frame.base.iter().zip(&frame.effects).enumerate() {
+            worst.see(a.distance(*b) / self.stage.size(vertex), vertex, time);
+        }
+        (worst.value > 0.0).then(|| worst.extreme(self.stage.rig))
+    }
+}
+
+fn join(mut first: Seen, later: Seen) -> Seen {
+    first.displacement.join(later.displacement);
+    first.kink.join(later.kink);
+    first.parting.join(later.parting);
+    first.crack.join(later.crack);
+    for (a, b) in first.volumes.iter_mut().zip(&later.volumes) {
+        a.iter_mut().zip(b).for_each(|(a, b)| a.join(b));
+    }
+    first.base.join(&later.base);
+    first.effects.join(&later.effects);
+    first.lost = first.lost.or(later.lost);
+    first
+}
+
+/// Evenly spaced times from the first key to the last, both included, and the rate they really have.
+fn frames(report: &MotionReport, fps: f64, clip: &str) -> Result<(Vec<f64>, f64), CheckError> {
+    let (start, end) = (report.start, report.last_key);
+    let wanted = (end - start) * fps;
+    if !(0.0..=MOST_FRAMES).contains(&wanted) {
+        return Err(CheckError::TooManyFrames { clip: clip.to_owned(), seconds: end - start, fps });
+    }
+    // A clip of 2 s keyed in f32 is 1.9999999 s long.
+    let steps = (wanted - 1e-3).ceil().max(0.0) as u32;
+    if steps == 0 {
+        return Ok((vec![start], fps));
+    }
+    let time = |step: u32| if step == steps { end } else { start + (end - start) * f64::from(step) / f64::from(steps) };
+    Ok(((0..=steps).map(time).collect(), f64::from(steps) / (end - start)))
+}

@@ -1,0 +1,63 @@
+//! How good a character is in motion: measured, not judged. What a measurement means is the caller's to say.
+//!
+//! | module | what it measures |
+//! |---|---|
+//! | [`weights`] | skin weights as they came in |
+//! | [`keys`] | the clip's own keys: jumps, a first key that does not belong, noise |
+//! | [`seam`] | where a loop comes round: position and velocity |
+//! | [`surface`] | volume, and triangles that turn over or collapse |
+//! | [`cracks`] | vertices that lie together at rest and part in motion |
+//! | [`clip`] | all of it for one clip, frame by frame |
+//!
+//! Lengths are shares of the size of the character they belong to, so that thresholds hold for rigs of any scale. Frames
+//! are evaluated in the rayon pool of the caller; results are the same to the bit at any thread count.
+
+pub mod clip;
+pub mod cracks;
+pub mod keys;
+pub mod place;
+pub mod seam;
+mod stage;
+pub mod surface;
+pub mod weights;
+
+pub use clip::{Checker, ClipReport};
+pub use place::{Extreme, Place};
+
+use sinew::MotionError;
+use sinew::graph::GraphError;
+
+/// Why a character could not be measured.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// The recipe does not fit the rig.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// The clip cannot be read as asked.
+    #[error(transparent)]
+    Motion(#[from] MotionError),
+    /// More frames than any clip has.
+    #[error("clip \"{clip}\" lasts {seconds} s, too long for {fps} frames per second; lower --fps or cut the clip")]
+    TooManyFrames {
+        /// The clip.
+        clip: String,
+        /// Its length in seconds.
+        seconds: f64,
+        /// Frames per second asked for.
+        fps: f64,
+    },
+    /// A frame beyond what numbers hold.
+    #[error(
+        "clip \"{clip}\" at {time} s: mesh \"{mesh}\" lies too far away to be told; look for extreme scales or \
+         translations on the nodes above it"
+    )]
+    NotFinite {
+        /// The clip.
+        clip: String,
+        /// The moment in seconds.
+        time: f64,
+        /// The mesh.
+        mesh: String,
+    },
+}

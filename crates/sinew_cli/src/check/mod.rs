@@ -1,0 +1,127 @@
+//! `sinew check FILE`: how good a character is in motion, measured, and held against gates where there are any.
+
+mod gate;
+mod json;
+mod text;
+
+use crate::args::{Input, RecipeArgs, rate};
+use crate::fault::Fault;
+use crate::load::{Scene, load, load_with_document};
+use crate::output;
+use crate::played::chosen_clips;
+use crate::progress::Progress;
+use crate::recipe::LoadedRecipe;
+use crate::talk::Talk;
+use clap::Args as ClapArgs;
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use gate::{Gate, Outcome};
+use sinew_bake::engine::{ENGINES, Engine};
+use sinew_check::surface::Enclosure;
+use sinew_check::weights::{WeightReport, weights};
+use sinew_check::{Checker, ClipReport};
+
+#[derive(Debug, ClapArgs)]
+pub struct CheckArgs {
+    /// A .glb or .gltf file, or a built-in character: zoo:NAME, zoo:tube:bones=12.
+    #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(Input::from))]
+    input: Input,
+
+    #[command(flatten)]
+    recipe: RecipeArgs,
+
+    /// A clip, by name or number from 0; may be given several times [default: all].
+    #[arg(long = "clip", value_name = "NAME|N|all")]
+    clips: Vec<String>,
+
+    /// Frames per second to look at.
+    #[arg(long, value_name = "F", default_value = "60", value_parser = rate)]
+    fps: f64,
+
+    /// A measurement and the most it may be, such as seam=0.1% or flips=0; exit status 3 where it is more. May be given
+    /// several times. Known: seam, kink, pop, teleports, noise, volume, flips, collapsed, displacement, cracks, weights,
+    /// influences, engines, warnings.
+    #[arg(long = "gate", value_name = "NAME=MOST", value_parser = Gate::parse)]
+    gates: Vec<Gate>,
+
+    /// Write JSON, with everything measured.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Everything measured.
+struct Report<'a> {
+    scene: &'a Scene,
+    /// The recipe, as the user named it; empty without one.
+    recipe: &'a str,
+    has_effects: bool,
+    fps: f64,
+    weights: Vec<WeightReport>,
+    enclosures: &'a [Enclosure],
+    /// Vertices on others at rest.
+    coincident: usize,
+    clips: Vec<ClipReport>,
+    /// What each engine cannot play.
+    engines: Vec<(&'static Engine, Vec<String>)>,
+}
+
+pub fn run(options: &CheckArgs, talk: &Talk) -> Result<(), Fault> {
+    let recipe = LoadedRecipe::asked(&options.recipe)?;
+    // With a recipe, effects come from it alone; without one, the file is measured with what it holds.
+    let scene = if recipe.file.is_empty() {
+        load(&options.input, &[])?
+    } else {
+        load_with_document(&options.input, &recipe.maps)?.0
+    };
+    recipe.idle_sections(&scene.clips).iter().for_each(|words| talk.note(words));
+    let culprit =
+        if recipe.file.is_empty() { scene.name.clone() } else { format!("{} on {}", recipe.file, scene.name) };
+    let chosen = chosen_clips(&scene, &options.clips)?;
+    let in_file = |error| Fault::in_file(&culprit, error);
+    let checker = Checker::new(&scene.rig, recipe.recipe()).map_err(in_file)?;
+    let frames = |index: &usize| {
+        let (start, end) = scene.clips[*index].span().unwrap_or_default();
+        ((end - start) * options.fps).clamp(0.0, 1e9) as usize + 1
+    };
+    let progress = Progress::new(talk, "checking", chosen.iter().map(frames).sum());
+    let mut clips = Vec::with_capacity(chosen.len());
+    for &index in &chosen {
+        let clip = &scene.clips[index];
+        let measured = checker.clip(clip, &recipe.motion(clip), options.fps, &|more| progress.advance_by(more));
+        clips.push(measured.map_err(in_file)?);
+    }
+    drop(progress);
+    let report = Report {
+        scene: &scene,
+        recipe: &recipe.file,
+        has_effects: checker.has_effects(),
+        fps: options.fps,
+        weights: weights(&scene.raw),
+        enclosures: checker.enclosures(),
+        coincident: checker.coincident(),
+        clips,
+        engines: ENGINES.iter().map(|engine| (engine, objections(engine, &scene))).collect(),
+    };
+    let outcomes: Vec<Outcome> = options.gates.iter().map(|gate| gate.judge(&report)).collect();
+    if options.json {
+        output::to_stdout(|out| {
+            serde_json::to_writer_pretty(&mut *out, &json::report(&report, &outcomes))?;
+            writeln!(out)
+        })?;
+    } else {
+        output::text_to_stdout(|out| text::tell(&report, &outcomes, out))?;
+    }
+    if outcomes.iter().all(|outcome| outcome.passed) { Ok(()) } else { Err(Fault::Findings) }
+}
+
+/// What an engine cannot play of the character, its own morph targets included.
+fn objections(engine: &Engine, scene: &Scene) -> Vec<String> {
+    let mut objections = engine.objections(&scene.rig);
+    let found = scene.rig.parts().iter().map(|part| part.morph_weights.len()).max().unwrap_or(0);
+    if let Some(most) = engine.max_targets.filter(|&most| found > most) {
+        objections.push(format!(
+            "{} takes {most} morph targets per mesh, but one has {found}: drop some, or bake with a larger tolerance",
+            engine.title
+        ));
+    }
+    objections
+}

@@ -1,0 +1,129 @@
+//! How far apart two characters move: the largest distance between the same vertex of both, as plain linear blend
+//! skinning with morph targets plays them, over evenly spaced moments of the clips they share.
+
+use crate::Asset;
+use sinew::rig::Part;
+use sinew::{
+    Clip, Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Looping, Motion, MotionSettings, Pose, Recipe,
+    Rig, Scratch, WorldPose, evaluate,
+};
+
+/// Moments at which a clip is looked at.
+const MOMENTS: u32 = 61;
+
+/// The largest distance in one clip.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClipDistance {
+    /// Name of the clip; empty for the default pose.
+    pub clip: String,
+    /// In scene units.
+    pub distance: f64,
+    /// As a share of the character's size.
+    pub share: f64,
+    /// When, in seconds.
+    pub time: f64,
+    /// The mesh node.
+    pub node: usize,
+    /// The primitive of its mesh.
+    pub primitive: usize,
+    /// The vertex.
+    pub vertex: usize,
+}
+
+/// One character being played.
+struct Player<'a> {
+    rig: &'a Rig,
+    graph: FrameIndependentGraph,
+    rest: Pose,
+    world: WorldPose,
+    still: Kinematics,
+    scratch: Scratch,
+    mesh: DeformedMesh,
+}
+
+impl<'a> Player<'a> {
+    fn new(rig: &'a Rig) -> Option<Self> {
+        let graph = FrameIndependentGraph::build(rig, &Recipe::default()).ok()?;
+        let still = Kinematics::at_rest(rig.skeleton().len(), 0);
+        let (world, scratch, mesh) = Default::default();
+        Some(Self { rig, graph, rest: rig.rest_pose(), world, still, scratch, mesh })
+    }
+
+    fn motion(&self, clip: &Clip) -> Option<Motion> {
+        let settings = MotionSettings { looping: Looping::No, ..MotionSettings::default() };
+        let rig = self.rig;
+        Motion::new(rig.skeleton(), rig.bone_sizes(), &rig.morph_layout(), clip, &settings, &[]).ok()
+    }
+
+    fn play(&mut self, motion: Option<&Motion>, time: f64) {
+        let mut pose = self.rest.clone();
+        if let Some(motion) = motion {
+            motion.pose(time, &mut pose);
+        }
+        self.world.compose(self.rig.skeleton(), &pose);
+        let frame = Frame { rig: self.rig, pose: &pose, world: &self.world, kinematics: &self.still, time };
+        evaluate(&self.graph, &frame, &Cpu::serial(), &mut self.scratch, &mut self.mesh);
+    }
+}
+
+/// The largest distance in every clip both have (by name, or by number where names repeat), and in the default pose.
+/// Only meshes on the same node with the same numbers of vertices are compared; none where nothing can be.
+pub fn in_motion(first: &Asset, second: &Asset) -> Vec<ClipDistance> {
+    let (Ok((rig, _)), Ok((other_rig, _))) = (Rig::build(&first.raw), Rig::build(&second.raw)) else {
+        return Vec::new();
+    };
+    let shared: Vec<(&Part, &Part)> = (rig.parts().iter())
+        .filter_map(|part| Some((part, other_rig.parts().iter().find(|other| is_same(part, other))?)))
+        .collect();
+    let (Some(mut a), Some(mut b)) = (Player::new(&rig), Player::new(&other_rig)) else { return Vec::new() };
+    if shared.is_empty() {
+        return Vec::new();
+    }
+    let mut distances = Vec::new();
+    a.play(None, 0.0);
+    b.play(None, 0.0);
+    distances.extend(farthest(&a, &b, &shared, "", 0.0));
+    for (number, clip) in first.clips.iter().enumerate() {
+        let Some(other) = counterpart(clip, number, &second.clips) else { continue };
+        let (Some(motion), Some(other_motion)) = (a.motion(clip), b.motion(other)) else { continue };
+        let spans = [clip.span(), other.span()].into_iter().flatten();
+        let Some((start, end)) = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else { continue };
+        let moments = (0..MOMENTS).filter_map(|moment| {
+            let time = start + (end - start) * f64::from(moment) / f64::from(MOMENTS - 1);
+            a.play(Some(&motion), time);
+            b.play(Some(&other_motion), time);
+            farthest(&a, &b, &shared, &clip.name, time)
+        });
+        distances.extend(moments.reduce(|a, b| if b.distance > a.distance { b } else { a }));
+    }
+    distances
+}
+
+fn is_same(part: &Part, other: &Part) -> bool {
+    let vertices = |part: &Part| part.primitives.iter().map(|p| p.vertices.len()).collect::<Vec<_>>();
+    part.node == other.node && vertices(part) == vertices(other)
+}
+
+fn counterpart<'c>(clip: &Clip, number: usize, clips: &'c [Clip]) -> Option<&'c Clip> {
+    let same = |other: &&Clip| other.name == clip.name;
+    clips.get(number).filter(same).or_else(|| clips.iter().find(same))
+}
+
+fn farthest(a: &Player<'_>, b: &Player<'_>, shared: &[(&Part, &Part)], clip: &str, time: f64) -> Option<ClipDistance> {
+    let mut worst: Option<ClipDistance> = None;
+    for (part, other) in shared {
+        let size = a.rig.characters().get(part.character).map_or(1.0, |character| character.size);
+        for (primitive, (x, y)) in part.primitives.iter().zip(&other.primitives).enumerate() {
+            for (vertex, (x, y)) in x.vertices.clone().zip(y.vertices.clone()).enumerate() {
+                let (p, q) = (a.mesh.world_position(part.character, x), b.mesh.world_position(other.character, y));
+                let distance = p.distance(q);
+                if distance.is_finite() && worst.as_ref().is_none_or(|worst| distance > worst.distance) {
+                    let (clip, node) = (clip.to_owned(), part.node);
+                    worst =
+                        Some(ClipDistance { clip, distance, share: distance / size, time, node, primitive, vertex });
+                }
+            }
+        }
+    }
+    worst
+}
