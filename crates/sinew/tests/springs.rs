@@ -42,7 +42,6 @@ fn rest_and_gain_zero_are_the_base_to_the_bit() {
     let pose = turned(&stage, "forearm", DQuat::from_rotation_x(1.0));
     for name in ["springs", "bulge"] {
         let base = posed(&stage, &Recipe::default(), &pose);
-        assert_eq!(bits(&posed(&stage, &recipe(BaseSpec::Lbs, name, &[], 0.0), &pose))[..9], bits(&base)[..9]);
         let none = posed(&stage, &recipe(BaseSpec::Lbs, name, &[], 0.0), &pose);
         assert_eq!(none.positions, base.positions, "{name}");
     }
