@@ -24,7 +24,7 @@ use serde::Deserialize;
 use sinew::strokes::posing::Posing;
 use sinew::strokes::{Sample, Selection, Stroke, pose_by_offset, simplify};
 use sinew::text::wildcard;
-use sinew::{LocalTransform, Pose, WorldPose};
+use sinew::{BoneId, LocalTransform, Pose, WorldPose};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -140,7 +140,7 @@ fn apply(scene: &Scene, asked: &PosingStroke, pose: &mut Pose) -> Result<usize, 
     };
     let skeleton = rig.skeleton();
     let pattern = asked.bones.as_deref().unwrap_or("*");
-    let is_joint = |bone| rig.palette().iter().any(|entry| entry.bone == bone);
+    let is_joint = |bone: BoneId| rig.palette().iter().any(|entry| entry.bone == bone);
     let candidates = skeleton.bones().filter(|&bone| is_joint(bone) && wildcard(pattern, skeleton.name(bone)));
     let mut world = WorldPose::default();
     world.compose(skeleton, pose);
@@ -149,7 +149,7 @@ fn apply(scene: &Scene, asked: &PosingStroke, pose: &mut Pose) -> Result<usize, 
         let advice = "draw the baseline closer to the joints, or give a larger radius";
         return Err(format!("no joint of \"{pattern}\" lies within {radius} of the baseline; {advice}"));
     }
-    let is_free = |bone| rig.is_root(bone) || skeleton.parent(bone).is_none();
+    let is_free = |bone: BoneId| rig.is_root(bone) || skeleton.parent(bone).is_none();
     let posing = Posing { up, stretch: asked.stretch, is_free: &is_free };
     *pose = pose_by_offset(skeleton, pose, &selection, [&baseline, &offset], &posing);
     Ok(selection.bones().len())
