@@ -3,13 +3,13 @@
 use glam::{DAffine3, DQuat, DVec3};
 use sinew::{LocalTransform, Trs};
 use sinew_gltf::{import_bytes, open_bytes, set_transforms};
-use sinew_testkit::glb::{Builder, glb};
+use sinew_testkit::glb::Builder;
 
 #[test]
 fn transforms_come_back_and_other_nodes_keep_their_json() {
     let mut file = Builder::rigged();
     file.set("/nodes/1/matrix", serde_json::json!([1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 5, 6, 7, 1]));
-    let bytes = glb(&file.json, &file.bin);
+    let bytes = file.glb();
     let (mut document, _) = open_bytes("a.glb", bytes, None).expect("opens");
     let before = document.json.clone();
     let trs = Trs { translation: DVec3::X, rotation: DQuat::from_rotation_z(0.5), scale: DVec3::splat(2.0) };
