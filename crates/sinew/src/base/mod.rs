@@ -2,9 +2,15 @@
 //!
 //! Every base gives, per row, the skinned points and the linear map that carries normals and tangents, as engines
 //! apply it (the blended 3×3, not its inverse transpose).
+//!
+//! [`incremental_rotation`], [`centres_of_rotation`] and [`stretchable_twistable`] skin single points in f64, for
+//! programs that call them; recipes do not name them.
 
+pub mod centres_of_rotation;
 mod dqs;
+pub mod incremental_rotation;
 mod lbs;
+pub mod stretchable_twistable;
 
 pub use dqs::Antipodality;
 pub(crate) use dqs::DqsPalette;

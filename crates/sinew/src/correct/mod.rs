@@ -9,20 +9,33 @@
 //! | `segment_volume`, `sparse_lu` | the volumes of its segments, restored together |
 //! | `fold_over` | skin in contact where joints bend |
 //! | `vortex_muscles` | flesh that swings and bulges |
+//! | [`springs`], `spring_skin` | springs between neighbours and bones; as a correction |
+//! | [`surface_edit`], `bulge` | edits that follow any pose; growth along bones as a correction |
+//! | `hanging` | the skin as it hangs on the bones: what the two above read |
+//! | [`arap`], [`laplacian`], `cotangents`, `cholesky` | surfaces solved from handles, for programs that call them |
 //!
 //! The list is run again while a correction finds new contacts (a bulge may cross the border that the skin was brought
 //! back to), at most four times; nodes in contact stay where they are. Sums run in f64 in index order on one thread.
 //!
 //! **Adding a correction** is a file here, a [`Correction`] in [`CORRECTIONS`], and its oracle test.
 
+pub mod arap;
 mod body;
+mod bulge;
+mod cholesky;
 mod correction_map;
+mod cotangents;
 mod fold_over;
+mod hanging;
+pub mod laplacian;
 mod lists;
 mod local_volume;
 mod segment_volume;
 mod sparse_lu;
+mod spring_skin;
+pub mod springs;
 mod surface;
+pub mod surface_edit;
 #[cfg(test)]
 mod tests;
 mod vortex_muscles;
@@ -41,12 +54,15 @@ use crate::rig::{PartKind, Rig};
 use crate::simd::{LANES, Lanes, Points};
 use crate::skeleton::BoneId;
 use body::{Body, BodyFrame};
+use bulge::{BULGE_PARAMS, Bulge};
 use correction_map::{MapPlan, SHAPES, Shape, correction_map};
 use fold_over::{FoldOver, Place};
 use glam::{DAffine3, DVec3};
+use hanging::Hung;
 use local_volume::{Limits, Restored};
 use segment_volume::{SegmentScratch, restore_segments};
 use sparse_lu::SparseLu;
+use spring_skin::{SPRING_PARAMS, SpringSkin, SpringWork};
 use std::fmt;
 use surface::Surface;
 use vortex_muscles::{MUSCLE_PARAMS, Muscles};
@@ -106,6 +122,22 @@ pub static CORRECTIONS: &[Correction] = &[
         takes_maps: true,
         bones_about: "bones with a muscle, and those whose bending contracts it; fleshy places without it",
         bind: |binding| Box::new(Muscles::bind(binding)),
+    },
+    Correction {
+        name: "springs",
+        about: "draws the skin to the balance of springs between neighbours and bones: smooth bends and twists from any base",
+        params: SPRING_PARAMS,
+        takes_maps: true,
+        bones_about: "bones that the skin of a bone hangs on; its own without it",
+        bind: |binding| Box::new(SpringSkin::bind(binding)),
+    },
+    Correction {
+        name: "bulge",
+        about: "makes limbs grow or shrink along their bones",
+        params: BULGE_PARAMS,
+        takes_maps: true,
+        bones_about: "bones that the skin of a bone hangs on; its own without it",
+        bind: |binding| Box::new(Bulge::bind(binding)),
     },
 ];
 
@@ -213,6 +245,13 @@ pub(crate) struct Binding<'a> {
     is_rider: &'a [bool],
 }
 
+impl Binding<'_> {
+    /// Whether each node belongs to something rigid: a sword, a robot's body.
+    fn rider_nodes(&self) -> impl Iterator<Item = bool> {
+        self.surface.members.iter().map(|slots| slots.iter().any(|&slot| self.is_rider[slot as usize]))
+    }
+}
+
 /// A correction bound to one character.
 trait Bound: Send + Sync {
     /// Moves the body; tells how many nodes it brought into contact.
@@ -237,6 +276,11 @@ struct Log<'a> {
 }
 
 impl Log<'_> {
+    /// Whether the list is run again after new contacts.
+    fn is_later_pass(&self) -> bool {
+        self.next_volume.is_some()
+    }
+
     fn volume(&mut self, measure: Measure, restored: &Restored) {
         let Restored { target, before, after, rounds, outcome } = *restored;
         match self.next_volume.as_mut() {
@@ -270,6 +314,8 @@ struct Work {
     segments: SegmentScratch,
     limbs: Limbs,
     field: VortexField,
+    springs: SpringWork,
+    hung: Hung,
     /// Per correction, its first entry in the report.
     first_volumes: Vec<usize>,
 }
@@ -456,8 +502,8 @@ impl Volume {
             bones_of: &bones_of,
         };
         let mut gamma = correction_map(rig, rest, surface, &plan);
-        for (gamma, slots) in gamma.iter_mut().zip(surface.members.iter()) {
-            if slots.iter().any(|&slot| binding.is_rider[slot as usize]) {
+        for (gamma, is_rider) in gamma.iter_mut().zip(binding.rider_nodes()) {
+            if is_rider {
                 *gamma = 0.0;
             }
         }
