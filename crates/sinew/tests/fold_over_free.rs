@@ -49,11 +49,14 @@ fn an_elbow_bent_by_150_degrees_does_not_fold_over() {
         println!("{spec:?}: {found:?}");
         found
     };
-    assert!(diagnosis(still_volume()).smallest_determinant > 0.0);
-    let kept = diagnosis(FoldOverFreeSpec::default());
+    for steps in [Some(8), None] {
+        let still = diagnosis(FoldOverFreeSpec { steps, ..still_volume() });
+        assert!(still.smallest_determinant > 0.0, "{still:?}");
+    }
+    let kept = diagnosis(FoldOverFreeSpec { steps: Some(8), ..FoldOverFreeSpec::default() });
     assert!(kept.smallest_determinant > 0.0 && kept.error < 0.02, "{kept:?}");
     // One step of the paper's is linear blending by the same weights.
-    let linear = diagnosis(FoldOverFreeSpec { method: Method::Euler, steps: 1, ..still_volume() });
+    let linear = diagnosis(FoldOverFreeSpec { method: Method::Euler, steps: Some(1), ..still_volume() });
     assert!(linear.smallest_determinant < 0.0);
 }
 
@@ -116,6 +119,7 @@ fn limbs_can_be_edited() {
         LimbSpec { bone: Some(1.0), ..LimbSpec::default() },
         LimbSpec { alpha: Some(0.0), beta: Some(0.0), ..LimbSpec::default() },
         LimbSpec { tissue: vec![[0.0, 0.1, 0.0, 0.2, 0.3, 0.2]], ..LimbSpec::default() },
+        LimbSpec { capsules: vec![[0.0, 0.0, 0.0, 0.0, 0.1, 0.0, 0.1]], ..LimbSpec::default() },
     ];
     for edit in edits {
         let spec = FoldOverFreeSpec { limbs: vec![("fore*".to_owned(), edit.clone())], ..FoldOverFreeSpec::default() };

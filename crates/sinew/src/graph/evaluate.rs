@@ -4,7 +4,7 @@ use super::accumulate::{Block, RowSums};
 use super::{FrameIndependentGraph, MovingBones, NormalsPlan};
 use crate::base::{Base, BaseFrame, DqsPalette, Palette, Skinned, SurfaceGradients, lbs_row};
 use crate::correct::{CorrectScratch, CorrectionFrame, CorrectionReport};
-use crate::kinodynamic::FreeFrame;
+use crate::kinodynamic::{FreeFrame, FreeScratch};
 use crate::motion::Kinematics;
 use crate::pose::{Pose, WorldPose};
 use crate::rig::{NO_VERTEX, Rig};
@@ -75,6 +75,7 @@ pub struct Scratch {
     rest_normals: Points,
     rest_tangents: Points,
     skinned: Points,
+    free: FreeScratch,
     carried: Points,
     displaced: Points,
     normals: Points,
@@ -130,7 +131,7 @@ pub fn evaluate(
             let (world, world_from_rest) = (frame.world, scratch.palette.world());
             let rest = if morphed { &scratch.rest } else { rig.rest() };
             let frame = FreeFrame { rig, world, origins: &out.origins, world_from_rest, rest };
-            base.carry(&frame, cpu.pool, &mut scratch.carried);
+            base.carry(&frame, cpu.level, cpu.pool, &mut scratch.free, &mut scratch.carried);
             Some(&scratch.carried.rows[..])
         }
         _ => None,

@@ -14,7 +14,7 @@ pub use moving::MovingBones;
 use crate::base::{Antipodality, Base};
 use crate::correct::{Asked, Corrections, FELT, MuscleReport, felt_signals};
 use crate::gradients::{Gradient, Gradients, Slopes, gain_slopes, gradient_of};
-use crate::kinodynamic::{FoldOverFree, LimbSpec};
+use crate::kinodynamic::{BoundLimb, FoldOverFree, LimbSpec};
 use crate::motion::FilteredSignal;
 use crate::normals::Fans;
 use crate::param::Values;
@@ -127,7 +127,9 @@ impl FrameIndependentGraph {
             BaseSpec::Dqs { pivot } => Base::Dqs(antipodality(rig, *pivot)),
             BaseSpec::FoldOverFree(spec) => {
                 let find = |(pattern, limb): &(String, LimbSpec)| -> Result<_, GraphError> {
-                    Ok((bones_called(rig, pattern, "fold-over-free")?.collect(), limb.clone()))
+                    let painted = limb.map.as_deref().map(|map| painted(rig, Some(map), 1.0)).transpose()?;
+                    let bones = bones_called(rig, pattern, "fold-over-free")?.collect();
+                    Ok(BoundLimb { bones, spec: limb.clone(), painted })
                 };
                 let limbs = spec.limbs.iter().map(find).collect::<Result<Vec<_>, GraphError>>()?;
                 Base::FoldOverFree(Box::new(FoldOverFree::new(rig, spec, &limbs)))

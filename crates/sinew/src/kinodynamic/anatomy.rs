@@ -3,13 +3,15 @@
 //! Joints are the bones that move the skin, in bind space. A bone that some of the skin follows for the most part is a
 //! limb: its lines run from its joint to the joints below it that carry skin, or, at the end of a chain, along the middle
 //! of its own skin to a radius short of the tip; its radius is the mean distance of its skin from these lines, each point
-//! counting by the square of its weight. A recipe may widen a limb, give it tissue and bone, and choose its volume term.
+//! counting by the square of its weight. A recipe may widen a limb, give it tissue and bone, and choose its volume term;
+//! and it may take weights from the skin, or from painted maps, in place of lines.
 
 use super::fold_over_free::Anatomy;
 use super::pose_path::Joint;
+use super::surface_weights::SurfaceWeights;
 use super::tissue::{Limb, Primitive};
 use crate::rig::Rig;
-use crate::simd::LANES;
+use crate::simd::{LANES, Lanes};
 use crate::skeleton::BoneId;
 use glam::{DAffine3, DVec3};
 
@@ -17,6 +19,21 @@ use glam::{DAffine3, DVec3};
 const LEAST_HOLD: f32 = 0.3;
 /// Thinnest limb, in extents of the character.
 const LEAST_RADIUS: f64 = 1e-3;
+
+/// Reach of weights off the skin, in limb radii.
+const SURFACE_REACH: f64 = 1.0;
+/// What is left of a limb's lines under weights of the skin, so that Σm vanishes nowhere.
+const SURFACE_FLOOR: f64 = 1e-3;
+
+/// Where the weights of the way come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WeightSource {
+    /// The distance to the bones, in limb radii.
+    #[default]
+    Lines,
+    /// The weights of the skin, extended off it by the closest point.
+    Skin,
+}
 
 /// What a recipe asks of the limbs of one bone pattern.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -29,16 +46,29 @@ pub struct LimbSpec {
     pub radius: Option<f64>,
     /// A rigid core about the limb's lines, in limb radii.
     pub bone: Option<f64>,
+    /// Rigid capsules in the bone's frame: both ends, then the radius.
+    pub capsules: Vec<[f64; 7]>,
     /// Ellipsoids in the bone's frame: centre, then radii along its axes.
     pub tissue: Vec<[f64; 6]>,
+    /// A painted map in place of the limb's weights.
+    pub map: Option<String>,
+}
+
+/// The same with its names looked up.
+pub(crate) struct BoundLimb {
+    pub bones: Vec<BoneId>,
+    pub spec: LimbSpec,
+    /// What its map holds.
+    pub painted: Option<Vec<Lanes>>,
 }
 
 /// Limb settings of a character, with the names looked up.
 pub(crate) struct LimbPlan<'a> {
     pub alpha: f64,
     pub beta: f64,
+    pub weights: WeightSource,
     /// Later entries win.
-    pub bones: &'a [(Vec<BoneId>, LimbSpec)],
+    pub bones: &'a [BoundLimb],
 }
 
 /// One of the points that limbs are fitted to: where it is in bind space, and whom it follows.
@@ -153,31 +183,61 @@ pub(crate) fn fit(
         }
     }
 
+    // What is no skin has no place, and its triangles are left out.
+    let mut places = vec![DVec3::NAN; rig.rows().len() * LANES];
+    for point in points {
+        places[point.row * LANES + point.lane] = point.at;
+    }
+    let slots = |vertices: &[u32; 3]| vertices.map(|vertex| rig.point_of_vertex()[vertex as usize]);
+    let faces: Vec<[u32; 3]> = rig.triangles().iter().map(slots).collect();
+    let skin_weight = |slot: usize, joint: usize| {
+        let point = SkinPoint { at: places[slot], row: slot / LANES, lane: slot % LANES };
+        let own = influences(&point).filter(|&(other, _)| other == joint);
+        own.map(|(_, weight)| f64::from(weight)).sum::<f64>()
+    };
     let limb = |joint: usize| {
         let flesh = &flesh[joint];
         if flesh.hold < LEAST_HOLD {
             return None;
         }
         let (bone, bind) = bones[joint];
-        let spec = plan.bones.iter().rev().find(|(bones, _)| bones.contains(&bone)).map(|(_, spec)| spec);
-        let radius = (flesh.distance / flesh.weight).max(LEAST_RADIUS * extent);
-        let radius = radius * spec.and_then(|spec| spec.radius).unwrap_or(1.0);
+        let asked = plan.bones.iter().rev().find(|asked| asked.bones.contains(&bone));
+        let (default, painted) = (LimbSpec::default(), asked.and_then(|asked| asked.painted.as_deref()));
+        let spec = asked.map_or(&default, |asked| &asked.spec);
+        let radius = (flesh.distance / flesh.weight).max(LEAST_RADIUS * extent) * spec.radius.unwrap_or(1.0);
         let mut lines = lines[joint].clone();
         if tips[joint] {
             let (from, to) = lines[0];
             let direction = (to - from).normalize_or_zero();
             lines[0].1 = from + direction * (flesh.reach - radius).max(0.5 * flesh.reach);
         }
-        let mut limb = Limb::new(joint, &lines, radius)?.with_volume(
-            spec.and_then(|spec| spec.alpha).unwrap_or(plan.alpha),
-            spec.and_then(|spec| spec.beta).unwrap_or(plan.beta),
-        );
-        if let Some(core) = spec.and_then(|spec| spec.bone) {
+        let surface = (painted.is_some() || plan.weights == WeightSource::Skin).then(|| {
+            let of_slot = |&slot: &u32| match painted {
+                Some(painted) => f64::from(painted[slot as usize / LANES][slot as usize % LANES]).max(0.0),
+                None => skin_weight(slot as usize, joint),
+            };
+            let triangle = |slots: &[u32; 3]| (slots.map(|slot| places[slot as usize]), slots.each_ref().map(of_slot));
+            SurfaceWeights::new(faces.iter().map(triangle), SURFACE_REACH * radius)
+        });
+        let surface = surface.flatten();
+        let strength = if surface.is_some() { SURFACE_FLOOR } else { 1.0 };
+        let mut limb = Limb::with_lines(joint, &lines, radius, strength)?
+            .with_volume(spec.alpha.unwrap_or(plan.alpha), spec.beta.unwrap_or(plan.beta));
+        surface.into_iter().for_each(|surface| limb.add(Primitive::Surface(surface)));
+        if let Some(core) = spec.bone {
             for &(from, to) in &lines {
                 limb.add(Primitive::Bone { from, to, radius: core * radius });
             }
         }
-        for &[x, y, z, a, b, c] in spec.map_or(&[][..], |spec| &spec.tissue) {
+        for &[ax, ay, az, bx, by, bz, radius] in &spec.capsules {
+            let [from, to] = [DVec3::new(ax, ay, az), DVec3::new(bx, by, bz)].map(|p| bind.transform_point3(p));
+            // A bone's frame may be in other units than bind space.
+            let radius = radius * bind.matrix3.determinant().abs().cbrt();
+            if from.is_finite() && to.is_finite() && radius > 0.0 {
+                limb.add(Primitive::Bone { from, to, radius });
+            }
+        }
+        for &[x, y, z, a, b, c] in &spec.tissue {
             let centre = DAffine3::from_translation(DVec3::new(x, y, z));
             let from_ball = bind * centre * DAffine3::from_scale(DVec3::new(a, b, c));
             let ball_from_bind = from_ball.inverse();

@@ -12,22 +12,27 @@
 //! | second order | `ξ_i = log(L_i(l+dl) L_i(l)⁻¹)/dl`; `p_m = exp(½dl Σw_iξ_i)(p + ½dl b)`; with w, b at (p_m, l+½dl) and `H = exp(½dl Σw_iξ_i)`: `p ← H(Hp + dl b)` |
 //! | Runge–Kutta | the classical fourth order on the velocity: the reference |
 //!
+//! Points are carried eight at a time. Steps need not divide the way: the last is what is left of it, so that their number
+//! may follow the bend from frame to frame without a jump.
 //! Where a joint bends far there is no room for the volume it displaces: beyond [`FULL_VOLUME`] its part of b is reduced,
 //! to [`LEAST_VOLUME`] at a half turn.
 //! Oracle: divergence by central differences; determinant of the Jacobian at 150°; volume of a closed tube at 90° and its
 //! order of convergence; a point that one limb owns ends where the limb puts it.
 
 use super::fractional::Generator;
+use super::octet::{Eight, O3, OCTET, PointOctet, lane, set_lane};
 use super::pose_path::{Joint, PosePath};
-use super::tissue::{Limb, PosedLimbs, Weights};
+use super::tissue::{Limb, PosedLimbs, Total, Values};
+use crate::simd::{Level, Simd, dispatch, f64x8, prelude::*};
 use glam::{DAffine3, DVec3};
 
 /// How the way is walked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Method {
     /// The paper's: first order.
     Euler,
     /// Exact on rigid parts, second order elsewhere.
+    #[default]
     SecondOrder,
     /// Fourth order: the reference, at twice the price.
     RungeKutta,
@@ -39,23 +44,53 @@ const FULL_VOLUME: f64 = 1.75;
 const LEAST_VOLUME: f64 = 0.25;
 /// Half the interval over which velocities of limbs are differenced for the reference.
 const INSTANT: f64 = 1e-5;
+/// A rest of the way shorter than this share of a step is none.
+const NO_STEP: f64 = 1e-9;
+/// Terms of a flow: to the last bit of what a step of at most half a radian needs.
+const FLOW_TERMS: u32 = 10;
 
 /// Joints and limbs of a character, in bind space.
 ///
 /// # Invariants
-/// Parents come before their children; every limb names a joint.
+/// Parents come before their children; every limb names a joint, and no two the same.
 #[derive(Clone, Debug)]
 pub(crate) struct Anatomy {
     joints: Vec<Joint>,
     limbs: Vec<Limb>,
+    branches: Vec<Branch>,
+    has_volume: bool,
+}
+
+/// How a joint hands what it carries to its parent, from the last joint to the first.
+#[derive(Clone, Copy, Debug, Default)]
+struct Branch {
+    limb: Option<usize>,
+    has_children: bool,
+    /// Of several children the last comes first, and sets what the others add to.
+    comes_first: bool,
 }
 
 impl Anatomy {
     /// `None` unless the invariants hold.
     pub fn new(joints: Vec<Joint>, limbs: Vec<Limb>) -> Option<Self> {
         let sorted = joints.iter().enumerate().all(|(index, joint)| joint.parent.is_none_or(|parent| parent < index));
-        let known = limbs.iter().all(|limb| limb.joint < joints.len());
-        (sorted && known).then_some(Self { joints, limbs })
+        if !sorted {
+            return None;
+        }
+        let mut branches = vec![Branch::default(); joints.len()];
+        for (index, limb) in limbs.iter().enumerate() {
+            if branches.get_mut(limb.joint)?.limb.replace(index).is_some() {
+                return None;
+            }
+        }
+        for (index, joint) in joints.iter().enumerate().rev() {
+            if let Some(parent) = joint.parent {
+                branches[index].comes_first = !branches[parent].has_children;
+                branches[parent].has_children = true;
+            }
+        }
+        let has_volume = limbs.iter().any(|limb| limb.alpha != 0.0 || limb.beta != 0.0);
+        Some(Self { joints, limbs, branches, has_volume })
     }
 
     /// Bind pose of the first joint, relative to which ways end.
@@ -75,13 +110,16 @@ struct JointField {
 
 impl JointField {
     /// `∇a × [θ(q·n)q_⊥ + ½ v_o×q] + ∇b × [½ v_o×q − ½θ‖q_⊥‖² n]`, ∇a and ∇b sums of α∇w and β∇w.
-    fn volume(&self, p: DVec3, alpha: DVec3, beta: DVec3) -> DVec3 {
-        let q = p - self.origin;
-        let along = q.dot(self.axis);
-        let across = q - self.axis * along;
-        let slide = self.velocity.cross(q) * 0.5;
-        alpha.cross(across * (self.angular * along) + slide)
-            + beta.cross(slide - self.axis * (0.5 * self.angular * across.length_squared()))
+    #[inline(always)]
+    fn volume<S: Simd>(&self, simd: S, p: O3<S>, alpha: O3<S>, beta: O3<S>) -> O3<S> {
+        let (q, axis) = (p.sub(O3::splat(simd, self.origin)), O3::splat(simd, self.axis));
+        let along = q.dot(axis);
+        let across = axis.mul_add(-along, q);
+        let slide = O3::splat(simd, self.velocity * 0.5).cross(q);
+        let turn = f64x8::splat(simd, self.angular);
+        let sunk = across.dot(across) * f64x8::splat(simd, -0.5 * self.angular);
+        let first = alpha.cross(across.mul_add(turn * along, slide));
+        first.add(beta.cross(axis.mul_add(sunk, slide)))
     }
 }
 
@@ -93,210 +131,415 @@ struct Stage {
     fields: Vec<Option<JointField>>,
 }
 
+impl Stage {
+    fn set(&mut self, anatomy: &Anatomy, path: &PosePath, here: &[DAffine3]) {
+        let back = |limb: &Limb| {
+            let back = anatomy.joints[limb.joint].bind * here[limb.joint].inverse();
+            if back.is_finite() { back } else { DAffine3::IDENTITY }
+        };
+        self.limbs.set(&anatomy.limbs, anatomy.limbs.iter().map(back));
+        self.fields.clear();
+        let field = |j: usize| {
+            let share = volume_share(path.angle(j));
+            let field = path.joint_field(j, here);
+            let (origin, angular) = (here[j].translation, field.angular());
+            let velocity = field.at(origin) * share;
+            let moves = angular != DVec3::ZERO || velocity != DVec3::ZERO;
+            let axis = angular.normalize_or_zero();
+            moves.then_some(JointField { origin, axis, angular: angular.length() * share, velocity })
+        };
+        if anatomy.has_volume {
+            self.fields.extend((0..anatomy.joints.len()).map(field));
+        }
+    }
+}
+
+/// An affine map per limb, column by column: sums over limbs then stay in registers.
+#[derive(Clone, Debug, Default)]
+struct Affines([Vec<DVec3>; 4]);
+
+impl Affines {
+    fn set(&mut self, maps: impl Iterator<Item = DAffine3>) {
+        self.0.iter_mut().for_each(Vec::clear);
+        for map in maps {
+            let matrix = map.matrix3;
+            let columns = [matrix.x_axis, matrix.y_axis, matrix.z_axis, map.translation];
+            self.0.iter_mut().zip(columns).for_each(|(to, column)| to.push(column));
+        }
+    }
+
+    /// `Σ w_i A_i`, `w_i = m_i/Σm`.
+    #[inline(always)]
+    fn blended<S: Simd>(&self, simd: S, m: &[Eight], per_total: f64x8<S>) -> Affine<S> {
+        let zero = O3::splat(simd, DVec3::ZERO);
+        let mut columns = [zero; 4];
+        for (sum, column) in columns.iter_mut().zip(&self.0) {
+            let mut s = zero;
+            for (m, &value) in m.iter().zip(column) {
+                s = O3::splat(simd, value).mul_add(f64x8::load_array_ref(simd, m), s);
+            }
+            *sum = s.scale(per_total);
+        }
+        let [x, y, z, t] = columns;
+        Affine { x, y, z, t }
+    }
+}
+
+/// An affine map per lane.
+#[derive(Clone, Copy)]
+struct Affine<S: Simd> {
+    x: O3<S>,
+    y: O3<S>,
+    z: O3<S>,
+    t: O3<S>,
+}
+
+impl<S: Simd> Affine<S> {
+    #[inline(always)]
+    fn turn(&self, v: O3<S>) -> O3<S> {
+        self.z.mul_add(v.z, self.y.mul_add(v.y, self.x.scale(v.x)))
+    }
+
+    #[inline(always)]
+    fn at(&self, p: O3<S>) -> O3<S> {
+        self.z.mul_add(p.z, self.y.mul_add(p.y, self.x.mul_add(p.x, self.t)))
+    }
+
+    /// Where its flow over a time of `t` takes `p`: as [`Generator::flow`].
+    #[inline(always)]
+    fn flow(&self, simd: S, t: f64, p: O3<S>) -> O3<S> {
+        let mut term = self.at(p).scale(f64x8::splat(simd, t));
+        let mut sum = p.add(term);
+        for k in 2..=FLOW_TERMS {
+            term = self.turn(term).scale(f64x8::splat(simd, t / f64::from(k)));
+            sum = sum.add(term);
+        }
+        sum
+    }
+}
+
 /// One step of the way.
 #[derive(Clone, Debug, Default)]
 struct Step {
+    dl: f64,
     /// At its start, middle and end, as far as the method asks.
     stages: [Stage; 3],
-    /// Per limb: its velocity over the step (second order), or at the stages (Runge–Kutta).
-    velocities: [Vec<Generator>; 3],
-    /// Per limb: from the start of the step to its end (Euler).
-    increments: Vec<DAffine3>,
+    /// Per limb: from the start of the step to its end (Euler), its velocity over the step (second order), or at the stages
+    /// (Runge–Kutta).
+    limbs: [Affines; 3],
 }
 
 /// The way to one pose, ready to carry points.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Passage {
     method: Method,
     steps: Vec<Step>,
-    dl: f64,
-    has_volume: bool,
+    path: PosePath,
+    /// Of all joints at the starts and middles of the steps, and at the end.
+    here: Vec<Vec<DAffine3>>,
 }
 
-/// Memory for one point.
+/// Memory for eight points.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct PointScratch {
-    weights: Weights,
-    alpha: Vec<DVec3>,
-    beta: Vec<DVec3>,
+pub(crate) struct OctetScratch {
+    values: Values,
+    /// Per joint, of what it carries: Σα∇m, Σαm, Σβ∇m, Σβm.
+    carried: Vec<[Eight; 8]>,
+}
+
+/// What a joint carries.
+#[derive(Clone, Copy)]
+struct Carried<S: Simd> {
+    alpha: O3<S>,
+    alpha_m: f64x8<S>,
+    beta: O3<S>,
+    beta_m: f64x8<S>,
+}
+
+impl<S: Simd> Carried<S> {
+    #[inline(always)]
+    fn zero(simd: S) -> Self {
+        let zero = O3::splat(simd, DVec3::ZERO);
+        Self { alpha: zero, alpha_m: zero.x, beta: zero, beta_m: zero.x }
+    }
+
+    #[inline(always)]
+    fn load(simd: S, [ax, ay, az, am, bx, by, bz, bm]: &[Eight; 8]) -> Self {
+        let load = f64x8::load_array_ref;
+        Self {
+            alpha: O3 { x: load(simd, ax), y: load(simd, ay), z: load(simd, az) },
+            alpha_m: load(simd, am),
+            beta: O3 { x: load(simd, bx), y: load(simd, by), z: load(simd, bz) },
+            beta_m: load(simd, bm),
+        }
+    }
+
+    #[inline(always)]
+    fn store(self, [ax, ay, az, am, bx, by, bz, bm]: &mut [Eight; 8]) {
+        self.alpha.x.store_array(ax);
+        self.alpha.y.store_array(ay);
+        self.alpha.z.store_array(az);
+        self.alpha_m.store_array(am);
+        self.beta.x.store_array(bx);
+        self.beta.y.store_array(by);
+        self.beta.z.store_array(bz);
+        self.beta_m.store_array(bm);
+    }
+
+    #[inline(always)]
+    fn add(self, o: Self) -> Self {
+        Self {
+            alpha: self.alpha.add(o.alpha),
+            alpha_m: self.alpha_m + o.alpha_m,
+            beta: self.beta.add(o.beta),
+            beta_m: self.beta_m + o.beta_m,
+        }
+    }
 }
 
 impl Passage {
-    /// The way to the pose in which joint j stands at `world[j]`, in any frame; it ends where the first joint is still in
-    /// its bind pose.
-    pub fn new(anatomy: &Anatomy, world: &[DAffine3], method: Method, steps: usize) -> Self {
-        Self::way(anatomy, world, method, 0.0, steps)
+    /// The way to the pose in which joint j stands at `world[j]`, in any frame, in that many steps (of which the last may
+    /// be shorter); it ends where the first joint is still in its bind pose. Memory is reused.
+    pub fn lay(&mut self, anatomy: &Anatomy, world: &[DAffine3], method: Method, steps: f64) {
+        self.lay_from(anatomy, world, method, 0.0, steps);
     }
 
     /// From `start` of the way to its end.
-    fn way(anatomy: &Anatomy, world: &[DAffine3], method: Method, start: f64, steps: usize) -> Self {
-        let steps = steps.max(1);
-        let dl = (1.0 - start) / steps as f64;
-        let mut path = PosePath::default();
+    fn lay_from(&mut self, anatomy: &Anatomy, world: &[DAffine3], method: Method, start: f64, steps: f64) {
+        let steps = if steps >= 1.0 { steps } else { 1.0 };
+        let dl = (1.0 - start) / steps;
+        let count = ((steps - NO_STEP).ceil() as usize).max(1);
+        let Self { path, here, .. } = self;
+        self.method = method;
         path.set(&anatomy.joints, world);
-        let has_volume = anatomy.limbs.iter().any(|limb| limb.alpha != 0.0 || limb.beta != 0.0);
-        let at = |l: f64| {
-            let mut here = Vec::new();
-            path.at(l, &mut here);
-            here
-        };
-        let stage = |l: f64| {
-            let here = at(l);
-            let back = |limb: &Limb| {
-                let back = anatomy.joints[limb.joint].bind * here[limb.joint].inverse();
-                if back.is_finite() { back } else { DAffine3::IDENTITY }
-            };
-            let field = |j: usize| {
-                let share = volume_share(path.angle(j));
-                let field = path.joint_field(j, &here);
-                let (origin, angular) = (here[j].translation, field.angular());
-                let velocity = field.at(origin) * share;
-                let moves = angular != DVec3::ZERO || velocity != DVec3::ZERO;
-                let axis = angular.normalize_or_zero();
-                (has_volume && moves).then_some(JointField {
-                    origin,
-                    axis,
-                    angular: angular.length() * share,
-                    velocity,
-                })
-            };
-            let back: Vec<DAffine3> = anatomy.limbs.iter().map(back).collect();
-            Stage {
-                limbs: PosedLimbs::new(&anatomy.limbs, &back),
-                fields: (0..anatomy.joints.len()).map(field).collect(),
-            }
-        };
-        let between = |from: f64, to: f64| {
-            let (from, to) = (at(from), at(to));
+        // The last step ends at the pose itself.
+        let end = |k: usize| if k == count { 1.0 } else { start + k as f64 * dl };
+        here.resize_with(2 * count + 1, Vec::new);
+        for (node, here) in here.iter_mut().enumerate() {
+            let l = if node % 2 == 0 { end(node / 2) } else { 0.5 * (end(node / 2) + end(node / 2 + 1)) };
+            path.at(l, here);
+        }
+        let increments = |from: &[DAffine3], to: &[DAffine3]| -> Vec<DAffine3> {
             let increment = |limb: &Limb| {
                 let increment = to[limb.joint] * from[limb.joint].inverse();
                 if increment.is_finite() { increment } else { DAffine3::IDENTITY }
             };
-            anatomy.limbs.iter().map(increment).collect::<Vec<_>>()
+            anatomy.limbs.iter().map(increment).collect()
         };
-        let velocities = |from: f64, to: f64| {
-            let per = 1.0 / (to - from);
-            between(from, to).into_iter().map(|increment| Generator::log(increment).times(per)).collect::<Vec<_>>()
+        let velocities = |from: &[DAffine3], to: &[DAffine3], per: f64| {
+            increments(from, to).into_iter().map(move |increment| Generator::log(increment).times(per).into())
         };
-        let instant = |l: f64| velocities(l - INSTANT, l + INSTANT);
-        let step = |k: usize| {
-            let from = start + k as f64 * dl;
-            // The last step ends at the pose itself.
-            let to = if k + 1 == steps { 1.0 } else { from + dl };
-            let middle = 0.5 * (from + to);
+        self.steps.resize_with(count, Step::default);
+        for (k, step) in self.steps.iter_mut().enumerate() {
+            let nodes = [2 * k, 2 * k + 1, 2 * k + 2];
+            let [from, middle, to] = nodes.map(|node| here[node].as_slice());
+            step.dl = end(k + 1) - end(k);
+            step.stages[0].set(anatomy, path, from);
             match method {
-                Method::Euler => Step {
-                    stages: [stage(from), Stage::default(), Stage::default()],
-                    increments: between(from, to),
-                    ..Step::default()
-                },
-                Method::SecondOrder => Step {
-                    stages: [stage(from), stage(middle), Stage::default()],
-                    velocities: [velocities(from, to), Vec::new(), Vec::new()],
-                    ..Step::default()
-                },
-                Method::RungeKutta => Step {
-                    stages: [from, middle, to].map(stage),
-                    velocities: [from, middle, to].map(instant),
-                    ..Step::default()
-                },
+                Method::Euler => step.limbs[0].set(increments(from, to).into_iter()),
+                Method::SecondOrder => {
+                    step.stages[1].set(anatomy, path, middle);
+                    step.limbs[0].set(velocities(from, to, 1.0 / step.dl));
+                }
+                Method::RungeKutta => {
+                    step.stages[1].set(anatomy, path, middle);
+                    step.stages[2].set(anatomy, path, to);
+                    for (stage, limbs) in step.limbs.iter_mut().enumerate() {
+                        let l = end(k) + 0.5 * step.dl * stage as f64;
+                        let (mut before, mut after) = (Vec::new(), Vec::new());
+                        path.at(l - INSTANT, &mut before);
+                        path.at(l + INSTANT, &mut after);
+                        limbs.set(velocities(&before, &after, 0.5 / INSTANT));
+                    }
+                }
             }
-        };
-        Self { method, steps: (0..steps).map(step).collect(), dl, has_volume }
-    }
-
-    /// Takes a point of the bind pose all the way.
-    pub fn carry(&self, anatomy: &Anatomy, p: DVec3, scratch: &mut PointScratch) -> DVec3 {
-        let mut p = p;
-        for step in &self.steps {
-            p = self.step(anatomy, step, p, scratch);
         }
-        p
     }
 
-    fn step(&self, anatomy: &Anatomy, step: &Step, p: DVec3, scratch: &mut PointScratch) -> DVec3 {
-        let (dl, [start, middle, end]) = (self.dl, &step.stages);
+    /// Takes points of the bind pose all the way.
+    pub fn carry(&self, anatomy: &Anatomy, level: Level, points: &mut PointOctet, scratch: &mut OctetScratch) {
+        dispatch!(level, simd => self.carry_octet(simd, anatomy, points, scratch));
+    }
+
+    /// As [`Passage::carry`], for any number of points.
+    pub fn carry_all(&self, anatomy: &Anatomy, level: Level, points: &mut [DVec3], scratch: &mut OctetScratch) {
+        for points in points.chunks_mut(OCTET) {
+            let mut octet = [[0.0; OCTET]; 3];
+            // Lanes without a point take the first.
+            for index in 0..OCTET {
+                set_lane(&mut octet, index, *points.get(index).unwrap_or(&points[0]));
+            }
+            self.carry(anatomy, level, &mut octet, scratch);
+            points.iter_mut().enumerate().for_each(|(index, p)| *p = lane(&octet, index));
+        }
+    }
+
+    #[inline(always)]
+    fn carry_octet<S: Simd>(&self, simd: S, anatomy: &Anatomy, points: &mut PointOctet, scratch: &mut OctetScratch) {
+        let mut p = O3::load(simd, points);
+        for step in &self.steps {
+            p = self.step(simd, anatomy, step, p, scratch);
+        }
+        p.store(points);
+    }
+
+    #[inline(always)]
+    fn step<S: Simd>(&self, simd: S, anatomy: &Anatomy, step: &Step, p: O3<S>, scratch: &mut OctetScratch) -> O3<S> {
+        let (dl, [start, middle, end], limbs) = (step.dl, &step.stages, &step.limbs);
+        let (whole, half) = (f64x8::splat(simd, dl), f64x8::splat(simd, 0.5 * dl));
         match self.method {
             Method::Euler => {
-                let b = self.prepare(anatomy, start, p, scratch);
-                let follow = |(w, increment): (&f64, &DAffine3)| increment.transform_point3(p) * *w;
-                scratch.weights.w.iter().zip(&step.increments).map(follow).sum::<DVec3>() + b * dl
+                let (map, b) = start.blend(simd, anatomy, &limbs[0], p, scratch);
+                b.mul_add(whole, map.at(p))
             }
             Method::SecondOrder => {
-                let b = self.prepare(anatomy, start, p, scratch);
-                let half = blended(&scratch.weights.w, &step.velocities[0]).flow(0.5 * dl, p + b * (0.5 * dl));
-                let b = self.prepare(anatomy, middle, half, scratch);
-                let field = blended(&scratch.weights.w, &step.velocities[0]);
-                field.flow(0.5 * dl, field.flow(0.5 * dl, p) + b * dl)
+                let (field, b) = start.blend(simd, anatomy, &limbs[0], p, scratch);
+                let half_way = field.flow(simd, 0.5 * dl, b.mul_add(half, p));
+                let (field, b) = middle.blend(simd, anatomy, &limbs[0], half_way, scratch);
+                let half_way = field.flow(simd, 0.5 * dl, p);
+                field.flow(simd, 0.5 * dl, b.mul_add(whole, half_way))
             }
             Method::RungeKutta => {
-                let mut velocity = |stage: &Stage, limbs: &[Generator], p: DVec3| {
-                    let b = self.prepare(anatomy, stage, p, scratch);
-                    blended(&scratch.weights.w, limbs).at(p) + b
-                };
-                let [at_start, at_middle, at_end] = &step.velocities;
-                let k1 = velocity(start, at_start, p);
-                let k2 = velocity(middle, at_middle, p + k1 * (0.5 * dl));
-                let k3 = velocity(middle, at_middle, p + k2 * (0.5 * dl));
-                let k4 = velocity(end, at_end, p + k3 * dl);
-                p + (k1 + (k2 + k3) * 2.0 + k4) * (dl / 6.0)
+                let k1 = start.velocity(simd, anatomy, &limbs[0], p, scratch);
+                let k2 = middle.velocity(simd, anatomy, &limbs[1], k1.mul_add(half, p), scratch);
+                let k3 = middle.velocity(simd, anatomy, &limbs[1], k2.mul_add(half, p), scratch);
+                let k4 = end.velocity(simd, anatomy, &limbs[2], k3.mul_add(whole, p), scratch);
+                let two = f64x8::splat(simd, 2.0);
+                k2.add(k3).mul_add(two, k1.add(k4)).mul_add(f64x8::splat(simd, dl / 6.0), p)
             }
         }
-    }
-
-    /// Weights at `p` into the scratch; the volume term.
-    fn prepare(&self, anatomy: &Anatomy, stage: &Stage, p: DVec3, scratch: &mut PointScratch) -> DVec3 {
-        scratch.weights.evaluate(&stage.limbs, p, self.has_volume);
-        if !self.has_volume {
-            return DVec3::ZERO;
-        }
-        let PointScratch { weights, alpha, beta } = scratch;
-        for sums in [&mut *alpha, &mut *beta] {
-            sums.clear();
-            sums.resize(anatomy.joints.len(), DVec3::ZERO);
-        }
-        for (limb, &gradient) in anatomy.limbs.iter().zip(&weights.gradients) {
-            alpha[limb.joint] += gradient * limb.alpha;
-            beta[limb.joint] += gradient * limb.beta;
-        }
-        let mut b = DVec3::ZERO;
-        for (j, joint) in anatomy.joints.iter().enumerate().rev() {
-            if let Some(field) = &stage.fields[j] {
-                b += field.volume(p, alpha[j], beta[j]);
-            }
-            if let Some(parent) = joint.parent {
-                alpha[parent] = alpha[parent] + alpha[j];
-                beta[parent] = beta[parent] + beta[j];
-            }
-        }
-        b
     }
 
     /// The velocity at one place of the way, per unit of it.
     #[cfg(test)]
-    pub fn velocity(anatomy: &Anatomy, world: &[DAffine3], l: f64, p: DVec3, scratch: &mut PointScratch) -> DVec3 {
+    pub fn velocity(anatomy: &Anatomy, world: &[DAffine3], l: f64, p: DVec3, scratch: &mut OctetScratch) -> DVec3 {
         // The reference's first stage of a way that starts at l.
-        let way = Self::way(anatomy, world, Method::RungeKutta, l, 1);
+        let mut way = Self::default();
+        way.lay_from(anatomy, world, Method::RungeKutta, l, 1.0);
         let step = &way.steps[0];
-        let b = way.prepare(anatomy, &step.stages[0], p, scratch);
-        blended(&scratch.weights.w, &step.velocities[0]).at(p) + b
+        let mut out = [[0.0; OCTET]; 3];
+        dispatch!(Level::new(), simd => {
+            step.stages[0].velocity(simd, anatomy, &step.limbs[0], O3::splat(simd, p), scratch).store(&mut out);
+        });
+        lane(&out, 0)
     }
 
-    /// Steps that the bound `dl·Σ‖v_i − v̄‖·‖∇w_i‖ ≤ ½` asks for at points of the bind pose; for two limbs the sum is
-    /// `‖v_i − v_k‖·‖∇w‖`.
-    pub fn steps_needed(anatomy: &Anatomy, world: &[DAffine3], points: impl Iterator<Item = DVec3>) -> usize {
-        let whole = Self::new(anatomy, world, Method::SecondOrder, 1);
-        let Some(step) = whole.steps.first() else { return 1 };
-        let mut weights = Weights::default();
-        let mut most: f64 = 0.0;
-        for p in points {
-            weights.evaluate(&step.stages[0].limbs, p, true);
-            let mean = blended(&weights.w, &step.velocities[0]).at(p);
-            let strain = weights.gradients.iter().zip(&step.velocities[0]);
-            let strain = strain.map(|(gradient, limb)| gradient.length() * (limb.at(p) - mean).length());
-            most = most.max(strain.sum());
+    /// Of a way laid in one step: the most that any of these points of the bind pose is strained over it,
+    /// `Σ‖v_i − v̄‖·‖∇w_i‖`; for two limbs that is `‖v_i − v_k‖·‖∇w‖`.
+    pub fn strain(&self, anatomy: &Anatomy, level: Level, points: &PointOctet, scratch: &mut OctetScratch) -> f64 {
+        let mut strains = [0.0; OCTET];
+        dispatch!(level, simd => self.strain_octet(simd, anatomy, points, scratch).store_array(&mut strains));
+        strains.into_iter().filter(|strain| strain.is_finite()).fold(0.0, f64::max)
+    }
+
+    #[inline(always)]
+    fn strain_octet<S: Simd>(
+        &self,
+        simd: S,
+        anatomy: &Anatomy,
+        points: &PointOctet,
+        scratch: &mut OctetScratch,
+    ) -> f64x8<S> {
+        let p = O3::load(simd, points);
+        let mut sum = f64x8::splat(simd, 0.0);
+        let Some(step) = self.steps.first() else { return sum };
+        let (limbs, values) = (&step.limbs[0], &mut scratch.values);
+        let total = step.stages[0].limbs.evaluate(simd, &anatomy.limbs, p, true, values);
+        let per_total = f64x8::splat(simd, 1.0) / total.m;
+        let mean = limbs.blended(simd, &values.m, per_total).at(p);
+        let [x, y, z, t] = &limbs.0;
+        for (limb, (m, gradient)) in values.m.iter().zip(&values.gradients).enumerate() {
+            let w = f64x8::load_array_ref(simd, m) * per_total;
+            let gradient = total.gradient.mul_add(-w, O3::load(simd, gradient)).scale(per_total);
+            let map = Affine {
+                x: O3::splat(simd, x[limb]),
+                y: O3::splat(simd, y[limb]),
+                z: O3::splat(simd, z[limb]),
+                t: O3::splat(simd, t[limb]),
+            };
+            let apart = map.at(p).sub(mean);
+            sum = (gradient.dot(gradient) * apart.dot(apart)).sqrt() + sum;
         }
-        ((2.0 * most).min(1024.0).ceil() as usize).max(1)
+        sum
+    }
+}
+
+impl Stage {
+    /// `Σ w_i A_i` and the volume term at `p`.
+    #[inline(always)]
+    fn blend<S: Simd>(
+        &self,
+        simd: S,
+        anatomy: &Anatomy,
+        limbs: &Affines,
+        p: O3<S>,
+        scratch: &mut OctetScratch,
+    ) -> (Affine<S>, O3<S>) {
+        let total = self.limbs.evaluate(simd, &anatomy.limbs, p, anatomy.has_volume, &mut scratch.values);
+        let per_total = f64x8::splat(simd, 1.0) / total.m;
+        let b = if anatomy.has_volume {
+            self.volume(simd, anatomy, p, total, per_total, scratch)
+        } else {
+            O3::splat(simd, DVec3::ZERO)
+        };
+        (limbs.blended(simd, &scratch.values.m, per_total), b)
+    }
+
+    #[inline(always)]
+    fn velocity<S: Simd>(
+        &self,
+        simd: S,
+        anatomy: &Anatomy,
+        limbs: &Affines,
+        p: O3<S>,
+        scratch: &mut OctetScratch,
+    ) -> O3<S> {
+        let (field, b) = self.blend(simd, anatomy, limbs, p, scratch);
+        field.at(p).add(b)
+    }
+
+    /// b, by way of what each joint carries: `Σ∇w = (Σ∇m − Σm/M ∇M)/M`, M the sum over all limbs.
+    #[inline(always)]
+    fn volume<S: Simd>(
+        &self,
+        simd: S,
+        anatomy: &Anatomy,
+        p: O3<S>,
+        total: Total<S>,
+        per_total: f64x8<S>,
+        scratch: &mut OctetScratch,
+    ) -> O3<S> {
+        let OctetScratch { values, carried } = scratch;
+        carried.resize(anatomy.joints.len(), [[0.0; OCTET]; 8]);
+        let mut b = O3::splat(simd, DVec3::ZERO);
+        for (j, (joint, branch)) in anatomy.joints.iter().zip(&anatomy.branches).enumerate().rev() {
+            let mut own = Carried::zero(simd);
+            if branch.has_children {
+                own = Carried::load(simd, &carried[j]);
+            }
+            if let Some(limb) = branch.limb {
+                let m = f64x8::load_array_ref(simd, &values.m[limb]);
+                let gradient = O3::load(simd, &values.gradients[limb]);
+                let alpha = f64x8::splat(simd, anatomy.limbs[limb].alpha);
+                let beta = f64x8::splat(simd, anatomy.limbs[limb].beta);
+                own.alpha = gradient.mul_add(alpha, own.alpha);
+                own.alpha_m = m.mul_add(alpha, own.alpha_m);
+                own.beta = gradient.mul_add(beta, own.beta);
+                own.beta_m = m.mul_add(beta, own.beta_m);
+            }
+            if let Some(field) = &self.fields[j] {
+                let alpha = total.gradient.mul_add(-(own.alpha_m * per_total), own.alpha);
+                let beta = total.gradient.mul_add(-(own.beta_m * per_total), own.beta);
+                b = b.add(field.volume(simd, p, alpha, beta));
+            }
+            if let Some(parent) = joint.parent {
+                if !branch.comes_first {
+                    own = own.add(Carried::load(simd, &carried[parent]));
+                }
+                own.store(&mut carried[parent]);
+            }
+        }
+        b.scale(per_total)
     }
 }
 
@@ -305,12 +548,4 @@ fn volume_share(angle: f64) -> f64 {
     let beyond = ((angle - FULL_VOLUME) / (std::f64::consts::PI - FULL_VOLUME)).clamp(0.0, 1.0);
     let smooth = beyond * beyond * (3.0 - 2.0 * beyond);
     1.0 - (1.0 - LEAST_VOLUME) * smooth
-}
-
-fn blended(w: &[f64], velocities: &[Generator]) -> Generator {
-    let mut sum = Generator::ZERO;
-    for (&w, velocity) in w.iter().zip(velocities) {
-        sum.add_times(w, velocity);
-    }
-    sum
 }

@@ -113,15 +113,9 @@ impl Generator {
         Self(DAffine3 { matrix3: self.0.matrix3 * k, translation: self.0.translation * k })
     }
 
-    /// Adds `k` times `other`.
-    pub fn add_times(&mut self, k: f64, other: &Self) {
-        self.0.matrix3 += other.0.matrix3 * k;
-        self.0.translation += other.0.translation * k;
-    }
-
-    /// Where the flow over a time of `t` takes `p`: the exponential series, to the last bit of what a step of at most
-    /// half a radian needs.
-    pub fn flow(&self, t: f64, p: DVec3) -> DVec3 {
+    /// Where the flow over a time of `t` takes `p`: the exponential series, to the last bit of what half a radian needs.
+    #[cfg(test)]
+    fn flow(&self, t: f64, p: DVec3) -> DVec3 {
         let mut term = self.at(p) * t;
         let mut sum = p + term;
         for k in 2..=10 {
@@ -129,6 +123,12 @@ impl Generator {
             sum += term;
         }
         sum
+    }
+}
+
+impl From<Generator> for DAffine3 {
+    fn from(field: Generator) -> Self {
+        field.0
     }
 }
 

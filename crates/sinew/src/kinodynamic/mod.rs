@@ -5,7 +5,8 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `fractional` | fractions of transforms |
-//! | `tissue` | weights in space, with gradients |
+//! | `octet` | eight points in f64 |
+//! | `tissue`, `surface_weights` | weights in space, with gradients |
 //! | `pose_path` | the way from the bind pose to a pose |
 //! | `fold_over_free` | points carried along the way, with the volume term |
 //! | `anatomy` | joints and limbs fitted to skin weights |
@@ -18,16 +19,19 @@ mod fold_over_free;
 mod fractional;
 mod least_squares;
 mod muscle;
+mod octet;
 mod pose_path;
 mod skinning;
+mod surface_weights;
 #[cfg(test)]
 mod tests;
 mod tissue;
 mod vortex_field;
 
-pub use anatomy::LimbSpec;
+pub(crate) use anatomy::BoundLimb;
+pub use anatomy::{LimbSpec, WeightSource};
 pub use fold_over_free::Method;
 pub(crate) use muscle::{Muscle, Shape, Sway};
-pub(crate) use skinning::FreeFrame;
+pub(crate) use skinning::{FreeFrame, FreeScratch};
 pub use skinning::{Diagnosis, FoldOverFree, FoldOverFreeSpec, MOST_STEPS};
 pub(crate) use vortex_field::VortexField;

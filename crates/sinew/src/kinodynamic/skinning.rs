@@ -2,39 +2,50 @@
 //!
 //! What is not skin, unskinned meshes that ride on a bone, follows its bone as in every base. Points are independent of
 //! each other: the same bits at any thread count.
+//!
+//! Steps by METHODS' bound, `dl·‖v_i − v_k‖·‖∇w‖ ≤ ½` at every vertex, are as long as the most strained vertex of the
+//! frame allows; their number is no whole number, so that it changes smoothly from frame to frame.
 
-use super::anatomy::{LimbPlan, LimbSpec, fit, skin_points};
-use super::fold_over_free::{Anatomy, Method, Passage, PointScratch};
+use super::anatomy::{BoundLimb, LimbPlan, LimbSpec, WeightSource, fit, skin_points};
+use super::fold_over_free::{Anatomy, Method, OctetScratch, Passage};
+use super::octet::{OCTET, PointOctet, lane, set_lane};
 use crate::base::largest_influences;
 use crate::bind_space::bind_spaces;
 use crate::pose::WorldPose;
 use crate::rig::{PartKind, Rig};
-use crate::simd::{LANES, Points};
+use crate::simd::{LANES, Level, PointRow, Points};
 use crate::skeleton::BoneId;
 use glam::{DAffine3, DVec3, Vec3};
 use rayon::prelude::*;
 
 /// Most steps of the way.
 pub const MOST_STEPS: usize = 64;
+/// Fewest steps that the bound chooses: the paper's.
+const FEWEST_STEPS: f64 = 4.0;
+/// Most that a step strains the skin.
+const STRAIN_OF_A_STEP: f64 = 0.5;
 
 /// How a recipe asks for this base.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FoldOverFreeSpec {
     /// How the way is walked.
     pub method: Method,
-    /// In how many steps, 1 to [`MOST_STEPS`].
-    pub steps: usize,
+    /// In how many steps, 1 to [`MOST_STEPS`]; without a number, as many as the bend of a frame asks for.
+    pub steps: Option<usize>,
     /// Share of the volume term along the joints' axes.
     pub alpha: f64,
     /// Share of it across them; 1 together keeps volume.
     pub beta: f64,
+    /// Where weights come from.
+    pub weights: WeightSource,
     /// By bone name; `*` and `?` match any. Later entries win.
     pub limbs: Vec<(String, LimbSpec)>,
 }
 
 impl Default for FoldOverFreeSpec {
     fn default() -> Self {
-        Self { method: Method::SecondOrder, steps: 8, alpha: 0.5, beta: 0.5, limbs: Vec::new() }
+        let (method, weights) = (Method::SecondOrder, WeightSource::Lines);
+        Self { method, steps: None, alpha: 0.5, beta: 0.5, weights, limbs: Vec::new() }
     }
 }
 
@@ -42,7 +53,7 @@ impl Default for FoldOverFreeSpec {
 #[derive(Clone, Debug)]
 pub struct FoldOverFree {
     method: Method,
-    steps: usize,
+    steps: Option<usize>,
     /// Per character; none where nothing holds skin.
     characters: Vec<Option<(Anatomy, Vec<BoneId>)>>,
     /// Per palette entry of its own character.
@@ -52,9 +63,27 @@ pub struct FoldOverFree {
     is_rider: Vec<bool>,
 }
 
+/// Memory of a frame.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct FreeScratch {
+    ways: Vec<Way>,
+    poses: Vec<DAffine3>,
+    octet: OctetScratch,
+}
+
+/// The way of one character.
+#[derive(Clone, Debug, Default)]
+struct Way {
+    /// Whether there is one.
+    leads: bool,
+    passage: Passage,
+    /// The motion of the whole: of its first joint.
+    whole: DAffine3,
+}
+
 impl FoldOverFree {
     /// `limbs` are the recipe's, with their names looked up.
-    pub(crate) fn new(rig: &Rig, spec: &FoldOverFreeSpec, limbs: &[(Vec<BoneId>, LimbSpec)]) -> Self {
+    pub(crate) fn new(rig: &Rig, spec: &FoldOverFreeSpec, limbs: &[BoundLimb]) -> Self {
         let mut bind_from_rest = vec![DAffine3::IDENTITY; rig.palette().len()];
         for character in 0..rig.characters().len() {
             for (index, bind) in bind_spaces(rig, character).into_iter().enumerate() {
@@ -73,7 +102,7 @@ impl FoldOverFree {
                 is_rider[rig.point_of_vertex()[vertex] as usize] = true;
             }
         }
-        let plan = LimbPlan { alpha: spec.alpha, beta: spec.beta, bones: limbs };
+        let plan = LimbPlan { alpha: spec.alpha, beta: spec.beta, weights: spec.weights, bones: limbs };
         let characters = (0..rig.characters().len())
             .map(|character| {
                 let points = skin_points(rig, character, &bind_from_rest, &entry_of_slot, &is_rider);
@@ -83,92 +112,164 @@ impl FoldOverFree {
         Self { method: spec.method, steps: spec.steps, characters, bind_from_rest, entry_of_slot, is_rider }
     }
 
-    /// Where the frame has all points, relative to their characters' origins. `world_from_rest` is per palette entry.
-    pub(crate) fn carry(&self, frame: &FreeFrame<'_>, pool: Option<&rayon::ThreadPool>, out: &mut Points) {
-        let FreeFrame { rig, world, origins, .. } = *frame;
-        let ways: Vec<Option<Way<'_>>> =
-            (0..self.characters.len()).map(|character| self.way(world, character, origins[character])).collect();
-        let row = |row: usize, scratch: &mut PointScratch| -> [Vec3; LANES] {
-            let way = ways[rig.rows()[row].character as usize].as_ref();
-            std::array::from_fn(|lane| self.point(frame, way, row * LANES + lane, scratch))
+    /// Where the frame has all points, relative to their characters' origins.
+    pub(crate) fn carry(
+        &self,
+        frame: &FreeFrame<'_>,
+        level: Level,
+        pool: Option<&rayon::ThreadPool>,
+        scratch: &mut FreeScratch,
+        out: &mut Points,
+    ) {
+        let FreeScratch { ways, poses, octet } = scratch;
+        ways.resize_with(self.characters.len(), Way::default);
+        for (character, way) in ways.iter_mut().enumerate() {
+            let rows = frame.rig.characters()[character].rows.clone();
+            self.lay(frame.world, character, frame.origins[character], poses, way, |anatomy, passage| {
+                let strain = |row: usize, octet: &mut OctetScratch| {
+                    let halves = [row * LANES, row * LANES + OCTET].into_iter();
+                    let strain = |points: PointOctet| passage.strain(anatomy, level, &points, octet);
+                    halves.filter_map(|slot| self.bind_octet(frame.rest, slot)).map(strain).fold(0.0, f64::max)
+                };
+                match pool {
+                    None => rows.map(|row| strain(row, octet)).fold(0.0, f64::max),
+                    Some(pool) => pool.install(|| {
+                        let strains = rows.into_par_iter().map_init(OctetScratch::default, |o, row| strain(row, o));
+                        strains.reduce(|| 0.0, f64::max)
+                    }),
+                }
+            });
+        }
+        out.resize(frame.rig.rows().len());
+        let ways = &*ways;
+        let carry = |(index, row): (usize, &mut PointRow), octet: &mut OctetScratch| {
+            self.row(frame, &ways[frame.rig.rows()[index].character as usize], level, index, row, octet);
         };
-        let rows = rig.rows().len();
-        let carried: Vec<[Vec3; LANES]> = match pool {
-            None => {
-                let mut scratch = PointScratch::default();
-                (0..rows).map(|index| row(index, &mut scratch)).collect()
-            }
+        match pool {
+            None => out.rows.iter_mut().enumerate().for_each(|row| carry(row, octet)),
             Some(pool) => pool.install(|| {
-                (0..rows)
-                    .into_par_iter()
-                    .map_init(PointScratch::default, |scratch, index| row(index, scratch))
-                    .collect()
+                let rows = out.rows.par_iter_mut().enumerate();
+                rows.for_each_init(OctetScratch::default, |octet, row| carry(row, octet));
             }),
-        };
-        out.resize(rows);
-        for (index, points) in carried.iter().enumerate() {
-            for (lane, &p) in points.iter().enumerate() {
-                out.set(index * LANES + lane, p);
-            }
         }
     }
 
     /// How well the skin of a pose stands: whether anything folds over, and how far off the steps leave it.
     pub fn diagnose(&self, rig: &Rig, world: &WorldPose) -> Diagnosis {
-        let mut found = Diagnosis { smallest_determinant: f64::INFINITY, error: 0.0, steps_needed: 1 };
-        let mut scratch = PointScratch::default();
+        let mut found = Diagnosis { smallest_determinant: f64::INFINITY, error: 0.0, steps: 0.0, steps_needed: 0.0 };
+        let (mut octet, mut poses, mut way) = (OctetScratch::default(), Vec::new(), Way::default());
+        let level = Level::new();
         for (character, fitted) in self.characters.iter().enumerate() {
-            let origin = rig.origin(character, world);
-            let (Some((anatomy, bones)), Some(way)) = (fitted, self.way(world, character, origin)) else { continue };
-            let poses: Vec<DAffine3> = bones.iter().map(|&bone| world.world_from_bone(bone)).collect();
-            let twice = Passage::new(anatomy, &poses, self.method, 2 * self.steps);
+            let Some((anatomy, _)) = fitted else { continue };
             let points = skin_points(rig, character, &self.bind_from_rest, &self.entry_of_slot, &self.is_rider);
+            let mut strain = |passage: &Passage| {
+                let strains = points.iter().map(|point| {
+                    let mut same = [[0.0; OCTET]; 3];
+                    (0..OCTET).for_each(|index| set_lane(&mut same, index, point.at));
+                    passage.strain(anatomy, level, &same, &mut octet)
+                });
+                strains.fold(0.0, f64::max)
+            };
+            let origin = rig.origin(character, world);
+            let steps = self.lay(world, character, origin, &mut poses, &mut way, |_, passage| strain(passage));
+            let mut whole = Passage::default();
+            whole.lay(anatomy, &poses, Method::SecondOrder, 1.0);
+            found.steps = found.steps.max(steps);
+            found.steps_needed = found.steps_needed.max(strain(&whole) / STRAIN_OF_A_STEP);
+            let mut twice = Passage::default();
+            twice.lay(anatomy, &poses, self.method, 2.0 * steps);
             let (low, high) = points.iter().fold((DVec3::MAX, DVec3::MIN), |(l, h), p| (l.min(p.at), h.max(p.at)));
             let size = (high - low).length();
             let h = 1e-5 * size;
-            for point in &points {
-                let mut carry = |p: DVec3| way.passage.carry(anatomy, p, &mut scratch);
-                let [x, y, z] = DVec3::AXES.map(|a| (carry(point.at + a * h) - carry(point.at - a * h)) / (2.0 * h));
+            for point in points.iter().filter(|_| way.leads) {
+                let mut around = [point.at; 7];
+                for (axis, pair) in DVec3::AXES.into_iter().zip(around[1..].chunks_exact_mut(2)) {
+                    pair.iter_mut().zip([h, -h]).for_each(|(p, h)| *p += axis * h);
+                }
+                way.passage.carry_all(anatomy, level, &mut around, &mut octet);
+                let [here, x1, x0, y1, y0, z1, z0] = around;
+                let [x, y, z] = [x1 - x0, y1 - y0, z1 - z0].map(|difference| difference / (2.0 * h));
                 found.smallest_determinant = found.smallest_determinant.min(x.dot(y.cross(z)));
-                let apart = carry(point.at) - twice.carry(anatomy, point.at, &mut scratch);
-                found.error = found.error.max(apart.length() / size);
+                let mut finer = [point.at];
+                twice.carry_all(anatomy, level, &mut finer, &mut octet);
+                found.error = found.error.max((here - finer[0]).length() / size);
             }
-            let needed = Passage::steps_needed(anatomy, &poses, points.iter().map(|point| point.at));
-            found.steps_needed = found.steps_needed.max(needed);
         }
         found
     }
 
-    /// The way of one character, relative to its origin.
-    fn way(&self, world: &WorldPose, character: usize, origin: DVec3) -> Option<Way<'_>> {
-        let (anatomy, bones) = self.characters[character].as_ref()?;
-        let relative = |&bone: &BoneId| {
+    /// Lays the way of one character, relative to its origin, and tells in how many steps. `strain` is asked where the bound
+    /// chooses them, for the most strained point of the way in one step.
+    fn lay(
+        &self,
+        world: &WorldPose,
+        character: usize,
+        origin: DVec3,
+        poses: &mut Vec<DAffine3>,
+        way: &mut Way,
+        strain: impl FnOnce(&Anatomy, &Passage) -> f64,
+    ) -> f64 {
+        way.leads = false;
+        let Some((anatomy, bones)) = self.characters[character].as_ref() else { return 0.0 };
+        poses.clear();
+        poses.extend(bones.iter().map(|&bone| {
             let mut pose = world.world_from_bone(bone);
             pose.translation -= origin;
             pose
+        }));
+        let (Some(first), Some(bind)) = (poses.first(), anatomy.first_bind()) else { return 0.0 };
+        way.whole = *first * bind.inverse();
+        way.leads = way.whole.is_finite();
+        let steps = match self.steps {
+            Some(steps) => steps as f64,
+            None => {
+                way.passage.lay(anatomy, poses, Method::SecondOrder, 1.0);
+                (strain(anatomy, &way.passage) / STRAIN_OF_A_STEP).clamp(FEWEST_STEPS, MOST_STEPS as f64)
+            }
         };
-        let poses: Vec<DAffine3> = bones.iter().map(relative).collect();
-        let whole = *poses.first()? * anatomy.first_bind()?.inverse();
-        let passage = Passage::new(anatomy, &poses, self.method, self.steps);
-        whole.is_finite().then_some(Way { anatomy, passage, whole })
+        way.passage.lay(anatomy, poses, self.method, steps);
+        steps
     }
 
-    fn point(&self, frame: &FreeFrame<'_>, way: Option<&Way<'_>>, slot: usize, scratch: &mut PointScratch) -> Vec3 {
-        let rest = frame.rest.get(slot).as_dvec3();
-        if let (Some(way), false) = (way, self.is_rider[slot]) {
-            let bind = self.bind_from_rest[self.entry_of_slot[slot] as usize].transform_point3(rest);
-            let carried = way.whole.transform_point3(way.passage.carry(way.anatomy, bind, scratch));
-            if carried.is_finite() {
-                return carried.as_vec3();
+    /// Eight slots in bind space; lanes that are no skin take another's place. `None` where none is.
+    fn bind_octet(&self, rest: &Points, first: usize) -> Option<PointOctet> {
+        let is_skin = |slot: &usize| !self.is_rider[*slot];
+        let fallback = (first..first + OCTET).find(is_skin)?;
+        let mut octet = [[0.0; OCTET]; 3];
+        for index in 0..OCTET {
+            let slot = Some(first + index).filter(is_skin).unwrap_or(fallback);
+            let bind_from_rest = &self.bind_from_rest[self.entry_of_slot[slot] as usize];
+            set_lane(&mut octet, index, bind_from_rest.transform_point3(rest.get(slot).as_dvec3()));
+        }
+        Some(octet)
+    }
+
+    fn row(
+        &self,
+        frame: &FreeFrame<'_>,
+        way: &Way,
+        level: Level,
+        index: usize,
+        out: &mut PointRow,
+        scratch: &mut OctetScratch,
+    ) {
+        let anatomy = self.characters[frame.rig.rows()[index].character as usize].as_ref().map(|(anatomy, _)| anatomy);
+        for half in [0, OCTET] {
+            let first = index * LANES + half;
+            let mut carried = None;
+            if let (Some(anatomy), true) = (anatomy, way.leads)
+                && let Some(mut octet) = self.bind_octet(frame.rest, first)
+            {
+                way.passage.carry(anatomy, level, &mut octet, scratch);
+                carried = Some(octet);
+            }
+            for at in 0..OCTET {
+                let skin = carried.as_ref().filter(|_| !self.is_rider[first + at]);
+                let place = skin.map(|octet| way.whole.transform_point3(lane(octet, at))).filter(|p| p.is_finite());
+                let p = place.map_or_else(|| frame.linear(first + at), |p| p.as_vec3());
+                out.iter_mut().zip(p.to_array()).for_each(|(lanes, value)| lanes[half + at] = value);
             }
         }
-        let (row, lane) = (&frame.rig.rows()[slot / LANES], slot % LANES);
-        let follow = |i: usize| {
-            let entry = frame.rig.skin_entries()[i] as usize;
-            let weight = f64::from(frame.rig.skin_weights()[i][lane]);
-            frame.world_from_rest[entry].transform_point3(rest) * weight
-        };
-        (row.skin.start as usize..row.skin.end as usize).map(follow).sum::<DVec3>().as_vec3()
     }
 }
 
@@ -177,10 +278,12 @@ impl FoldOverFree {
 pub struct Diagnosis {
     /// Of the Jacobian, over all points of the skin: positive where nothing folds over. Infinite without skin.
     pub smallest_determinant: f64,
-    /// Farthest that a point moves if the steps are halved, in sizes.
+    /// Farthest that a point moves if the steps are halved, in sizes: how far the result is from converged.
     pub error: f64,
+    /// Steps that were made; the last may be a part of one.
+    pub steps: f64,
     /// Steps after which no point is strained by more than a half in one.
-    pub steps_needed: usize,
+    pub steps_needed: f64,
 }
 
 /// What the base reads of a frame.
@@ -195,10 +298,16 @@ pub(crate) struct FreeFrame<'a> {
     pub rest: &'a Points,
 }
 
-/// The way of one character.
-struct Way<'a> {
-    anatomy: &'a Anatomy,
-    passage: Passage,
-    /// The motion of the whole: of its first joint.
-    whole: DAffine3,
+impl FreeFrame<'_> {
+    /// By linear blending: what rides on a bone, and what has no way.
+    fn linear(&self, slot: usize) -> Vec3 {
+        let rest = self.rest.get(slot).as_dvec3();
+        let (row, lane) = (&self.rig.rows()[slot / LANES], slot % LANES);
+        let follow = |i: usize| {
+            let entry = self.rig.skin_entries()[i] as usize;
+            let weight = f64::from(self.rig.skin_weights()[i][lane]);
+            self.world_from_rest[entry].transform_point3(rest) * weight
+        };
+        (row.skin.start as usize..row.skin.end as usize).map(follow).sum::<DVec3>().as_vec3()
+    }
 }

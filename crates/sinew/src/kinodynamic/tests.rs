@@ -1,8 +1,10 @@
 //! Oracles of METHODS 6 for the kinematic part, on a closed tube of length 8R with two bones.
 
-use super::fold_over_free::{Anatomy, Method, Passage, PointScratch};
+use super::fold_over_free::{Anatomy, Method, OctetScratch, Passage};
+use super::octet::{OCTET, set_lane};
 use super::pose_path::Joint;
 use super::tissue::Limb;
+use crate::simd::Level;
 use glam::{DAffine3, DMat3, DVec3};
 use std::f64::consts::TAU;
 
@@ -85,9 +87,20 @@ fn bent(scale: f64, degrees: f64) -> [DAffine3; 2] {
     [root, DAffine3::from_translation(DVec3::Y * (4.0 * scale)) * DAffine3::from_rotation_z(degrees.to_radians())]
 }
 
+fn way(anatomy: &Anatomy, world: &[DAffine3], method: Method, steps: f64) -> Passage {
+    let mut passage = Passage::default();
+    passage.lay(anatomy, world, method, steps);
+    passage
+}
+
 fn carry_all(anatomy: &Anatomy, passage: &Passage, points: &[DVec3]) -> Vec<DVec3> {
-    let mut scratch = PointScratch::default();
-    points.iter().map(|&p| passage.carry(anatomy, p, &mut scratch)).collect()
+    let mut points = points.to_vec();
+    passage.carry_all(anatomy, Level::new(), &mut points, &mut OctetScratch::default());
+    points
+}
+
+fn carry(anatomy: &Anatomy, passage: &Passage, p: DVec3) -> DVec3 {
+    carry_all(anatomy, passage, &[p])[0]
 }
 
 /// Smallest determinant of the Jacobian over points, by central differences.
@@ -106,9 +119,8 @@ fn a_tube_bent_by_150_degrees_does_not_fold_over() {
     let world = bent(1.0, 150.0);
     for (alpha, beta) in [(0.0, 0.0), (0.5, 0.5)] {
         let anatomy = anatomy(1.0, alpha, beta);
-        let passage = Passage::new(&anatomy, &world, Method::SecondOrder, 8);
-        let mut scratch = PointScratch::default();
-        let smallest = smallest_determinant(&mut |p| passage.carry(&anatomy, p, &mut scratch), &tube.points, 1e-5);
+        let passage = way(&anatomy, &world, Method::SecondOrder, 8.0);
+        let smallest = smallest_determinant(&mut |p| carry(&anatomy, &passage, p), &tube.points, 1e-5);
         let crossings = tube.crossings(&carry_all(&anatomy, &passage, &tube.points));
         println!("alpha {alpha} beta {beta}: smallest determinant {smallest:.4}, crossings {crossings}");
         assert!(smallest > 0.03 || alpha > 0.0 && smallest > 0.0, "{alpha} {beta}: {smallest}");
@@ -116,9 +128,8 @@ fn a_tube_bent_by_150_degrees_does_not_fold_over() {
     }
     // Linear blending by the same weights folds over: one step of the paper's.
     let anatomy = anatomy(1.0, 0.0, 0.0);
-    let linear = Passage::new(&anatomy, &world, Method::Euler, 1);
-    let mut scratch = PointScratch::default();
-    let smallest = smallest_determinant(&mut |p| linear.carry(&anatomy, p, &mut scratch), &tube.points, 1e-5);
+    let linear = way(&anatomy, &world, Method::Euler, 1.0);
+    let smallest = smallest_determinant(&mut |p| carry(&anatomy, &linear, p), &tube.points, 1e-5);
     println!("linear blending: {smallest:.4}");
     assert!(smallest < 0.0);
 }
@@ -127,8 +138,8 @@ fn a_tube_bent_by_150_degrees_does_not_fold_over() {
 fn volume_errors(tube: &Tube, method: Method) -> Vec<f64> {
     let anatomy = anatomy(1.0, 0.5, 0.5);
     let rest = tube.volume(&tube.points);
-    let error = |steps: usize| {
-        let passage = Passage::new(&anatomy, &bent(1.0, 90.0), method, steps);
+    let error = |steps: u32| {
+        let passage = way(&anatomy, &bent(1.0, 90.0), method, f64::from(steps));
         tube.volume(&carry_all(&anatomy, &passage, &tube.points)) / rest - 1.0
     };
     [4, 8, 16, 32].map(error).to_vec()
@@ -178,7 +189,7 @@ fn the_velocity_is_divergence_free_where_alpha_and_beta_sum_to_one() {
             Limb::new(joint, &line(joint), 0.8).unwrap().with_volume(alpha, beta)
         };
         let anatomy = Anatomy::new(joints.clone(), (0..3).map(limb).collect()).unwrap();
-        let (size, mut scratch) = (6.0, PointScratch::default());
+        let (size, mut scratch) = (6.0, OctetScratch::default());
         let h = 1e-4 * size;
         let (mut largest, mut divergence): (f64, f64) = (0.0, 0.0);
         for l in [0.0, 0.3, 0.8] {
@@ -210,7 +221,7 @@ fn scale_changes_nothing_but_the_scale() {
     let (small, large) = (Tube::new(20, 8, 1.0), Tube::new(20, 8, 100.0));
     let run = |scale: f64, tube: &Tube| {
         let anatomy = anatomy(scale, 0.3, 0.6);
-        let passage = Passage::new(&anatomy, &bent(scale, 120.0), Method::SecondOrder, 8);
+        let passage = way(&anatomy, &bent(scale, 120.0), Method::SecondOrder, 8.0);
         carry_all(&anatomy, &passage, &tube.points)
     };
     for (a, b) in run(1.0, &small).iter().zip(run(100.0, &large)) {
@@ -234,20 +245,65 @@ fn a_point_far_inside_a_limb_goes_where_the_limb_goes() {
     ];
     let p = DVec3::new(0.3, 4e4 + 0.4, 0.2);
     for method in [Method::Euler, Method::SecondOrder] {
-        let passage = Passage::new(&anatomy, &world, method, 5);
-        let carried = passage.carry(&anatomy, p, &mut PointScratch::default());
+        let carried = carry(&anatomy, &way(&anatomy, &world, method, 5.0), p);
         let expected = world[1].transform_point3(p - DVec3::Y * 4e4);
         assert!((world[0].transform_point3(carried) - expected).length() < 1e-7, "{method:?}");
     }
+}
+
+/// The bound's strain over the whole way, of the most strained point.
+fn strain(anatomy: &Anatomy, world: &[DAffine3], points: &[DVec3]) -> f64 {
+    let whole = way(anatomy, world, Method::SecondOrder, 1.0);
+    let strain = |&p: &DVec3| {
+        let mut octet = [[0.0; OCTET]; 3];
+        (0..OCTET).for_each(|index| set_lane(&mut octet, index, p));
+        whole.strain(anatomy, Level::new(), &octet, &mut OctetScratch::default())
+    };
+    points.iter().map(strain).fold(0.0, f64::max)
 }
 
 #[test]
 fn steps_that_the_bound_asks_for_grow_with_the_bend() {
     let anatomy = anatomy(1.0, 0.0, 0.0);
     let tube = Tube::new(33, 12, 1.0);
-    let needed = |degrees: f64| Passage::steps_needed(&anatomy, &bent(1.0, degrees), tube.points.iter().copied());
+    let needed = |degrees: f64| 2.0 * strain(&anatomy, &bent(1.0, degrees), &tube.points);
     let table = [0.0, 30.0, 90.0, 150.0].map(needed);
-    println!("steps needed at 0, 30, 90, 150 degrees: {table:?}");
-    assert_eq!(table[0], 1);
-    assert!(table.windows(2).all(|n| n[0] <= n[1]) && table[3] <= 16);
+    println!("steps needed at 0, 30, 90, 150 degrees: {table:.2?}");
+    assert!(table[0] < 1e-9);
+    assert!(table.windows(2).all(|n| n[0] < n[1]) && table[3] <= 16.0);
+}
+
+#[test]
+fn the_bound_is_the_difference_of_two_limbs_times_the_gradient() {
+    // By hand: velocities of both limbs, and the gradient of the weight by central differences.
+    let anatomy = anatomy(1.0, 0.0, 0.0);
+    let world = bent(1.0, 90.0);
+    let p = DVec3::new(0.9, 4.2, 0.3);
+    let weight = |p: DVec3| {
+        let square = |low: f64, high: f64| p.distance_squared(DVec3::Y * p.y.clamp(low, high)) + 0.36;
+        let [a, b] = [square(0.0, 4.0), square(4.0, 8.0)].map(|s| s.powi(-2));
+        b / (a + b)
+    };
+    let h = 1e-6;
+    let gradient = DVec3::AXES.map(|axis| (weight(p + axis * h) - weight(p - axis * h)) / (2.0 * h));
+    // The second limb turns about its joint, the first stays.
+    let velocity = DVec3::Z.cross(p - DVec3::Y * 4.0) * 90.0_f64.to_radians();
+    let expected = velocity.length() * DVec3::from(gradient.map(|g| g)).length();
+    // ‖v_i − v̄‖ of both limbs sum to ‖v_i − v_k‖, since their weights do to 1.
+    let found = strain(&anatomy, &world, &[p]);
+    assert!((found / expected - 1.0).abs() < 1e-6, "{found} {expected}");
+}
+
+#[test]
+fn steps_of_any_length_end_at_the_pose_without_a_jump() {
+    let anatomy = anatomy(1.0, 0.5, 0.5);
+    let p = DVec3::new(0.8, 4.1, 0.5);
+    let at = |steps: f64| carry(&anatomy, &way(&anatomy, &bent(1.0, 100.0), Method::SecondOrder, steps), p);
+    for whole in [4.0, 5.0, 9.0] {
+        assert!((at(whole + 1e-7) - at(whole)).length() < 1e-6);
+        assert!((at(whole - 1e-7) - at(whole)).length() < 1e-6);
+    }
+    let exact = carry(&anatomy, &way(&anatomy, &bent(1.0, 100.0), Method::RungeKutta, 64.0), p);
+    assert!((at(7.4) - exact).length() < 1.2 * (at(7.0) - exact).length());
+    assert!((at(30.5) - exact).length() < 2e-3);
 }

@@ -6,7 +6,7 @@
 
 use super::effect::ABOUT_WORDS;
 use super::error::RecipeError;
-use super::fold_over_free::{FOLD_OVER_FREE, METHODS};
+use super::fold_over_free::{AUTO, FOLD_OVER_FREE, METHODS, WEIGHTS};
 use super::parse::{NORMALS_WORDS, RIDERS_WORDS, parse};
 use super::splice::{Step, append_section, dotted, find, insert, insert_element, remove};
 use super::{
@@ -181,9 +181,10 @@ impl From<&BaseSpec> for Literal {
                 let mut entries = vec![
                     ("type", FOLD_OVER_FREE.into()),
                     ("method", Self::word(spec.method, METHODS)),
-                    ("steps", Self(spec.steps.to_string())),
+                    ("steps", spec.steps.map_or_else(|| AUTO.into(), |steps| Self(steps.to_string()))),
                     ("alpha", spec.alpha.into()),
                     ("beta", spec.beta.into()),
+                    ("weights", Self::word(spec.weights, WEIGHTS)),
                 ];
                 let quoted = |(name, limb): &(String, LimbSpec)| (Self::from(name.as_str()).0, Self::from(limb));
                 let limbs: Vec<(String, Self)> = spec.limbs.iter().map(quoted).collect();
@@ -202,11 +203,15 @@ impl From<&LimbSpec> for Literal {
         let numbers = [("alpha", limb.alpha), ("beta", limb.beta), ("radius", limb.radius), ("bone", limb.bone)];
         let given = numbers.into_iter().filter_map(|(key, value)| Some((key, value?.into())));
         let mut entries: Vec<(&str, Self)> = given.collect();
-        if !limb.tissue.is_empty() {
-            let list = |numbers: &[f64]| numbers.iter().map(|&v| Self::from(v).0).collect::<Vec<_>>().join(", ");
-            let balls: Vec<String> = limb.tissue.iter().map(|ball| format!("[{}]", list(ball))).collect();
-            entries.push(("tissue", Self(format!("[{}]", balls.join(", ")))));
+        let list = |numbers: &[f64]| numbers.iter().map(|&v| Self::from(v).0).collect::<Vec<_>>().join(", ");
+        let capsules: Vec<String> = limb.capsules.iter().map(|capsule| list(capsule)).collect();
+        let tissue: Vec<String> = limb.tissue.iter().map(|ball| list(ball)).collect();
+        for (key, shapes) in [("capsules", capsules), ("tissue", tissue)] {
+            if !shapes.is_empty() {
+                entries.push((key, Self(format!("[[{}]]", shapes.join("], [")))));
+            }
         }
+        entries.extend(limb.map.as_deref().map(|map| ("map", map.into())));
         Self::table(&entries)
     }
 }

@@ -21,7 +21,7 @@ impl RecipeFile {
         lines.key("base", "\"lbs\"", "base skinning: lbs, dqs, blend, rigid or fold-over-free; or with settings:");
         lines.comment("base = { type = \"dqs\", pivot = false }");
         lines.comment("base = { type = \"blend\", factor = 0.5, map = \"NAME\", pivot = false }");
-        lines.comment("  fold-over-free takes steps, method, alpha, beta and limbs");
+        lines.comment("  fold-over-free takes steps, method, alpha, beta, weights and limbs");
         lines.comment(&format!("  factor  {}: 0 is lbs, 1 is dqs; a painted map multiplies it", words_of(FACTOR)));
         lines.comment("  pivot   signs by each vertex's largest influence instead of by the parent bone");
         lines.key("riders", "\"move\"", &format!("rigid parts carried by bones: {}", choices(RIDERS_WORDS)));
