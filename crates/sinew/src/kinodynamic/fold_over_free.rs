@@ -46,6 +46,8 @@ const LEAST_VOLUME: f64 = 0.25;
 const INSTANT: f64 = 1e-5;
 /// A rest of the way shorter than this share of a step is none.
 const NO_STEP: f64 = 1e-9;
+/// Points per limb that the bound is looked at.
+const PROBES_PER_LIMB: usize = 32;
 /// Terms of a flow: to the last bit of what a step of at most half a radian needs.
 const FLOW_TERMS: u32 = 10;
 
@@ -93,10 +95,49 @@ impl Anatomy {
         Some(Self { joints, limbs, branches, has_volume })
     }
 
+    /// The points of the bind pose that bends strain most: for each limb, those where its weight changes fastest. Lanes that
+    /// are left over repeat the first.
+    pub fn probes(&self, points: &[DVec3]) -> Vec<PointOctet> {
+        let mut limbs = PosedLimbs::default();
+        limbs.set(&self.limbs, self.limbs.iter().map(|_| DAffine3::IDENTITY));
+        let mut steep: Vec<Vec<(f64, usize)>> = vec![Vec::new(); self.limbs.len()];
+        let (mut values, mut total, mut total_gradient) = (Values::default(), [0.0; OCTET], [[0.0; OCTET]; 3]);
+        for (start, octet) in (0..points.len()).step_by(OCTET).map(|start| (start, octet_at(points, start))) {
+            dispatch!(Level::new(), simd => {
+                let sums = limbs.evaluate(simd, &self.limbs, O3::load(simd, &octet), true, &mut values);
+                sums.m.store_array(&mut total);
+                sums.gradient.store(&mut total_gradient);
+            });
+            for (steep, (m, gradient)) in steep.iter_mut().zip(values.m.iter().zip(&values.gradients)) {
+                for index in 0..OCTET.min(points.len() - start) {
+                    let w = m[index] / total[index];
+                    let slope = (lane(gradient, index) - lane(&total_gradient, index) * w).length() / total[index];
+                    steep.push((slope, start + index));
+                }
+                steep.sort_by(|a, b| f64::total_cmp(&b.0, &a.0).then(a.1.cmp(&b.1)));
+                steep.truncate(PROBES_PER_LIMB);
+            }
+        }
+        let mut chosen: Vec<usize> = steep.into_iter().flatten().map(|(_, index)| index).collect();
+        chosen.sort_unstable();
+        chosen.dedup();
+        let chosen: Vec<DVec3> = chosen.into_iter().map(|index| points[index]).collect();
+        (0..chosen.len()).step_by(OCTET).map(|start| octet_at(&chosen, start)).collect()
+    }
+
     /// Bind pose of the first joint, relative to which ways end.
     pub fn first_bind(&self) -> Option<DAffine3> {
         self.joints.first().map(|joint| joint.bind)
     }
+}
+
+/// Eight points from `start` on; lanes beyond the last take the first of them.
+fn octet_at(points: &[DVec3], start: usize) -> PointOctet {
+    let mut octet = [[0.0; OCTET]; 3];
+    for index in 0..OCTET {
+        set_lane(&mut octet, index, *points.get(start + index).unwrap_or(&points[start]));
+    }
+    octet
 }
 
 /// What a joint does at one place of the way: its field about its own origin.
@@ -364,11 +405,7 @@ impl Passage {
     /// As [`Passage::carry`], for any number of points.
     pub fn carry_all(&self, anatomy: &Anatomy, level: Level, points: &mut [DVec3], scratch: &mut OctetScratch) {
         for points in points.chunks_mut(OCTET) {
-            let mut octet = [[0.0; OCTET]; 3];
-            // Lanes without a point take the first.
-            for index in 0..OCTET {
-                set_lane(&mut octet, index, *points.get(index).unwrap_or(&points[0]));
-            }
+            let mut octet = octet_at(points, 0);
             self.carry(anatomy, level, &mut octet, scratch);
             points.iter_mut().enumerate().for_each(|(index, p)| *p = lane(&octet, index));
         }
@@ -424,12 +461,16 @@ impl Passage {
         lane(&out, 0)
     }
 
-    /// Of a way laid in one step: the most that any of these points of the bind pose is strained over it,
-    /// `Σ‖v_i − v̄‖·‖∇w_i‖`; for two limbs that is `‖v_i − v_k‖·‖∇w‖`.
-    pub fn strain(&self, anatomy: &Anatomy, level: Level, points: &PointOctet, scratch: &mut OctetScratch) -> f64 {
-        let mut strains = [0.0; OCTET];
-        dispatch!(level, simd => self.strain_octet(simd, anatomy, points, scratch).store_array(&mut strains));
-        strains.into_iter().filter(|strain| strain.is_finite()).fold(0.0, f64::max)
+    /// The most that any of these points of the bind pose is strained on its way, per unit of it: `Σ‖v_i − v̄‖·‖∇w_i‖`, which
+    /// for two limbs is `‖v_i − v_k‖·‖∇w‖`, in the middle of every step. Of ways of second order.
+    pub fn strain(&self, anatomy: &Anatomy, points: &[PointOctet], scratch: &mut OctetScratch) -> f64 {
+        let mut most: f64 = 0.0;
+        for points in points {
+            let mut strains = [0.0; OCTET];
+            dispatch!(Level::new(), simd => self.strain_octet(simd, anatomy, points, &mut strains, scratch));
+            most = strains.into_iter().filter(|strain| strain.is_finite()).fold(most, f64::max);
+        }
+        most
     }
 
     #[inline(always)]
@@ -438,29 +479,18 @@ impl Passage {
         simd: S,
         anatomy: &Anatomy,
         points: &PointOctet,
+        out: &mut Eight,
         scratch: &mut OctetScratch,
-    ) -> f64x8<S> {
-        let p = O3::load(simd, points);
-        let mut sum = f64x8::splat(simd, 0.0);
-        let Some(step) = self.steps.first() else { return sum };
-        let (limbs, values) = (&step.limbs[0], &mut scratch.values);
-        let total = step.stages[0].limbs.evaluate(simd, &anatomy.limbs, p, true, values);
-        let per_total = f64x8::splat(simd, 1.0) / total.m;
-        let mean = limbs.blended(simd, &values.m, per_total).at(p);
-        let [x, y, z, t] = &limbs.0;
-        for (limb, (m, gradient)) in values.m.iter().zip(&values.gradients).enumerate() {
-            let w = f64x8::load_array_ref(simd, m) * per_total;
-            let gradient = total.gradient.mul_add(-w, O3::load(simd, gradient)).scale(per_total);
-            let map = Affine {
-                x: O3::splat(simd, x[limb]),
-                y: O3::splat(simd, y[limb]),
-                z: O3::splat(simd, z[limb]),
-                t: O3::splat(simd, t[limb]),
-            };
-            let apart = map.at(p).sub(mean);
-            sum = (gradient.dot(gradient) * apart.dot(apart)).sqrt() + sum;
+    ) {
+        let mut p = O3::load(simd, points);
+        let mut most = f64x8::splat(simd, 0.0);
+        for step in &self.steps {
+            let (field, b) = step.stages[0].blend(simd, anatomy, &step.limbs[0], p, scratch);
+            let half = field.flow(simd, 0.5 * step.dl, b.mul_add(f64x8::splat(simd, 0.5 * step.dl), p));
+            most = most.max(step.stages[1].strain(simd, anatomy, &step.limbs[0], half, scratch));
+            p = self.step(simd, anatomy, step, p, scratch);
         }
-        sum
+        most.store_array(out);
     }
 }
 
@@ -496,6 +526,37 @@ impl Stage {
     ) -> O3<S> {
         let (field, b) = self.blend(simd, anatomy, limbs, p, scratch);
         field.at(p).add(b)
+    }
+
+    /// `Σ‖v_i − v̄‖·‖∇w_i‖`.
+    #[inline(always)]
+    fn strain<S: Simd>(
+        &self,
+        simd: S,
+        anatomy: &Anatomy,
+        limbs: &Affines,
+        p: O3<S>,
+        scratch: &mut OctetScratch,
+    ) -> f64x8<S> {
+        let values = &mut scratch.values;
+        let total = self.limbs.evaluate(simd, &anatomy.limbs, p, true, values);
+        let per_total = f64x8::splat(simd, 1.0) / total.m;
+        let mean = limbs.blended(simd, &values.m, per_total).at(p);
+        let [x, y, z, t] = &limbs.0;
+        let mut sum = f64x8::splat(simd, 0.0);
+        for (limb, (m, gradient)) in values.m.iter().zip(&values.gradients).enumerate() {
+            let w = f64x8::load_array_ref(simd, m) * per_total;
+            let gradient = total.gradient.mul_add(-w, O3::load(simd, gradient)).scale(per_total);
+            let map = Affine {
+                x: O3::splat(simd, x[limb]),
+                y: O3::splat(simd, y[limb]),
+                z: O3::splat(simd, z[limb]),
+                t: O3::splat(simd, t[limb]),
+            };
+            let apart = map.at(p).sub(mean);
+            sum = (gradient.dot(gradient) * apart.dot(apart)).sqrt() + sum;
+        }
+        sum
     }
 
     /// b, by way of what each joint carries: `Σ∇w = (Σ∇m − Σm/M ∇M)/M`, M the sum over all limbs.

@@ -3,8 +3,10 @@
 //! What is not skin, unskinned meshes that ride on a bone, follows its bone as in every base. Points are independent of
 //! each other: the same bits at any thread count.
 //!
-//! Steps by METHODS' bound, `dl·‖v_i − v_k‖·‖∇w‖ ≤ ½` at every vertex, are as long as the most strained vertex of the
-//! frame allows; their number is no whole number, so that it changes smoothly from frame to frame.
+//! Steps by METHODS' bound, `dl·‖v_i − v_k‖·‖∇w‖ ≤ ½`, are as long as the most strained point allows anywhere on its way;
+//! their number is no whole number, so that it changes smoothly from frame to frame. Looked at are the points where
+//! weights change fastest, some for each limb, on a way of [`FEWEST_STEPS`]: in the bind pose alone, where skin is not
+//! yet compressed, the bound asks for too few.
 
 use super::anatomy::{BoundLimb, LimbPlan, LimbSpec, WeightSource, fit, skin_points};
 use super::fold_over_free::{Anatomy, Method, OctetScratch, Passage};
@@ -55,12 +57,22 @@ pub struct FoldOverFree {
     method: Method,
     steps: Option<usize>,
     /// Per character; none where nothing holds skin.
-    characters: Vec<Option<(Anatomy, Vec<BoneId>)>>,
+    characters: Vec<Option<Fitted>>,
     /// Per palette entry of its own character.
     bind_from_rest: Vec<DAffine3>,
     /// The entry that moves each slot most.
     entry_of_slot: Vec<u32>,
     is_rider: Vec<bool>,
+}
+
+/// A character ready for its way.
+#[derive(Clone, Debug)]
+struct Fitted {
+    anatomy: Anatomy,
+    /// The bones of its joints.
+    bones: Vec<BoneId>,
+    /// Where the bound is looked at.
+    probes: Vec<PointOctet>,
 }
 
 /// Memory of a frame.
@@ -106,7 +118,10 @@ impl FoldOverFree {
         let characters = (0..rig.characters().len())
             .map(|character| {
                 let points = skin_points(rig, character, &bind_from_rest, &entry_of_slot, &is_rider);
-                fit(rig, character, &bind_from_rest, &points, &plan)
+                let (anatomy, bones) = fit(rig, character, &bind_from_rest, &points, &plan)?;
+                let places: Vec<DVec3> = points.iter().map(|point| point.at).collect();
+                let probes = anatomy.probes(&places);
+                Some(Fitted { anatomy, bones, probes })
             })
             .collect();
         Self { method: spec.method, steps: spec.steps, characters, bind_from_rest, entry_of_slot, is_rider }
@@ -124,21 +139,7 @@ impl FoldOverFree {
         let FreeScratch { ways, poses, octet } = scratch;
         ways.resize_with(self.characters.len(), Way::default);
         for (character, way) in ways.iter_mut().enumerate() {
-            let rows = frame.rig.characters()[character].rows.clone();
-            self.lay(frame.world, character, frame.origins[character], poses, way, |anatomy, passage| {
-                let strain = |row: usize, octet: &mut OctetScratch| {
-                    let halves = [row * LANES, row * LANES + OCTET].into_iter();
-                    let strain = |points: PointOctet| passage.strain(anatomy, level, &points, octet);
-                    halves.filter_map(|slot| self.bind_octet(frame.rest, slot)).map(strain).fold(0.0, f64::max)
-                };
-                match pool {
-                    None => rows.map(|row| strain(row, octet)).fold(0.0, f64::max),
-                    Some(pool) => pool.install(|| {
-                        let strains = rows.into_par_iter().map_init(OctetScratch::default, |o, row| strain(row, o));
-                        strains.reduce(|| 0.0, f64::max)
-                    }),
-                }
-            });
+            self.lay(frame.world, character, frame.origins[character], poses, way, octet);
         }
         out.resize(frame.rig.rows().len());
         let ways = &*ways;
@@ -160,22 +161,12 @@ impl FoldOverFree {
         let (mut octet, mut poses, mut way) = (OctetScratch::default(), Vec::new(), Way::default());
         let level = Level::new();
         for (character, fitted) in self.characters.iter().enumerate() {
-            let Some((anatomy, _)) = fitted else { continue };
+            let Some(Fitted { anatomy, probes, .. }) = fitted else { continue };
             let points = skin_points(rig, character, &self.bind_from_rest, &self.entry_of_slot, &self.is_rider);
-            let mut strain = |passage: &Passage| {
-                let strains = points.iter().map(|point| {
-                    let mut same = [[0.0; OCTET]; 3];
-                    (0..OCTET).for_each(|index| set_lane(&mut same, index, point.at));
-                    passage.strain(anatomy, level, &same, &mut octet)
-                });
-                strains.fold(0.0, f64::max)
-            };
             let origin = rig.origin(character, world);
-            let steps = self.lay(world, character, origin, &mut poses, &mut way, |_, passage| strain(passage));
-            let mut whole = Passage::default();
-            whole.lay(anatomy, &poses, Method::SecondOrder, 1.0);
+            let steps = self.lay(world, character, origin, &mut poses, &mut way, &mut octet);
             found.steps = found.steps.max(steps);
-            found.steps_needed = found.steps_needed.max(strain(&whole) / STRAIN_OF_A_STEP);
+            found.steps_needed = found.steps_needed.max(steps_needed(anatomy, probes, &poses, &mut Passage::default(), &mut octet));
             let mut twice = Passage::default();
             twice.lay(anatomy, &poses, self.method, 2.0 * steps);
             let (low, high) = points.iter().fold((DVec3::MAX, DVec3::MIN), |(l, h), p| (l.min(p.at), h.max(p.at)));
@@ -198,8 +189,7 @@ impl FoldOverFree {
         found
     }
 
-    /// Lays the way of one character, relative to its origin, and tells in how many steps. `strain` is asked where the bound
-    /// chooses them, for the most strained point of the way in one step.
+    /// Lays the way of one character, relative to its origin, and tells in how many steps.
     fn lay(
         &self,
         world: &WorldPose,
@@ -207,10 +197,10 @@ impl FoldOverFree {
         origin: DVec3,
         poses: &mut Vec<DAffine3>,
         way: &mut Way,
-        strain: impl FnOnce(&Anatomy, &Passage) -> f64,
+        octet: &mut OctetScratch,
     ) -> f64 {
         way.leads = false;
-        let Some((anatomy, bones)) = self.characters[character].as_ref() else { return 0.0 };
+        let Some(Fitted { anatomy, bones, probes }) = self.characters[character].as_ref() else { return 0.0 };
         poses.clear();
         poses.extend(bones.iter().map(|&bone| {
             let mut pose = world.world_from_bone(bone);
@@ -223,8 +213,8 @@ impl FoldOverFree {
         let steps = match self.steps {
             Some(steps) => steps as f64,
             None => {
-                way.passage.lay(anatomy, poses, Method::SecondOrder, 1.0);
-                (strain(anatomy, &way.passage) / STRAIN_OF_A_STEP).clamp(FEWEST_STEPS, MOST_STEPS as f64)
+                let needed = steps_needed(anatomy, probes, poses, &mut way.passage, octet);
+                needed.clamp(FEWEST_STEPS, MOST_STEPS as f64)
             }
         };
         way.passage.lay(anatomy, poses, self.method, steps);
@@ -253,11 +243,11 @@ impl FoldOverFree {
         out: &mut PointRow,
         scratch: &mut OctetScratch,
     ) {
-        let anatomy = self.characters[frame.rig.rows()[index].character as usize].as_ref().map(|(anatomy, _)| anatomy);
+        let fitted = self.characters[frame.rig.rows()[index].character as usize].as_ref();
         for half in [0, OCTET] {
             let first = index * LANES + half;
             let mut carried = None;
-            if let (Some(anatomy), true) = (anatomy, way.leads)
+            if let (Some(Fitted { anatomy, .. }), true) = (fitted, way.leads)
                 && let Some(mut octet) = self.bind_octet(frame.rest, first)
             {
                 way.passage.carry(anatomy, level, &mut octet, scratch);
@@ -271,6 +261,18 @@ impl FoldOverFree {
             }
         }
     }
+}
+
+/// Steps that the bound asks for on the way to `poses`; `passage` is scratch.
+fn steps_needed(
+    anatomy: &Anatomy,
+    probes: &[PointOctet],
+    poses: &[DAffine3],
+    passage: &mut Passage,
+    octet: &mut OctetScratch,
+) -> f64 {
+    passage.lay(anatomy, poses, Method::SecondOrder, FEWEST_STEPS);
+    passage.strain(anatomy, probes, octet) / STRAIN_OF_A_STEP
 }
 
 /// How well the skin of a pose stands.

@@ -9,7 +9,7 @@
 //! | `derivatives` | exact rates of each channel in the parent's frame |
 //! | `timeline`, `looping`, `travel` | span, period and cuts; whether a clip loops; roots that end elsewhere |
 //! | `smoothing` | rates convolved with a B-spline |
-//! | `filter`, `time_filter`, `oscillator` | what can be made of a signal's past: lag, derivative, wobble |
+//! | `filter`, `time_filter`, `oscillator`, `window` | what can be made of a signal's past: lag, derivative, wobble |
 //! | `moving_bone` | one bone over the clip, and the filters run over it |
 //! | `kinematics` | the rates in world axes |
 //! | `felt` | what flesh feels in the bone's own frame, through the filters of muscles |
@@ -28,6 +28,7 @@ mod smoothing;
 mod time_filter;
 mod timeline;
 mod travel;
+mod window;
 
 pub use filter::{Filter, FilteredSignal};
 pub use kinematics::{BoneMotion, Kinematics, Signal};
@@ -36,6 +37,7 @@ pub use looping::{Gap, LoopVerdict, Looping};
 pub use oscillator::Oscillator;
 pub use time_filter::{DerivativeFilter, TimeFilter};
 pub use timeline::Ends;
+pub use window::Window;
 
 use crate::clip::Clip;
 use crate::pose::{Pose, WorldPose};
