@@ -41,10 +41,10 @@ mod tests;
 mod vortex_muscles;
 
 pub use local_volume::Outcome;
-pub use vortex_muscles::MuscleReport;
-pub(crate) use vortex_muscles::{FELT, felt_signals};
+pub(crate) use vortex_muscles::{BoundMuscle, FELT, felt_signals};
+pub use vortex_muscles::{FittedShape, MuscleReport, MuscleShape, MuscleSpec};
 
-use crate::kinodynamic::VortexField;
+use crate::kinodynamic::{Near, VortexField};
 use crate::limbs::Limbs;
 use crate::maps::RestSurface;
 use crate::motion::Kinematics;
@@ -239,8 +239,10 @@ pub(crate) struct Binding<'a> {
     gain: f64,
     painted: Option<&'a [Lanes]>,
     distances: &'a [(Vec<BoneId>, Vec<BoneId>)],
-    /// Where what muscles feel stands among the filtered signals.
-    signals: [usize; FELT],
+    /// Muscles by bone, beside those of `distances`.
+    muscles: &'a [BoundMuscle],
+    /// Where what muscles feel stands among the filtered signals, from now back.
+    signals: &'a [[usize; FELT]],
     /// Per slot: on a rigid part.
     is_rider: &'a [bool],
 }
@@ -313,7 +315,8 @@ struct Work {
     body: Body,
     segments: SegmentScratch,
     limbs: Limbs,
-    field: VortexField,
+    fields: Vec<VortexField>,
+    near: Near,
     springs: SpringWork,
     hung: Hung,
     /// Per correction, its first entry in the report.
@@ -343,8 +346,10 @@ pub(crate) struct Asked<'a> {
     pub painted: Option<Vec<Lanes>>,
     /// Bones, and those that count for the distance of what follows them; later entries win.
     pub distances: Vec<(Vec<BoneId>, Vec<BoneId>)>,
-    /// Where what muscles feel stands among the filtered signals.
-    pub signals: [usize; FELT],
+    /// Muscles by bone, beside those of `distances`.
+    pub muscles: Vec<BoundMuscle>,
+    /// Where what muscles feel stands among the filtered signals, from now back.
+    pub signals: Vec<[usize; FELT]>,
 }
 
 /// Everything the corrections read at one frame.
@@ -376,7 +381,7 @@ impl Corrections {
         let surfaces = (0..rig.characters().len()).filter_map(|character| Surface::new(rig, character));
         let bind = |surface: Surface| {
             let bound = asked.iter().map(|asked| {
-                let Asked { correction, values, gain, painted, distances, signals } = asked;
+                let Asked { correction, values, gain, painted, distances, muscles, signals } = asked;
                 let painted = painted.as_deref();
                 let surface = &surface;
                 (correction.bind)(&Binding {
@@ -387,7 +392,8 @@ impl Corrections {
                     gain: *gain,
                     painted,
                     distances,
-                    signals: *signals,
+                    muscles,
+                    signals,
                     is_rider: &is_rider,
                 })
             });

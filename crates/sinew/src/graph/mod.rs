@@ -12,7 +12,7 @@ pub use evaluate::{Cpu, DeformedMesh, Frame, Scratch, evaluate};
 pub use moving::MovingBones;
 
 use crate::base::{Antipodality, Base};
-use crate::correct::{Asked, Corrections, FELT, MuscleReport, felt_signals};
+use crate::correct::{Asked, BoundMuscle, Corrections, MuscleReport, MuscleSpec, felt_signals};
 use crate::gradients::{Gradient, Gradients, Slopes, gain_slopes, gradient_of};
 use crate::kinodynamic::{BoundLimb, FoldOverFree, LimbSpec};
 use crate::motion::FilteredSignal;
@@ -220,15 +220,35 @@ fn corrections(rig: &Rig, recipe: &Recipe, filtered: &mut Vec<FilteredSignal>) -
             }
             distances.push((bones_called(rig, pattern, name)?.collect(), bones));
         }
-        let mut signals = [0; FELT];
-        if name == "muscles"
-            && let Some(felt) = felt_signals(&spec.values)
-        {
-            signals = felt.map(|wanted| place_of(wanted, filtered));
+        let mut muscles = Vec::new();
+        for (pattern, muscle) in &spec.muscles {
+            muscles.push(bound_muscle(rig, pattern, muscle, name)?);
         }
-        Ok(Asked { correction: spec.correction, values: &spec.values, gain: spec.gain, painted, distances, signals })
+        let felt = if name == "muscles" { felt_signals(&spec.values) } else { Vec::new() };
+        let signals = felt.into_iter().map(|felt| felt.map(|wanted| place_of(wanted, filtered))).collect();
+        let (correction, values, gain) = (spec.correction, &spec.values, spec.gain);
+        Ok(Asked { correction, values, gain, painted, distances, muscles, signals })
     });
     Ok(Corrections::build(rig, &asked.collect::<Result<Vec<_>, _>>()?))
+}
+
+/// A muscle with its names looked up.
+fn bound_muscle(
+    rig: &Rig,
+    pattern: &str,
+    muscle: &MuscleSpec,
+    correction: &'static str,
+) -> Result<BoundMuscle, GraphError> {
+    let mut flexed_by = Vec::new();
+    for pattern in &muscle.flexed_by {
+        flexed_by.extend(bones_called(rig, pattern, correction)?);
+    }
+    Ok(BoundMuscle {
+        bones: bones_called(rig, pattern, correction)?.collect(),
+        flexed_by,
+        shape: muscle.shape,
+        painted: muscle.map.as_deref().map(|map| painted(rig, Some(map), 1.0)).transpose()?,
+    })
 }
 
 /// The place of a signal in the list, which it is added to where it is new.

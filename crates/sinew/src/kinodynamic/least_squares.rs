@@ -1,8 +1,11 @@
-//! Least squares with Tikhonov's term, `min ‖Ax − y‖² + (λ‖A‖)²‖x‖²`, by Householder reflections of `[A; λ‖A‖I]`.
+//! Least squares with Tikhonov's term, `min ‖Ax − y‖² + (λ‖A‖)²‖x‖²`, by the QR factorisation of `[A; λ‖A‖I]`.
 //!
 //! The stacked matrix is what keeps the small singular values that the normal equations would square away.
 
-/// `entry(row, column)` of A, rows × columns; `damping` is λ, ‖A‖ the largest column.
+use faer::Mat;
+use faer::linalg::solvers::SolveLstsq;
+
+/// `entry(row, column)` of A, rows × columns; `damping` is λ, ‖A‖ the largest column. A matrix of zeros has the answer 0.
 pub(crate) fn least_squares(
     rows: usize,
     columns: usize,
@@ -10,52 +13,24 @@ pub(crate) fn least_squares(
     y: &[f64],
     damping: f64,
 ) -> Vec<f64> {
-    let height = rows + columns;
-    // Column by column, the right side last.
-    let mut a = vec![vec![0.0; height]; columns + 1];
+    let mut stacked = Mat::<f64>::zeros(rows + columns, columns);
     let mut largest: f64 = 0.0;
-    for (column, values) in a.iter_mut().enumerate().take(columns) {
-        for (row, value) in values.iter_mut().enumerate().take(rows) {
-            *value = entry(row, column);
+    for column in 0..columns {
+        let mut square = 0.0;
+        for row in 0..rows {
+            let value = entry(row, column);
+            stacked[(row, column)] = value;
+            square += value * value;
         }
-        largest = largest.max(norm(values));
+        largest = largest.max(square.sqrt());
     }
-    for (column, values) in a.iter_mut().enumerate().take(columns) {
-        values[rows + column] = damping * largest;
+    for column in 0..columns {
+        stacked[(rows + column, column)] = damping * largest;
     }
-    a[columns][..rows].copy_from_slice(&y[..rows]);
-
-    let mut diagonal = vec![0.0; columns];
-    for k in 0..columns {
-        let (done, rest) = a.split_at_mut(k + 1);
-        let pivot = &mut done[k][k..];
-        let length = norm(pivot);
-        if length == 0.0 {
-            continue;
-        }
-        // Away from cancellation.
-        diagonal[k] = -length.copysign(pivot[0]);
-        pivot[0] -= diagonal[k];
-        let square: f64 = pivot.iter().map(|v| v * v).sum();
-        for other in rest {
-            let other = &mut other[k..];
-            let share = 2.0 / square * pivot.iter().zip(other.iter()).map(|(p, o)| p * o).sum::<f64>();
-            for (o, p) in other.iter_mut().zip(pivot.iter()) {
-                *o -= share * p;
-            }
-        }
-    }
-    let mut x = vec![0.0; columns];
-    for k in (0..columns).rev() {
-        let known: f64 = (k + 1..columns).map(|j| a[j][k] * x[j]).sum();
-        let quotient = (a[columns][k] - known) / diagonal[k];
-        x[k] = if quotient.is_finite() { quotient } else { 0.0 };
-    }
-    x
-}
-
-fn norm(values: &[f64]) -> f64 {
-    values.iter().map(|v| v * v).sum::<f64>().sqrt()
+    let right = Mat::<f64>::from_fn(rows + columns, 1, |row, _| if row < rows { y[row] } else { 0.0 });
+    let solution = stacked.qr().solve_lstsq(&right);
+    let finite = |column: usize| Some(solution[(column, 0)]).filter(|x| x.is_finite()).unwrap_or(0.0);
+    (0..columns).map(finite).collect()
 }
 
 #[cfg(test)]

@@ -3,11 +3,15 @@
 //! Source: KD 5.2, METHODS 6. `V(p) = Σ f(‖p−p_i‖/r_i) X_i × (p−p_i)`, `f(d) = (d²−1)²` inside the radius, 0 outside. Each
 //! term turns spheres about p_i in themselves, so V is divergence-free whatever the samples. The skin follows the flow of
 //! V over a unit of pseudo-time, in [`SUBSTEPS`] steps of the midpoint rule: it depends on the samples as they are now and
-//! on nothing before, so what leaves comes back.
-//! Samples lie in a grid of cells as wide as the largest radius; a point looks at the 27 cells around it.
+//! on nothing before, so what leaves comes back. The paper's own accumulation is one step of Euler's for each instant.
+//! Samples lie in a grid of cells as wide as the largest radius; eight points at a time look at the cells around them and
+//! keep the samples in reach, with a margin that the flow may use up before they look again. Cost is that of the points
+//! and of the samples near them.
 //! Oracle: divergence by central differences; the sum over all samples, without a grid.
 
-use glam::DVec3;
+use super::octet::{Eight, O3, OCTET, PointOctet, lane};
+use crate::simd::{Level, Simd, dispatch, f64x8, prelude::*};
+use glam::{DMat3, DVec3};
 
 /// A vortex: where it is, how it turns what is around it, and how far it reaches.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -24,23 +28,59 @@ impl Vortex {
         let inside = 1.0 - away.length_squared() / (self.reach * self.reach);
         if inside > 0.0 { self.vorticity.cross(away) * (inside * inside) } else { DVec3::ZERO }
     }
+
+    /// Its part of the field's gradient: `f [X]× + (X×d) ⊗ ∇f`.
+    pub fn gradient(&self, p: DVec3) -> DMat3 {
+        let away = p - self.at;
+        let per_square = 1.0 / (self.reach * self.reach);
+        let inside = 1.0 - away.length_squared() * per_square;
+        if inside <= 0.0 {
+            return DMat3::ZERO;
+        }
+        let fall = away * (-4.0 * inside * per_square);
+        let turn = self.vorticity.cross(away);
+        let column = |axis: DVec3| self.vorticity.cross(axis) * (inside * inside) + turn * fall.dot(axis);
+        DMat3::from_cols(column(DVec3::X), column(DVec3::Y), column(DVec3::Z))
+    }
 }
 
 /// Steps of the flow.
 const SUBSTEPS: u32 = 4;
 /// Cells along a side, at most: beyond it they are made wider.
 const MOST_CELLS: f64 = 64.0;
+/// How far points may go before they look for samples again, in the largest radius.
+const MARGIN: f64 = 0.15;
+
+/// How points follow the field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Follow {
+    /// Its flow over a unit of time.
+    Flow,
+    /// One step of Euler's.
+    Once,
+}
 
 /// Samples, sorted by cell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct VortexField {
     vortices: Vec<Vortex>,
     sorted: Vec<Vortex>,
+    reach: f64,
     corner: DVec3,
     cells_per_length: f64,
     cells: [i32; 3],
     /// Per cell, where its samples start; one more at the end.
     starts: Vec<u32>,
+    ends: Vec<u32>,
+}
+
+/// The samples of some fields that eight points may feel.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Near {
+    /// Per field.
+    vortices: Vec<Vec<Vortex>>,
+    /// Where points may be for the list to hold; nowhere at first.
+    covered: Option<(DVec3, DVec3)>,
 }
 
 impl VortexField {
@@ -60,18 +100,16 @@ impl VortexField {
     /// Sorts the samples into cells: call it after the last one.
     pub fn build(&mut self) {
         let (mut low, mut high) = (DVec3::splat(f64::INFINITY), DVec3::splat(f64::NEG_INFINITY));
-        let mut reach: f64 = 0.0;
+        self.reach = 0.0;
         for vortex in &self.vortices {
             (low, high) = (low.min(vortex.at), high.max(vortex.at));
-            reach = reach.max(vortex.reach);
+            self.reach = self.reach.max(vortex.reach);
         }
         self.starts.clear();
         self.sorted.clear();
         self.cells = [0; 3];
-        if self.vortices.is_empty() {
-            return;
-        }
-        let width = reach.max((high - low).max_element() / (MOST_CELLS - 1.0));
+        let Some(&first) = self.vortices.first() else { return };
+        let width = self.reach.max((high - low).max_element() / (MOST_CELLS - 1.0));
         self.corner = low;
         self.cells_per_length = 1.0 / width;
         // At most 64 along each side.
@@ -85,13 +123,14 @@ impl VortexField {
         for cell in 0..count {
             self.starts[cell + 1] += self.starts[cell];
         }
-        self.sorted.resize(self.vortices.len(), self.vortices[0]);
+        self.sorted.resize(self.vortices.len(), first);
         // Back to front, each to the end of what is left of its cell, keeps the order within cells.
-        let mut ends: Vec<u32> = self.starts[1..].to_vec();
+        self.ends.clear();
+        self.ends.extend_from_slice(&self.starts[1..]);
         for vortex in self.vortices.iter().rev() {
             let cell = self.index(self.cell(vortex.at));
-            ends[cell] -= 1;
-            self.sorted[ends[cell] as usize] = *vortex;
+            self.ends[cell] -= 1;
+            self.sorted[self.ends[cell] as usize] = *vortex;
         }
     }
 
@@ -109,40 +148,140 @@ impl VortexField {
         ((z * self.cells[1] + y) * self.cells[0] + x) as usize
     }
 
-    /// V.
-    pub fn velocity(&self, p: DVec3) -> DVec3 {
-        let middle = self.cell(p);
-        let low = middle.map(|cell| cell.saturating_sub(1).max(0));
-        let high: [i32; 3] = std::array::from_fn(|axis| middle[axis].saturating_add(1).min(self.cells[axis] - 1));
-        let mut sum = DVec3::ZERO;
-        if low[0] > high[0] {
-            return sum;
+    /// Adds the samples that reach into a box.
+    fn reaching(&self, low: DVec3, high: DVec3, out: &mut Vec<Vortex>) {
+        let (first, last) = (self.cell(low - self.reach), self.cell(high + self.reach));
+        let first = first.map(|cell| cell.max(0));
+        let last: [i32; 3] = std::array::from_fn(|axis| last[axis].min(self.cells[axis] - 1));
+        if first[0] > last[0] {
+            return;
         }
-        for z in low[2]..=high[2] {
-            for y in low[1]..=high[1] {
+        for z in first[2]..=last[2] {
+            for y in first[1]..=last[1] {
                 // The cells of a line lie together.
-                let first = self.starts[self.index([low[0], y, z])];
-                let last = self.starts[self.index([high[0], y, z]) + 1];
-                for vortex in &self.sorted[first as usize..last as usize] {
-                    sum += vortex.velocity(p);
-                }
+                let start = self.starts[self.index([first[0], y, z])] as usize;
+                let end = self.starts[self.index([last[0], y, z]) + 1] as usize;
+                let reaches = |vortex: &&Vortex| {
+                    let nearest = vortex.at.clamp(low, high);
+                    nearest.distance_squared(vortex.at) < vortex.reach * vortex.reach
+                };
+                out.extend(self.sorted[start..end].iter().filter(reaches));
             }
         }
-        sum
+    }
+
+    /// V.
+    #[cfg(test)]
+    pub fn velocity(&self, p: DVec3) -> DVec3 {
+        let mut near = Vec::new();
+        if p.is_finite() {
+            self.reaching(p, p, &mut near);
+        }
+        near.iter().map(|vortex| vortex.velocity(p)).sum()
     }
 
     /// Where the flow takes a point.
+    #[cfg(test)]
     pub fn carry(&self, p: DVec3) -> DVec3 {
-        let dt = 1.0 / f64::from(SUBSTEPS);
-        let mut p = p;
-        for _ in 0..SUBSTEPS {
-            let velocity = self.velocity(p);
-            if velocity == DVec3::ZERO {
-                return p;
+        let mut octet = [[0.0; OCTET]; 3];
+        (0..OCTET).for_each(|index| super::octet::set_lane(&mut octet, index, p));
+        follow(std::slice::from_ref(self), &[[1.0; OCTET]], Level::new(), Follow::Flow, &mut octet, &mut Near::default());
+        lane(&octet, 3)
+    }
+}
+
+/// Takes eight points along the sum of `fields`, of each as much as its share says, point by point. Points that are not
+/// finite stay.
+pub(crate) fn follow(
+    fields: &[VortexField],
+    shares: &[Eight],
+    level: Level,
+    how: Follow,
+    points: &mut PointOctet,
+    near: &mut Near,
+) {
+    near.covered = None;
+    dispatch!(level, simd => follow_octet(simd, fields, shares, how, points, near));
+}
+
+#[inline(always)]
+fn follow_octet<S: Simd>(
+    simd: S,
+    fields: &[VortexField],
+    shares: &[Eight],
+    how: Follow,
+    points: &mut PointOctet,
+    near: &mut Near,
+) {
+    let mut p = O3::load(simd, points);
+    match how {
+        Follow::Once => p = p.add(velocity(simd, fields, shares, p, near)),
+        Follow::Flow => {
+            let dt = 1.0 / f64::from(SUBSTEPS);
+            let (whole, half) = (f64x8::splat(simd, dt), f64x8::splat(simd, 0.5 * dt));
+            for _ in 0..SUBSTEPS {
+                let v = velocity(simd, fields, shares, p, near);
+                // Nothing near, and so nothing on the way.
+                if near.vortices.iter().all(Vec::is_empty) {
+                    return;
+                }
+                let v = velocity(simd, fields, shares, v.mul_add(half, p), near);
+                p = v.mul_add(whole, p);
             }
-            p += self.velocity(p + velocity * (0.5 * dt)) * dt;
         }
-        p
+    }
+    p.store(points);
+}
+
+#[inline(always)]
+fn velocity<S: Simd>(
+    simd: S,
+    fields: &[VortexField],
+    shares: &[Eight],
+    p: O3<S>,
+    near: &mut Near,
+) -> O3<S> {
+    let mut here = [[0.0; OCTET]; 3];
+    p.store(&mut here);
+    near.cover(fields, &here);
+    let zero = O3::splat(simd, DVec3::ZERO);
+    let mut all = zero;
+    for (vortices, share) in near.vortices.iter().zip(shares) {
+        let mut sum = zero;
+        for vortex in vortices {
+            let away = p.sub(O3::splat(simd, vortex.at));
+            let per_square = f64x8::splat(simd, -1.0 / (vortex.reach * vortex.reach));
+            let inside = away.dot(away).mul_add(per_square, f64x8::splat(simd, 1.0)).max(zero.x);
+            sum = O3::splat(simd, vortex.vorticity).cross(away).mul_add(inside * inside, sum);
+        }
+        all = sum.mul_add(f64x8::load_array_ref(simd, share), all);
+    }
+    all
+}
+
+impl Near {
+    /// Looks for samples anew, unless those known hold for all points.
+    fn cover(&mut self, fields: &[VortexField], points: &PointOctet) {
+        let (mut low, mut high) = (DVec3::INFINITY, DVec3::NEG_INFINITY);
+        for index in 0..OCTET {
+            let p = lane(points, index);
+            if p.is_finite() {
+                (low, high) = (low.min(p), high.max(p));
+            }
+        }
+        if self.covered.is_some_and(|(l, h)| low.cmpge(l).all() && high.cmple(h).all()) {
+            return;
+        }
+        let reach = fields.iter().map(|field| field.reach).fold(0.0, f64::max);
+        let (low, high) = (low - MARGIN * reach, high + MARGIN * reach);
+        self.covered = Some((low, high));
+        self.vortices.resize_with(fields.len(), Vec::new);
+        for (vortices, field) in self.vortices.iter_mut().zip(fields) {
+            vortices.clear();
+            if low.is_finite() && high.is_finite() {
+                field.reaching(low, high, vortices);
+            }
+        }
     }
 }
 
@@ -181,6 +320,53 @@ mod tests {
         let mut empty = VortexField::default();
         empty.build();
         assert_eq!(empty.carry(DVec3::ONE), DVec3::ONE);
+    }
+
+    #[test]
+    fn eight_points_follow_the_field_as_each_alone() {
+        // By the midpoint rule over the sum of all samples, without grid, margin or lanes.
+        let ((field, vortices), (other, others)) = (field(3, 300), field(8, 90));
+        for k in 0..60 {
+            let mut octet = [[0.0; OCTET]; 3];
+            let mut share = [0.0; OCTET];
+            for index in 0..OCTET {
+                let t = f64::from(k) + 0.06 * index as f64;
+                let p = DVec3::new(2.0 * t.sin(), 2.0 * (1.7 * t).cos(), 1.5 * (0.6 * t).sin());
+                super::super::octet::set_lane(&mut octet, index, p);
+                share[index] = 0.3 * index as f64 - 0.5;
+            }
+            let start = octet;
+            let shares = [[1.0; OCTET], share];
+            follow(&[field.clone(), other.clone()], &shares, Level::new(), Follow::Flow, &mut octet, &mut Near::default());
+            let mut once = start;
+            follow(&[field.clone(), other.clone()], &shares, Level::new(), Follow::Once, &mut once, &mut Near::default());
+            for index in 0..OCTET {
+                let velocity = |p: DVec3| -> DVec3 {
+                    let own: DVec3 = vortices.iter().map(|vortex| vortex.velocity(p)).sum();
+                    own + others.iter().map(|vortex| vortex.velocity(p)).sum::<DVec3>() * share[index]
+                };
+                let mut p = lane(&start, index);
+                assert!((lane(&once, index) - p - velocity(p)).length() < 1e-12);
+                for _ in 0..4 {
+                    p += velocity(p + velocity(p) * 0.125) * 0.25;
+                }
+                assert!((lane(&octet, index) - p).length() < 1e-12, "{k} {index}");
+            }
+        }
+    }
+
+    #[test]
+    fn gradients_are_those_of_the_field() {
+        let (_, vortices) = field(4, 20);
+        for vortex in &vortices {
+            let p = vortex.at + DVec3::new(0.11, -0.07, 0.15);
+            let gradient = vortex.gradient(p);
+            for (axis, column) in DVec3::AXES.into_iter().zip([gradient.x_axis, gradient.y_axis, gradient.z_axis]) {
+                let h = 1e-6;
+                let difference = (vortex.velocity(p + axis * h) - vortex.velocity(p - axis * h)) / (2.0 * h);
+                assert!((difference - column).length() < 1e-8);
+            }
+        }
     }
 
     #[test]

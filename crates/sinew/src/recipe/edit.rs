@@ -203,12 +203,11 @@ impl From<&LimbSpec> for Literal {
         let numbers = [("alpha", limb.alpha), ("beta", limb.beta), ("radius", limb.radius), ("bone", limb.bone)];
         let given = numbers.into_iter().filter_map(|(key, value)| Some((key, value?.into())));
         let mut entries: Vec<(&str, Self)> = given.collect();
-        let list = |numbers: &[f64]| numbers.iter().map(|&v| Self::from(v).0).collect::<Vec<_>>().join(", ");
-        let capsules: Vec<String> = limb.capsules.iter().map(|capsule| list(capsule)).collect();
-        let tissue: Vec<String> = limb.tissue.iter().map(|ball| list(ball)).collect();
+        let capsules: Vec<String> = limb.capsules.iter().map(|capsule| Self::numbers(capsule).0).collect();
+        let tissue: Vec<String> = limb.tissue.iter().map(|ball| Self::numbers(ball).0).collect();
         for (key, shapes) in [("capsules", capsules), ("tissue", tissue)] {
             if !shapes.is_empty() {
-                entries.push((key, Self(format!("[[{}]]", shapes.join("], [")))));
+                entries.push((key, Self(format!("[{}]", shapes.join(", ")))));
             }
         }
         entries.extend(limb.map.as_deref().map(|map| ("map", map.into())));
@@ -217,7 +216,12 @@ impl From<&LimbSpec> for Literal {
 }
 
 impl Literal {
-    fn word<T: PartialEq>(value: T, words: &[(&str, T)]) -> Self {
+    pub(super) fn numbers(numbers: &[f64]) -> Self {
+        let numbers: Vec<String> = numbers.iter().map(|&number| Self::from(number).0).collect();
+        Self(format!("[{}]", numbers.join(", ")))
+    }
+
+    pub(super) fn word<T: PartialEq>(value: T, words: &[(&str, T)]) -> Self {
         Self::from(words.iter().find(|(_, meaning)| *meaning == value).map_or("", |&(word, _)| word))
     }
 
@@ -229,7 +233,7 @@ impl Literal {
         }
     }
 
-    fn table(entries: &[(&str, Self)]) -> Self {
+    pub(super) fn table(entries: &[(&str, Self)]) -> Self {
         let entries: Vec<String> = entries.iter().map(|(key, value)| format!("{key} = {}", value.0)).collect();
         Self(format!("{{ {} }}", entries.join(", ")))
     }
@@ -412,6 +416,9 @@ fn correction_entries(spec: &CorrectionSpec) -> Vec<String> {
     for (pattern, counted) in &spec.bones {
         let counted: Vec<&str> = counted.iter().map(String::as_str).collect();
         entries.push((dotted(&["bones", pattern]), counted.as_slice().into()));
+    }
+    for (pattern, muscle) in &spec.muscles {
+        entries.push((dotted(&["muscles", pattern]), muscle.into()));
     }
     entries.into_iter().map(|(key, value)| format!("{key} = {}", value.0)).collect()
 }
