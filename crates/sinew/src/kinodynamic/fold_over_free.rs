@@ -47,7 +47,7 @@ const INSTANT: f64 = 1e-5;
 /// A rest of the way shorter than this share of a step is none.
 const NO_STEP: f64 = 1e-9;
 /// Points per limb that the bound is looked at.
-const PROBES_PER_LIMB: usize = 32;
+const PROBES_PER_LIMB: usize = 64;
 /// Terms of a flow: to the last bit of what a step of at most half a radian needs.
 const FLOW_TERMS: u32 = 10;
 
@@ -95,8 +95,8 @@ impl Anatomy {
         Some(Self { joints, limbs, branches, has_volume })
     }
 
-    /// The points of the bind pose that bends strain most: for each limb, those where its weight changes fastest. Lanes that
-    /// are left over repeat the first.
+    /// The points of the bind pose that bends strain most: for each limb, those where its weight changes fastest, times their
+    /// distance from the nearest joint, which is what a turn moves them by. Lanes that are left over repeat the first.
     pub fn probes(&self, points: &[DVec3]) -> Vec<PointOctet> {
         let mut limbs = PosedLimbs::default();
         limbs.set(&self.limbs, self.limbs.iter().map(|_| DAffine3::IDENTITY));
@@ -108,11 +108,15 @@ impl Anatomy {
                 sums.m.store_array(&mut total);
                 sums.gradient.store(&mut total_gradient);
             });
+            let arms: Eight = std::array::from_fn(|index| {
+                let distance = |joint: &Joint| joint.bind.translation.distance(lane(&octet, index));
+                self.joints.iter().map(distance).fold(f64::INFINITY, f64::min)
+            });
             for (steep, (m, gradient)) in steep.iter_mut().zip(values.m.iter().zip(&values.gradients)) {
                 for index in 0..OCTET.min(points.len() - start) {
                     let w = m[index] / total[index];
                     let slope = (lane(gradient, index) - lane(&total_gradient, index) * w).length() / total[index];
-                    steep.push((slope, start + index));
+                    steep.push((slope * arms[index], start + index));
                 }
                 steep.sort_by(|a, b| f64::total_cmp(&b.0, &a.0).then(a.1.cmp(&b.1)));
                 steep.truncate(PROBES_PER_LIMB);
