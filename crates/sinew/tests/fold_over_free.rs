@@ -4,9 +4,9 @@ mod common;
 
 use common::{Stage, bits, largest_difference};
 use glam::{DQuat, DVec3};
-use sinew::kinodynamic::{FoldOverFreeSpec, LimbSpec, Method};
-use sinew::recipe::BaseSpec;
-use sinew::{Cpu, DeformedMesh, Kinematics, LocalTransform, Pose, Recipe, WorldPose};
+use sinew::kinodynamic::{FoldOverFreeSpec, LimbSpec, Method, WeightSource};
+use sinew::recipe::{BaseSpec, Place};
+use sinew::{Cpu, DeformedMesh, Kinematics, LocalTransform, Pose, Recipe, RecipeFile, WorldPose};
 
 fn free(spec: FoldOverFreeSpec) -> Recipe {
     Recipe { base: BaseSpec::FoldOverFree(spec), ..Recipe::default() }
@@ -58,6 +58,92 @@ fn an_elbow_bent_by_150_degrees_does_not_fold_over() {
     // One step of the paper's is linear blending by the same weights.
     let linear = diagnosis(FoldOverFreeSpec { method: Method::Euler, steps: Some(1), ..still_volume() });
     assert!(linear.smallest_determinant < 0.0);
+}
+
+#[test]
+fn the_bound_asks_for_enough_steps() {
+    let stage = Stage::zoo("arm");
+    for (alpha, beta) in [(0.0, 0.0), (0.5, 0.5)] {
+        let graph = stage.graph(&free(FoldOverFreeSpec { alpha, beta, ..FoldOverFreeSpec::default() }));
+        for degrees in [10.0, 60.0, 100.0, 130.0, 150.0] {
+            let mut world = WorldPose::default();
+            world.compose(stage.rig.skeleton(), &turned(&stage, &elbow(degrees)));
+            let found = graph.fold_over_free().unwrap().diagnose(&stage.rig, &world);
+            println!("{degrees}°, alpha {alpha}: {found:?}");
+            assert!(found.smallest_determinant > 0.0 && found.error < 0.02, "{degrees}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn weights_of_the_skin_are_extended_off_it() {
+    let stage = Stage::zoo("arm");
+    let skin = free(FoldOverFreeSpec { weights: WeightSource::Skin, ..FoldOverFreeSpec::default() });
+    let graph = stage.graph(&skin);
+    let mut world = WorldPose::default();
+    for degrees in [60.0, 120.0] {
+        let pose = turned(&stage, &elbow(degrees));
+        world.compose(stage.rig.skeleton(), &pose);
+        let found = graph.fold_over_free().unwrap().diagnose(&stage.rig, &world);
+        println!("{degrees}°: {found:?}");
+        assert!(found.error < 0.05, "{found:?}");
+        let lbs = evaluate(&stage, &Recipe::default(), &pose, &Cpu::serial());
+        let free = evaluate(&stage, &skin, &pose, &Cpu::serial());
+        let apart = largest_difference(&lbs, &free) / stage.size();
+        assert!(apart > 1e-3 && apart < 0.1, "{apart}");
+    }
+    // A small turn moves the skin by its own weights: linear blending to first order.
+    let pose = turned(&stage, &elbow(0.5));
+    let still = FoldOverFreeSpec { weights: WeightSource::Skin, ..still_volume() };
+    let rest = evaluate(&stage, &Recipe::default(), &stage.rig.rest_pose(), &Cpu::serial());
+    let (lbs, skin) = (Recipe::default(), free(still));
+    let [lbs, skin] = [lbs, skin].map(|recipe| evaluate(&stage, &recipe, &pose, &Cpu::serial()));
+    let moved = largest_difference(&rest, &lbs);
+    assert!(largest_difference(&lbs, &skin) < 0.05 * moved, "{} of {moved}", largest_difference(&lbs, &skin));
+}
+
+#[test]
+fn a_limb_can_be_painted() {
+    let mut zoo = sinew_zoo::build("tube:vertices=900,bones=2").unwrap();
+    let primitive = &mut zoo.raw.meshes[0].primitives[0];
+    let upper: Vec<f32> = primitive.positions.iter().map(|p| if p.y > 1.2 { 1.0 } else { 0.0 }).collect();
+    primitive.maps.push(("upper".to_owned(), upper));
+    let stage = Stage::new(&zoo.raw, zoo.clips);
+    let pose = turned(&stage, &[("tube.2", DQuat::from_rotation_z(0.6))]);
+    let limb = LimbSpec { map: Some("upper".to_owned()), ..LimbSpec::default() };
+    let spec = FoldOverFreeSpec { limbs: vec![("tube.2".to_owned(), limb)], ..FoldOverFreeSpec::default() };
+    let plain = evaluate(&stage, &free(FoldOverFreeSpec::default()), &pose, &Cpu::serial());
+    let painted = evaluate(&stage, &free(spec), &pose, &Cpu::serial());
+    let moved = largest_difference(&plain, &painted) / stage.size();
+    assert!(moved > 1e-3 && moved < 0.2, "{moved}");
+    let unknown = LimbSpec { map: Some("uper".to_owned()), ..LimbSpec::default() };
+    let spec = FoldOverFreeSpec { limbs: vec![("tube.2".to_owned(), unknown)], ..FoldOverFreeSpec::default() };
+    let error = sinew::FrameIndependentGraph::build(&stage.rig, &free(spec)).unwrap_err();
+    assert!(error.to_string().contains("upper"), "{error}");
+}
+
+#[test]
+fn recipes_hold_the_base() {
+    let limb = LimbSpec {
+        alpha: Some(0.1),
+        capsules: vec![[0.0, 0.0, 0.0, 0.0, 0.2, 0.0, 0.03]],
+        tissue: vec![[0.0, 0.1, 0.0, 0.05, 0.1, 0.05]],
+        map: Some("belly".to_owned()),
+        ..LimbSpec::default()
+    };
+    let specs = [
+        FoldOverFreeSpec::default(),
+        FoldOverFreeSpec { steps: Some(12), weights: WeightSource::Skin, ..FoldOverFreeSpec::default() },
+        FoldOverFreeSpec { limbs: vec![("fore*".to_owned(), limb)], ..FoldOverFreeSpec::default() },
+    ];
+    for spec in specs {
+        let mut file = RecipeFile::parse("version = 1\nbase = \"lbs\"\n").unwrap();
+        file.set(Place::Base, &BaseSpec::FoldOverFree(spec.clone())).unwrap();
+        let again = RecipeFile::parse(&file.to_string()).unwrap();
+        assert_eq!(again.recipe().base, BaseSpec::FoldOverFree(spec), "{file}");
+    }
+    let wrong = "version = 1\nbase = { type = \"fold-over-free\", steps = \"many\" }\n";
+    assert!(RecipeFile::parse(wrong).unwrap_err().to_string().contains("steps"));
 }
 
 #[test]

@@ -3,9 +3,13 @@
 mod common;
 
 use common::{Stage, bits, largest_difference};
-use glam::DVec3;
-use sinew::recipe::CorrectionSpec;
-use sinew::{Cpu, DeformedMesh, MotionSettings, Recipe};
+use glam::{DAffine3, DMat3, DVec3};
+use sinew::correct::{FittedShape, MuscleShape, MuscleSpec};
+use sinew::recipe::{CorrectionSpec, Place};
+use sinew::{
+    Cpu, DeformedMesh, Filter, FilteredSignal, Kinematics, Motion, MotionSettings, Oscillator, Recipe, RecipeFile,
+    Signal, Smoothing, TimeFilter, WorldPose,
+};
 
 fn muscles(values: &[(&str, f64)], bones: &[(&str, &[&str])]) -> Recipe {
     let mut spec = CorrectionSpec::new("muscles").expect("muscles are a correction");
@@ -100,4 +104,188 @@ fn a_flexed_muscle_bulges() {
     let (relaxed, flexed) = (width(&straight) / width(&plain_straight), width(&bent) / width(&plain_bent));
     println!("width of the upper arm: {relaxed:.3} relaxed, {flexed:.3} flexed, of the plain skin's");
     assert!((relaxed - 1.0).abs() < 0.02 && flexed > 1.03, "{relaxed} {flexed}");
+}
+
+const FELT: [Signal; 5] =
+    [Signal::FeltAcceleration, Signal::FeltStrainX, Signal::FeltStrainY, Signal::FeltStrainZ, Signal::FeltUp];
+
+fn motion(stage: &Stage, clip: usize, filter: Filter, settings: &MotionSettings) -> Motion {
+    let filtered = FELT.map(|signal| FilteredSignal { signal, filter });
+    let (rig, clip) = (&stage.rig, &stage.clips[clip]);
+    Motion::new(rig.skeleton(), rig.bone_sizes(), &rig.morph_layout(), clip, settings, &filtered).unwrap()
+}
+
+fn world_at(stage: &Stage, motion: &Motion, t: f64) -> WorldPose {
+    let mut pose = stage.rig.rest_pose();
+    motion.pose(t, &mut pose);
+    let mut world = WorldPose::default();
+    world.compose(stage.rig.skeleton(), &pose);
+    world
+}
+
+fn kinematics_at(stage: &Stage, motion: &Motion, t: f64) -> Kinematics {
+    let mut kinematics = Kinematics::at_rest(stage.rig.skeleton().len(), FELT.len());
+    motion.kinematics(t, &world_at(stage, motion, t), stage.rig.skeleton(), &mut kinematics);
+    kinematics
+}
+
+#[test]
+fn what_flesh_feels_is_the_second_difference_of_its_places() {
+    // Without smoothing or filter: the accelerations themselves.
+    let settings = MotionSettings { smoothing: Smoothing::Box(0.0), ..MotionSettings::default() };
+    for (name, bones) in [("arm", ["forearm", "hand"]), ("calf", ["head", "tail.2"])] {
+        let stage = Stage::zoo(name);
+        let motion = motion(&stage, 0, Filter::LowPass(TimeFilter::NONE), &settings);
+        for bone in bones {
+            let bone = stage.rig.skeleton().bones().find(|&b| stage.rig.skeleton().name(b) == bone);
+            let Some(bone) = bone else { continue };
+            for t in [0.131, 0.317, 0.523] {
+                let kinematics = kinematics_at(&stage, &motion, t);
+                let [a, x, y, z, up] = std::array::from_fn(|part| kinematics.filtered[part][bone.index()]);
+                let frame = |t: f64| -> DAffine3 { world_at(&stage, &motion, t).world_from_bone(bone) };
+                let h = 1e-4;
+                for p in [DVec3::ZERO, DVec3::new(0.05, 0.1, -0.03)] {
+                    let at = |t: f64| frame(t).transform_point3(p);
+                    let difference = (at(t + h) - at(t) * 2.0 + at(t - h)) / (h * h);
+                    let felt = frame(t).matrix3 * (a + DMat3::from_cols(x, y, z) * p);
+                    let size = difference.length() + 1e-2 * stage.size();
+                    assert!((felt - difference).length() < 1e-3 * size, "{name} {t} {p}: {felt} {difference}");
+                }
+                assert!((frame(t).matrix3 * up - DVec3::Y).length() < 1e-12);
+            }
+        }
+    }
+}
+
+#[test]
+fn loops_are_periodic_in_position_and_velocity() {
+    let stage = Stage::zoo("calf");
+    let oscillator = Oscillator::new(3.0, 0.25).unwrap();
+    let motion = motion(&stage, 0, oscillator.into(), &MotionSettings::default());
+    let (period, start) = (motion.report().period.unwrap(), motion.report().start);
+    let stiffness = oscillator.angular_frequency().powi(2);
+    let (mut jump, mut kink): (f64, f64) = (0.0, 0.0);
+    let (h, end) = (1e-5, start + period * (1.0 - 1e-13));
+    let times = [start, start + h, start + 2.0 * h, end, end - h, end - 2.0 * h];
+    let at = times.map(|t| kinematics_at(&stage, &motion, t));
+    for bone in stage.rig.skeleton().bones() {
+        // Displacements of flesh at the joint, in sizes.
+        let [a0, a1, a2, b0, b1, b2] =
+            std::array::from_fn(|k| at[k].filtered[0][bone.index()] / (stiffness * stage.size()));
+        jump = jump.max((a0 - b0).length());
+        let after = (a1 * 4.0 - a2 - a0 * 3.0) / (2.0 * h);
+        let before = (b0 * 3.0 - b1 * 4.0 + b2) / (2.0 * h);
+        kink = kink.max((after - before).length());
+    }
+    println!("at the seam: {jump:.1e} sizes, {kink:.1e} sizes per second");
+    assert!(jump < 1e-6 && kink < 1e-6, "{jump:e} {kink:e}");
+}
+
+#[test]
+fn windows_that_grow_come_to_the_run_ahead() {
+    let stage = Stage::zoo("calf");
+    let named: &[(&str, &[&str])] = &[("chest", &[]), ("hips", &[])];
+    let with = |history: f64, window: f64| {
+        let recipe = muscles(&[("history", history), ("window", window), ("gravity", 1.0)], named);
+        at(&stage, &recipe, 0, &[0.3]).remove(0)
+    };
+    let (whole, base) = (with(0.0, 0.0), at(&stage, &Recipe::default(), 0, &[0.3]).remove(0));
+    let windows = [0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0];
+    let table = windows.map(|window| largest_difference(&with(1.0, window), &whole) / stage.size());
+    for (window, error) in windows.iter().zip(&table) {
+        println!("window {window:>5} s: {error:.2e} sizes from the run ahead");
+    }
+    // ω₀ζ = 4.7 per second: each second leaves less than a hundredth.
+    assert!(table[0] > 1e-4 && table[5] < 2e-4 * table[1].max(table[0]) + 1e-6 && table[6] < 1e-6, "{table:?}");
+    // Accumulated instants come near the flow, as far as they depend on no path.
+    let accumulated = largest_difference(&with(2.0, 1.0), &with(1.0, 1.0)) / stage.size();
+    let moved = largest_difference(&base, &whole) / stage.size();
+    println!("accumulated over 1 s: {accumulated:.2e} sizes from the flow, which moves {moved:.2e}");
+    assert!(accumulated < 0.25 * moved, "{accumulated} {moved}");
+}
+
+#[test]
+fn every_shape_and_option_moves_flesh_and_keeps_its_volume() {
+    let stage = Stage::zoo("calf");
+    let base = at(&stage, &Recipe::default(), 0, &[0.3]).remove(0);
+    let plain = at(&stage, &muscles(&[], &[("chest", &[])]), 0, &[0.3]).remove(0);
+    for values in [vec![("shape", 1.0)], vec![("shape", 2.0)], vec![("stiffening", 50.0)], vec![("stretch", 0.3)]] {
+        let swung = at(&stage, &muscles(&values, &[("chest", &[])]), 0, &[0.3]).remove(0);
+        let moved = largest_difference(&base, &swung) / stage.size();
+        let other = largest_difference(&plain, &swung) / stage.size();
+        let kept = volume(&stage, &swung) / volume(&stage, &base) - 1.0;
+        println!("{values:?}: moved {moved:.4} of the size, {other:.4} from an ellipsoid's, volume {kept:+.1e}");
+        assert!(moved > 1e-3 && moved < 0.2 && other > 1e-5 && kept.abs() < 5e-3, "{values:?}");
+    }
+}
+
+#[test]
+fn muscles_have_shapes_and_maps_of_their_own() {
+    let mut zoo = sinew_zoo::build("tube:vertices=900,bones=4").unwrap();
+    let primitive = &mut zoo.raw.meshes[0].primitives[0];
+    let front: Vec<f32> = primitive.positions.iter().map(|p| if p.x > 0.0 { 1.0 } else { 0.0 }).collect();
+    primitive.maps.push(("front".to_owned(), front.clone()));
+    let stage = Stage::new(&zoo.raw, zoo.clips);
+    let shapes = [
+        None,
+        Some(MuscleShape::Fitted(FittedShape::Region)),
+        Some(MuscleShape::Ellipsoid([0.0, 0.2, 0.0, 0.15, 0.25, 0.15])),
+        Some(MuscleShape::Capsule([0.0, 0.1, 0.0, 0.0, 0.4, 0.0, 0.12])),
+    ];
+    let base = at(&stage, &Recipe::default(), 0, &[0.4]).remove(0);
+    for shape in shapes {
+        let run = |map: Option<&str>| {
+            let mut recipe = muscles(&[], &[]);
+            let spec = MuscleSpec { shape, map: map.map(str::to_owned), ..MuscleSpec::default() };
+            recipe.corrections[0].muscles = vec![("tube.3".to_owned(), spec)];
+            assert_eq!(stage.graph(&recipe).muscles().len(), 1);
+            at(&stage, &recipe, 0, &[0.4]).remove(0)
+        };
+        let (all, half) = (run(None), run(Some("front")));
+        assert!(largest_difference(&base, &all) > 1e-4 * stage.size(), "{shape:?}");
+        assert!(largest_difference(&base, &half) > 1e-4 * stage.size(), "{shape:?}");
+        for (vertex, painted) in front.iter().enumerate() {
+            assert!(*painted > 0.0 || half.positions[vertex] == base.positions[vertex], "{shape:?}, vertex {vertex}");
+        }
+    }
+}
+
+#[test]
+fn recipes_hold_muscles() {
+    let text = "version = 1\n\n[[correction]]\ntype = \"muscles\"\nhistory = \"window\"   # short\nwindow = 0.25\n\
+                [correction.muscles]\n\"arm.?\" = { flexed_by = [\"fore*\"], map = \"biceps\" }\n\
+                belly = { capsule = [0, 0, 0, 0, 1, 0, 0.2] }\n";
+    let mut file = RecipeFile::parse(text).unwrap();
+    let specs = file.recipe().corrections.clone();
+    assert_eq!((specs[0].values.word("history"), specs[0].values.number("window")), ("window", 0.25));
+    let arm = MuscleSpec { flexed_by: vec!["fore*".to_owned()], map: Some("biceps".to_owned()), shape: None };
+    assert_eq!(specs[0].muscles[0], ("arm.?".to_owned(), arm));
+    let capsule = MuscleShape::Capsule([0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.2]);
+    assert_eq!(specs[0].muscles[1].1.shape, Some(capsule));
+    // Written out and read back.
+    file.set(Place::Correction(0, "window"), 0.5).unwrap();
+    assert_eq!(file.to_string(), text.replace("0.25", "0.5"));
+    file.add_correction(&specs[0]).unwrap();
+    assert_eq!(file.recipe().corrections[1].muscles, specs[0].muscles);
+    for (wrong, told) in [
+        ("muscles.belly = { capsule = [1, 2] }", "ends, radius"),
+        ("muscles.belly = { shape = \"ball\" }", "\"ellipsoid\", \"capsule\" or \"region\""),
+        ("muscles.belly = { paint = \"x\" }", "paint"),
+        ("muscles.belly = 2", "a table"),
+    ] {
+        let text = format!("version = 1\n[[correction]]\ntype = \"muscles\"\n{wrong}\n");
+        let error = RecipeFile::parse(&text).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+    let elsewhere = "version = 1\n[[correction]]\ntype = \"volume\"\nmuscles.belly = {}\n";
+    assert!(RecipeFile::parse(elsewhere).unwrap_err().to_string().contains("muscles"));
+}
+
+#[test]
+fn a_contraction_that_the_vortices_cannot_do_is_reported() {
+    let stage = Stage::zoo("arm");
+    let report = stage.graph(&muscles(&[], &[("upper_arm", &["forearm"])])).muscles();
+    println!("{report:?}");
+    assert!(report.len() == 1 && report[0].contraction_residual > 0.0 && report[0].contraction_residual < 0.6);
+    assert_eq!(stage.graph(&muscles(&[], &[("upper_arm", &[])])).muscles()[0].contraction_residual, 0.0);
 }

@@ -16,7 +16,7 @@
 
 use super::surface::Surface;
 use super::{Binding, Bound, Log, Place, Work};
-use crate::kinodynamic::{Eight, Follow, Muscle, OCTET, PointOctet, Shape, Sway, VortexField};
+use crate::kinodynamic::{Follow, Four, Muscle, PointQuad, QUAD, Shape, Sway, VortexField};
 use crate::kinodynamic::{follow, lane, set_lane, spread};
 use crate::motion::{Filter, FilteredSignal, Oscillator, Signal, Window};
 use crate::param::{ParamSpec, Values};
@@ -288,18 +288,18 @@ impl Muscles {
         if fields.iter().all(VortexField::is_empty) {
             return;
         }
-        let mut shares: Vec<Eight> = vec![[1.0; OCTET]; fields.len()];
-        for first in (0..surface.nodes()).step_by(OCTET) {
-            let nodes = first..(first + OCTET).min(surface.nodes());
-            let mut octet: PointOctet = [[0.0; OCTET]; 3];
-            (0..OCTET).for_each(|at| set_lane(&mut octet, at, body.points[(first + at).min(nodes.end - 1)]));
+        let mut shares: Vec<Four> = vec![[1.0; QUAD]; fields.len()];
+        for first in (0..surface.nodes()).step_by(QUAD) {
+            let nodes = first..(first + QUAD).min(surface.nodes());
+            let mut quad: PointQuad = [[0.0; QUAD]; 3];
+            (0..QUAD).for_each(|at| set_lane(&mut quad, at, body.points[(first + at).min(nodes.end - 1)]));
             let painted = self.muscles.iter().filter_map(|placed| placed.painted.as_ref());
             for (shares, painted) in shares[1..].iter_mut().zip(painted) {
-                (0..OCTET).for_each(|at| shares[at] = painted[(first + at).min(nodes.end - 1)]);
+                (0..QUAD).for_each(|at| shares[at] = painted[(first + at).min(nodes.end - 1)]);
             }
-            follow(fields, &shares, Level::new(), how, &mut octet, near);
+            follow(fields, &shares, Level::new(), how, &mut quad, near);
             for (at, node) in nodes.enumerate() {
-                let (share, carried) = (self.shares[node], lane(&octet, at));
+                let (share, carried) = (self.shares[node], lane(&quad, at));
                 if share != 0.0 && !body.held[node] && carried.is_finite() {
                     body.points[node] = body.points[node].lerp(carried, share);
                 }
@@ -349,7 +349,8 @@ impl Bound for Muscles {
         }
         let centre = place.origin + work.body.centre();
         // What there was at the start of the window, or is now: by the flow.
-        let Some((first, later)) = (if self.accumulates { self.signals.split_last() } else { self.signals.split_first() })
+        let Some((first, later)) =
+            (if self.accumulates { self.signals.split_last() } else { self.signals.split_first() })
         else {
             return 0;
         };

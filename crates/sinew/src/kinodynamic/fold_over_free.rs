@@ -12,7 +12,7 @@
 //! | second order | `ξ_i = log(L_i(l+dl) L_i(l)⁻¹)/dl`; `p_m = exp(½dl Σw_iξ_i)(p + ½dl b)`; with w, b at (p_m, l+½dl) and `H = exp(½dl Σw_iξ_i)`: `p ← H(Hp + dl b)` |
 //! | Runge–Kutta | the classical fourth order on the velocity: the reference |
 //!
-//! Points are carried eight at a time. Steps need not divide the way: the last is what is left of it, so that their number
+//! Points are carried four at a time. Steps need not divide the way: the last is what is left of it, so that their number
 //! may follow the bend from frame to frame without a jump.
 //! Where a joint bends far there is no room for the volume it displaces: beyond [`FULL_VOLUME`] its part of b is reduced,
 //! to [`LEAST_VOLUME`] at a half turn.
@@ -20,10 +20,10 @@
 //! order of convergence; a point that one limb owns ends where the limb puts it.
 
 use super::fractional::Generator;
-use super::octet::{Eight, O3, OCTET, PointOctet, lane, set_lane};
 use super::pose_path::{Joint, PosePath};
+use super::quad::{Four, PointQuad, Q3, QUAD, lane, set_lane};
 use super::tissue::{Limb, PosedLimbs, Total, Values};
-use crate::simd::{Level, Simd, dispatch, f64x8, prelude::*};
+use crate::simd::{Level, Simd, dispatch, f64x4, prelude::*};
 use glam::{DAffine3, DVec3};
 
 /// How the way is walked.
@@ -60,7 +60,32 @@ pub(crate) struct Anatomy {
     joints: Vec<Joint>,
     limbs: Vec<Limb>,
     branches: Vec<Branch>,
-    has_volume: bool,
+    passes: Vec<Pass>,
+}
+
+/// A part of the volume term that is summed over limbs by one share for each: all of it where α and β are the same
+/// everywhere, else one for α and one for β.
+#[derive(Clone, Debug)]
+struct Pass {
+    shares: Vec<f64>,
+    turn: f64,
+    sink: f64,
+    slide: f64,
+}
+
+impl Pass {
+    fn all(limbs: &[Limb]) -> Vec<Self> {
+        let Some(&Limb { alpha, beta, .. }) = limbs.first() else { return Vec::new() };
+        if limbs.iter().all(|limb| limb.alpha == alpha && limb.beta == beta) {
+            let (shares, slide) = (vec![1.0; limbs.len()], alpha + beta);
+            return if slide == 0.0 { Vec::new() } else { vec![Self { shares, turn: alpha, sink: beta, slide }] };
+        }
+        let (alphas, betas) = limbs.iter().map(|limb| (limb.alpha, limb.beta)).unzip();
+        vec![
+            Self { shares: alphas, turn: 1.0, sink: 0.0, slide: 1.0 },
+            Self { shares: betas, turn: 0.0, sink: 1.0, slide: 1.0 },
+        ]
+    }
 }
 
 /// How a joint hands what it carries to its parent, from the last joint to the first.
@@ -91,42 +116,44 @@ impl Anatomy {
                 branches[parent].has_children = true;
             }
         }
-        let has_volume = limbs.iter().any(|limb| limb.alpha != 0.0 || limb.beta != 0.0);
-        Some(Self { joints, limbs, branches, has_volume })
+        let passes = Pass::all(&limbs);
+        Some(Self { joints, limbs, branches, passes })
     }
 
     /// The points of the bind pose that bends strain most: for each limb, those where its weight changes fastest, times their
     /// distance from the nearest joint, which is what a turn moves them by. Lanes that are left over repeat the first.
-    pub fn probes(&self, points: &[DVec3]) -> Vec<PointOctet> {
+    pub fn probes(&self, points: &[DVec3]) -> Vec<PointQuad> {
         let mut limbs = PosedLimbs::default();
         limbs.set(&self.limbs, self.limbs.iter().map(|_| DAffine3::IDENTITY));
         let mut steep: Vec<Vec<(f64, usize)>> = vec![Vec::new(); self.limbs.len()];
-        let (mut values, mut total, mut total_gradient) = (Values::default(), [0.0; OCTET], [[0.0; OCTET]; 3]);
-        for (start, octet) in (0..points.len()).step_by(OCTET).map(|start| (start, octet_at(points, start))) {
+        let (mut values, mut total, mut total_gradient) = (Values::default(), [0.0; QUAD], [[0.0; QUAD]; 3]);
+        for (start, quad) in (0..points.len()).step_by(QUAD).map(|start| (start, quad_at(points, start))) {
             dispatch!(Level::new(), simd => {
-                let sums = limbs.evaluate(simd, &self.limbs, O3::load(simd, &octet), true, &mut values);
+                let sums = limbs.evaluate(simd, &self.limbs, Q3::load(simd, &quad), true, &mut values);
                 sums.m.store_array(&mut total);
                 sums.gradient.store(&mut total_gradient);
             });
-            let arms: Eight = std::array::from_fn(|index| {
-                let distance = |joint: &Joint| joint.bind.translation.distance(lane(&octet, index));
+            let arms: Four = std::array::from_fn(|index| {
+                let distance = |joint: &Joint| joint.bind.translation.distance(lane(&quad, index));
                 self.joints.iter().map(distance).fold(f64::INFINITY, f64::min)
             });
             for (steep, (m, gradient)) in steep.iter_mut().zip(values.m.iter().zip(&values.gradients)) {
-                for index in 0..OCTET.min(points.len() - start) {
+                for index in 0..QUAD.min(points.len() - start) {
                     let w = m[index] / total[index];
                     let slope = (lane(gradient, index) - lane(&total_gradient, index) * w).length() / total[index];
                     steep.push((slope * arms[index], start + index));
                 }
-                steep.sort_by(|a, b| f64::total_cmp(&b.0, &a.0).then(a.1.cmp(&b.1)));
-                steep.truncate(PROBES_PER_LIMB);
             }
+        }
+        for steep in &mut steep {
+            steep.sort_by(|a, b| f64::total_cmp(&b.0, &a.0).then(a.1.cmp(&b.1)));
+            steep.truncate(PROBES_PER_LIMB);
         }
         let mut chosen: Vec<usize> = steep.into_iter().flatten().map(|(_, index)| index).collect();
         chosen.sort_unstable();
         chosen.dedup();
         let chosen: Vec<DVec3> = chosen.into_iter().map(|index| points[index]).collect();
-        (0..chosen.len()).step_by(OCTET).map(|start| octet_at(&chosen, start)).collect()
+        (0..chosen.len()).step_by(QUAD).map(|start| quad_at(&chosen, start)).collect()
     }
 
     /// Bind pose of the first joint, relative to which ways end.
@@ -135,13 +162,13 @@ impl Anatomy {
     }
 }
 
-/// Eight points from `start` on; lanes beyond the last take the first of them.
-fn octet_at(points: &[DVec3], start: usize) -> PointOctet {
-    let mut octet = [[0.0; OCTET]; 3];
-    for index in 0..OCTET {
-        set_lane(&mut octet, index, *points.get(start + index).unwrap_or(&points[start]));
+/// Four points from `start` on; lanes beyond the last take the first of them.
+fn quad_at(points: &[DVec3], start: usize) -> PointQuad {
+    let mut quad = [[0.0; QUAD]; 3];
+    for index in 0..QUAD {
+        set_lane(&mut quad, index, *points.get(start + index).unwrap_or(&points[start]));
     }
-    octet
+    quad
 }
 
 /// What a joint does at one place of the way: its field about its own origin.
@@ -154,17 +181,20 @@ struct JointField {
 }
 
 impl JointField {
-    /// `∇a × [θ(q·n)q_⊥ + ½ v_o×q] + ∇b × [½ v_o×q − ½θ‖q_⊥‖² n]`, ∇a and ∇b sums of α∇w and β∇w.
+    /// `∇a × [turn·θ(q·n)q_⊥ − sink·½θ‖q_⊥‖² n + ½slide·v_o×q]`, ∇a the sum of what the joint carries.
     #[inline(always)]
-    fn volume<S: Simd>(&self, simd: S, p: O3<S>, alpha: O3<S>, beta: O3<S>) -> O3<S> {
-        let (q, axis) = (p.sub(O3::splat(simd, self.origin)), O3::splat(simd, self.axis));
+    fn volume<S: Simd>(&self, simd: S, p: Q3<S>, carried: Q3<S>, pass: &Pass) -> Q3<S> {
+        let (q, axis) = (p.sub(Q3::splat(simd, self.origin)), Q3::splat(simd, self.axis));
         let along = q.dot(axis);
         let across = axis.mul_add(-along, q);
-        let slide = O3::splat(simd, self.velocity * 0.5).cross(q);
-        let turn = f64x8::splat(simd, self.angular);
-        let sunk = across.dot(across) * f64x8::splat(simd, -0.5 * self.angular);
-        let first = alpha.cross(across.mul_add(turn * along, slide));
-        first.add(beta.cross(axis.mul_add(sunk, slide)))
+        let turn = along * f64x4::splat(simd, pass.turn * self.angular);
+        let sunk = across.dot(across) * f64x4::splat(simd, -0.5 * pass.sink * self.angular);
+        let mut potential = axis.mul_add(sunk, across.scale(turn));
+        // A plain hinge does not slide.
+        if self.velocity != DVec3::ZERO {
+            potential = potential.add(Q3::splat(simd, self.velocity * (0.5 * pass.slide)).cross(q));
+        }
+        carried.cross(potential)
     }
 }
 
@@ -193,7 +223,7 @@ impl Stage {
             let axis = angular.normalize_or_zero();
             moves.then_some(JointField { origin, axis, angular: angular.length() * share, velocity })
         };
-        if anatomy.has_volume {
+        if !anatomy.passes.is_empty() {
             self.fields.extend((0..anatomy.joints.len()).map(field));
         }
     }
@@ -215,13 +245,13 @@ impl Affines {
 
     /// `Σ w_i A_i`, `w_i = m_i/Σm`.
     #[inline(always)]
-    fn blended<S: Simd>(&self, simd: S, m: &[Eight], per_total: f64x8<S>) -> Affine<S> {
-        let zero = O3::splat(simd, DVec3::ZERO);
+    fn blended<S: Simd>(&self, simd: S, m: &[Four], per_total: f64x4<S>) -> Affine<S> {
+        let zero = Q3::splat(simd, DVec3::ZERO);
         let mut columns = [zero; 4];
         for (sum, column) in columns.iter_mut().zip(&self.0) {
             let mut s = zero;
             for (m, &value) in m.iter().zip(column) {
-                s = O3::splat(simd, value).mul_add(f64x8::load_array_ref(simd, m), s);
+                s = Q3::splat(simd, value).mul_add(f64x4::load_array_ref(simd, m), s);
             }
             *sum = s.scale(per_total);
         }
@@ -233,30 +263,30 @@ impl Affines {
 /// An affine map per lane.
 #[derive(Clone, Copy)]
 struct Affine<S: Simd> {
-    x: O3<S>,
-    y: O3<S>,
-    z: O3<S>,
-    t: O3<S>,
+    x: Q3<S>,
+    y: Q3<S>,
+    z: Q3<S>,
+    t: Q3<S>,
 }
 
 impl<S: Simd> Affine<S> {
     #[inline(always)]
-    fn turn(&self, v: O3<S>) -> O3<S> {
+    fn turn(&self, v: Q3<S>) -> Q3<S> {
         self.z.mul_add(v.z, self.y.mul_add(v.y, self.x.scale(v.x)))
     }
 
     #[inline(always)]
-    fn at(&self, p: O3<S>) -> O3<S> {
+    fn at(&self, p: Q3<S>) -> Q3<S> {
         self.z.mul_add(p.z, self.y.mul_add(p.y, self.x.mul_add(p.x, self.t)))
     }
 
     /// Where its flow over a time of `t` takes `p`: as [`Generator::flow`].
     #[inline(always)]
-    fn flow(&self, simd: S, t: f64, p: O3<S>) -> O3<S> {
-        let mut term = self.at(p).scale(f64x8::splat(simd, t));
+    fn flow(&self, simd: S, t: f64, p: Q3<S>) -> Q3<S> {
+        let mut term = self.at(p).scale(f64x4::splat(simd, t));
         let mut sum = p.add(term);
         for k in 2..=FLOW_TERMS {
-            term = self.turn(term).scale(f64x8::splat(simd, t / f64::from(k)));
+            term = self.turn(term).scale(f64x4::splat(simd, t / f64::from(k)));
             sum = sum.add(term);
         }
         sum
@@ -284,62 +314,12 @@ pub(crate) struct Passage {
     here: Vec<Vec<DAffine3>>,
 }
 
-/// Memory for eight points.
+/// Memory for four points.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct OctetScratch {
+pub(crate) struct QuadScratch {
     values: Values,
-    /// Per joint, of what it carries: Σα∇m, Σαm, Σβ∇m, Σβm.
-    carried: Vec<[Eight; 8]>,
-}
-
-/// What a joint carries.
-#[derive(Clone, Copy)]
-struct Carried<S: Simd> {
-    alpha: O3<S>,
-    alpha_m: f64x8<S>,
-    beta: O3<S>,
-    beta_m: f64x8<S>,
-}
-
-impl<S: Simd> Carried<S> {
-    #[inline(always)]
-    fn zero(simd: S) -> Self {
-        let zero = O3::splat(simd, DVec3::ZERO);
-        Self { alpha: zero, alpha_m: zero.x, beta: zero, beta_m: zero.x }
-    }
-
-    #[inline(always)]
-    fn load(simd: S, [ax, ay, az, am, bx, by, bz, bm]: &[Eight; 8]) -> Self {
-        let load = f64x8::load_array_ref;
-        Self {
-            alpha: O3 { x: load(simd, ax), y: load(simd, ay), z: load(simd, az) },
-            alpha_m: load(simd, am),
-            beta: O3 { x: load(simd, bx), y: load(simd, by), z: load(simd, bz) },
-            beta_m: load(simd, bm),
-        }
-    }
-
-    #[inline(always)]
-    fn store(self, [ax, ay, az, am, bx, by, bz, bm]: &mut [Eight; 8]) {
-        self.alpha.x.store_array(ax);
-        self.alpha.y.store_array(ay);
-        self.alpha.z.store_array(az);
-        self.alpha_m.store_array(am);
-        self.beta.x.store_array(bx);
-        self.beta.y.store_array(by);
-        self.beta.z.store_array(bz);
-        self.beta_m.store_array(bm);
-    }
-
-    #[inline(always)]
-    fn add(self, o: Self) -> Self {
-        Self {
-            alpha: self.alpha.add(o.alpha),
-            alpha_m: self.alpha_m + o.alpha_m,
-            beta: self.beta.add(o.beta),
-            beta_m: self.beta_m + o.beta_m,
-        }
-    }
+    /// Per joint, of what it carries: Σ∇m and Σm, each limb with its share.
+    carried: Vec<[Four; 4]>,
 }
 
 impl Passage {
@@ -402,22 +382,22 @@ impl Passage {
     }
 
     /// Takes points of the bind pose all the way.
-    pub fn carry(&self, anatomy: &Anatomy, level: Level, points: &mut PointOctet, scratch: &mut OctetScratch) {
-        dispatch!(level, simd => self.carry_octet(simd, anatomy, points, scratch));
+    pub fn carry(&self, anatomy: &Anatomy, level: Level, points: &mut PointQuad, scratch: &mut QuadScratch) {
+        dispatch!(level, simd => self.carry_quad(simd, anatomy, points, scratch));
     }
 
     /// As [`Passage::carry`], for any number of points.
-    pub fn carry_all(&self, anatomy: &Anatomy, level: Level, points: &mut [DVec3], scratch: &mut OctetScratch) {
-        for points in points.chunks_mut(OCTET) {
-            let mut octet = octet_at(points, 0);
-            self.carry(anatomy, level, &mut octet, scratch);
-            points.iter_mut().enumerate().for_each(|(index, p)| *p = lane(&octet, index));
+    pub fn carry_all(&self, anatomy: &Anatomy, level: Level, points: &mut [DVec3], scratch: &mut QuadScratch) {
+        for points in points.chunks_mut(QUAD) {
+            let mut quad = quad_at(points, 0);
+            self.carry(anatomy, level, &mut quad, scratch);
+            points.iter_mut().enumerate().for_each(|(index, p)| *p = lane(&quad, index));
         }
     }
 
     #[inline(always)]
-    fn carry_octet<S: Simd>(&self, simd: S, anatomy: &Anatomy, points: &mut PointOctet, scratch: &mut OctetScratch) {
-        let mut p = O3::load(simd, points);
+    fn carry_quad<S: Simd>(&self, simd: S, anatomy: &Anatomy, points: &mut PointQuad, scratch: &mut QuadScratch) {
+        let mut p = Q3::load(simd, points);
         for step in &self.steps {
             p = self.step(simd, anatomy, step, p, scratch);
         }
@@ -425,9 +405,9 @@ impl Passage {
     }
 
     #[inline(always)]
-    fn step<S: Simd>(&self, simd: S, anatomy: &Anatomy, step: &Step, p: O3<S>, scratch: &mut OctetScratch) -> O3<S> {
+    fn step<S: Simd>(&self, simd: S, anatomy: &Anatomy, step: &Step, p: Q3<S>, scratch: &mut QuadScratch) -> Q3<S> {
         let (dl, [start, middle, end], limbs) = (step.dl, &step.stages, &step.limbs);
-        let (whole, half) = (f64x8::splat(simd, dl), f64x8::splat(simd, 0.5 * dl));
+        let (whole, half) = (f64x4::splat(simd, dl), f64x4::splat(simd, 0.5 * dl));
         match self.method {
             Method::Euler => {
                 let (map, b) = start.blend(simd, anatomy, &limbs[0], p, scratch);
@@ -445,52 +425,52 @@ impl Passage {
                 let k2 = middle.velocity(simd, anatomy, &limbs[1], k1.mul_add(half, p), scratch);
                 let k3 = middle.velocity(simd, anatomy, &limbs[1], k2.mul_add(half, p), scratch);
                 let k4 = end.velocity(simd, anatomy, &limbs[2], k3.mul_add(whole, p), scratch);
-                let two = f64x8::splat(simd, 2.0);
-                k2.add(k3).mul_add(two, k1.add(k4)).mul_add(f64x8::splat(simd, dl / 6.0), p)
+                let two = f64x4::splat(simd, 2.0);
+                k2.add(k3).mul_add(two, k1.add(k4)).mul_add(f64x4::splat(simd, dl / 6.0), p)
             }
         }
     }
 
     /// The velocity at one place of the way, per unit of it.
     #[cfg(test)]
-    pub fn velocity(anatomy: &Anatomy, world: &[DAffine3], l: f64, p: DVec3, scratch: &mut OctetScratch) -> DVec3 {
+    pub fn velocity(anatomy: &Anatomy, world: &[DAffine3], l: f64, p: DVec3, scratch: &mut QuadScratch) -> DVec3 {
         // The reference's first stage of a way that starts at l.
         let mut way = Self::default();
         way.lay_from(anatomy, world, Method::RungeKutta, l, 1.0);
         let step = &way.steps[0];
-        let mut out = [[0.0; OCTET]; 3];
+        let mut out = [[0.0; QUAD]; 3];
         dispatch!(Level::new(), simd => {
-            step.stages[0].velocity(simd, anatomy, &step.limbs[0], O3::splat(simd, p), scratch).store(&mut out);
+            step.stages[0].velocity(simd, anatomy, &step.limbs[0], Q3::splat(simd, p), scratch).store(&mut out);
         });
         lane(&out, 0)
     }
 
     /// The most that any of these points of the bind pose is strained on its way, per unit of it: `Σ‖v_i − v̄‖·‖∇w_i‖`, which
     /// for two limbs is `‖v_i − v_k‖·‖∇w‖`, in the middle of every step. Of ways of second order.
-    pub fn strain(&self, anatomy: &Anatomy, points: &[PointOctet], scratch: &mut OctetScratch) -> f64 {
+    pub fn strain(&self, anatomy: &Anatomy, points: &[PointQuad], scratch: &mut QuadScratch) -> f64 {
         let mut most: f64 = 0.0;
         for points in points {
-            let mut strains = [0.0; OCTET];
-            dispatch!(Level::new(), simd => self.strain_octet(simd, anatomy, points, &mut strains, scratch));
+            let mut strains = [0.0; QUAD];
+            dispatch!(Level::new(), simd => self.strain_quad(simd, anatomy, points, &mut strains, scratch));
             most = strains.into_iter().filter(|strain| strain.is_finite()).fold(most, f64::max);
         }
         most
     }
 
     #[inline(always)]
-    fn strain_octet<S: Simd>(
+    fn strain_quad<S: Simd>(
         &self,
         simd: S,
         anatomy: &Anatomy,
-        points: &PointOctet,
-        out: &mut Eight,
-        scratch: &mut OctetScratch,
+        points: &PointQuad,
+        out: &mut Four,
+        scratch: &mut QuadScratch,
     ) {
-        let mut p = O3::load(simd, points);
-        let mut most = f64x8::splat(simd, 0.0);
+        let mut p = Q3::load(simd, points);
+        let mut most = f64x4::splat(simd, 0.0);
         for step in &self.steps {
             let (field, b) = step.stages[0].blend(simd, anatomy, &step.limbs[0], p, scratch);
-            let half = field.flow(simd, 0.5 * step.dl, b.mul_add(f64x8::splat(simd, 0.5 * step.dl), p));
+            let half = field.flow(simd, 0.5 * step.dl, b.mul_add(f64x4::splat(simd, 0.5 * step.dl), p));
             most = most.max(step.stages[1].strain(simd, anatomy, &step.limbs[0], half, scratch));
             p = self.step(simd, anatomy, step, p, scratch);
         }
@@ -506,16 +486,16 @@ impl Stage {
         simd: S,
         anatomy: &Anatomy,
         limbs: &Affines,
-        p: O3<S>,
-        scratch: &mut OctetScratch,
-    ) -> (Affine<S>, O3<S>) {
-        let total = self.limbs.evaluate(simd, &anatomy.limbs, p, anatomy.has_volume, &mut scratch.values);
-        let per_total = f64x8::splat(simd, 1.0) / total.m;
-        let b = if anatomy.has_volume {
-            self.volume(simd, anatomy, p, total, per_total, scratch)
-        } else {
-            O3::splat(simd, DVec3::ZERO)
-        };
+        p: Q3<S>,
+        scratch: &mut QuadScratch,
+    ) -> (Affine<S>, Q3<S>) {
+        let has_volume = !anatomy.passes.is_empty();
+        let total = self.limbs.evaluate(simd, &anatomy.limbs, p, has_volume, &mut scratch.values);
+        let per_total = f64x4::splat(simd, 1.0) / total.m;
+        let mut b = Q3::splat(simd, DVec3::ZERO);
+        for pass in &anatomy.passes {
+            b = self.volume(simd, anatomy, pass, p, total, per_total, scratch).mul_add(per_total, b);
+        }
         (limbs.blended(simd, &scratch.values.m, per_total), b)
     }
 
@@ -525,9 +505,9 @@ impl Stage {
         simd: S,
         anatomy: &Anatomy,
         limbs: &Affines,
-        p: O3<S>,
-        scratch: &mut OctetScratch,
-    ) -> O3<S> {
+        p: Q3<S>,
+        scratch: &mut QuadScratch,
+    ) -> Q3<S> {
         let (field, b) = self.blend(simd, anatomy, limbs, p, scratch);
         field.at(p).add(b)
     }
@@ -539,23 +519,23 @@ impl Stage {
         simd: S,
         anatomy: &Anatomy,
         limbs: &Affines,
-        p: O3<S>,
-        scratch: &mut OctetScratch,
-    ) -> f64x8<S> {
+        p: Q3<S>,
+        scratch: &mut QuadScratch,
+    ) -> f64x4<S> {
         let values = &mut scratch.values;
         let total = self.limbs.evaluate(simd, &anatomy.limbs, p, true, values);
-        let per_total = f64x8::splat(simd, 1.0) / total.m;
+        let per_total = f64x4::splat(simd, 1.0) / total.m;
         let mean = limbs.blended(simd, &values.m, per_total).at(p);
         let [x, y, z, t] = &limbs.0;
-        let mut sum = f64x8::splat(simd, 0.0);
+        let mut sum = f64x4::splat(simd, 0.0);
         for (limb, (m, gradient)) in values.m.iter().zip(&values.gradients).enumerate() {
-            let w = f64x8::load_array_ref(simd, m) * per_total;
-            let gradient = total.gradient.mul_add(-w, O3::load(simd, gradient)).scale(per_total);
+            let w = f64x4::load_array_ref(simd, m) * per_total;
+            let gradient = total.gradient.mul_add(-w, Q3::load(simd, gradient)).scale(per_total);
             let map = Affine {
-                x: O3::splat(simd, x[limb]),
-                y: O3::splat(simd, y[limb]),
-                z: O3::splat(simd, z[limb]),
-                t: O3::splat(simd, t[limb]),
+                x: Q3::splat(simd, x[limb]),
+                y: Q3::splat(simd, y[limb]),
+                z: Q3::splat(simd, z[limb]),
+                t: Q3::splat(simd, t[limb]),
             };
             let apart = map.at(p).sub(mean);
             sum = (gradient.dot(gradient) * apart.dot(apart)).sqrt() + sum;
@@ -563,49 +543,58 @@ impl Stage {
         sum
     }
 
-    /// b, by way of what each joint carries: `Σ∇w = (Σ∇m − Σm/M ∇M)/M`, M the sum over all limbs.
+    /// One pass over the joints, each with what it carries: `Σ∇w = (Σ∇m − Σm/M ∇M)/M`, M the sum over all limbs; times M.
     #[inline(always)]
+    #[allow(clippy::too_many_arguments, reason = "what is read at one point")]
     fn volume<S: Simd>(
         &self,
         simd: S,
         anatomy: &Anatomy,
-        p: O3<S>,
+        pass: &Pass,
+        p: Q3<S>,
         total: Total<S>,
-        per_total: f64x8<S>,
-        scratch: &mut OctetScratch,
-    ) -> O3<S> {
-        let OctetScratch { values, carried } = scratch;
-        carried.resize(anatomy.joints.len(), [[0.0; OCTET]; 8]);
-        let mut b = O3::splat(simd, DVec3::ZERO);
+        per_total: f64x4<S>,
+        scratch: &mut QuadScratch,
+    ) -> Q3<S> {
+        let QuadScratch { values, carried } = scratch;
+        carried.resize(anatomy.joints.len(), [[0.0; QUAD]; 4]);
+        let zero = Q3::splat(simd, DVec3::ZERO);
+        let mut b = zero;
         for (j, (joint, branch)) in anatomy.joints.iter().zip(&anatomy.branches).enumerate().rev() {
-            let mut own = Carried::zero(simd);
+            let (mut gradient, mut m) = (zero, zero.x);
             if branch.has_children {
-                own = Carried::load(simd, &carried[j]);
+                (gradient, m) = load(simd, &carried[j]);
             }
             if let Some(limb) = branch.limb {
-                let m = f64x8::load_array_ref(simd, &values.m[limb]);
-                let gradient = O3::load(simd, &values.gradients[limb]);
-                let alpha = f64x8::splat(simd, anatomy.limbs[limb].alpha);
-                let beta = f64x8::splat(simd, anatomy.limbs[limb].beta);
-                own.alpha = gradient.mul_add(alpha, own.alpha);
-                own.alpha_m = m.mul_add(alpha, own.alpha_m);
-                own.beta = gradient.mul_add(beta, own.beta);
-                own.beta_m = m.mul_add(beta, own.beta_m);
+                let share = f64x4::splat(simd, pass.shares[limb]);
+                gradient = Q3::load(simd, &values.gradients[limb]).mul_add(share, gradient);
+                m = f64x4::load_array_ref(simd, &values.m[limb]).mul_add(share, m);
             }
             if let Some(field) = &self.fields[j] {
-                let alpha = total.gradient.mul_add(-(own.alpha_m * per_total), own.alpha);
-                let beta = total.gradient.mul_add(-(own.beta_m * per_total), own.beta);
-                b = b.add(field.volume(simd, p, alpha, beta));
+                let slope = total.gradient.mul_add(-(m * per_total), gradient);
+                b = b.add(field.volume(simd, p, slope, pass));
             }
             if let Some(parent) = joint.parent {
                 if !branch.comes_first {
-                    own = own.add(Carried::load(simd, &carried[parent]));
+                    let (others, other_m) = load(simd, &carried[parent]);
+                    (gradient, m) = (gradient.add(others), m + other_m);
                 }
-                own.store(&mut carried[parent]);
+                let [x, y, z, w] = &mut carried[parent];
+                gradient.x.store_array(x);
+                gradient.y.store_array(y);
+                gradient.z.store_array(z);
+                m.store_array(w);
             }
         }
-        b.scale(per_total)
+        b
     }
+}
+
+#[inline(always)]
+fn load<S: Simd>(simd: S, [x, y, z, m]: &[Four; 4]) -> (Q3<S>, f64x4<S>) {
+    let gradient =
+        Q3 { x: f64x4::load_array_ref(simd, x), y: f64x4::load_array_ref(simd, y), z: f64x4::load_array_ref(simd, z) };
+    (gradient, f64x4::load_array_ref(simd, m))
 }
 
 /// Share of the volume term for a joint that turns by `angle`.

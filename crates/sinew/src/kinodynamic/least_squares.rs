@@ -1,4 +1,4 @@
-//! Least squares with Tikhonov's term, `min ‖Ax − y‖² + (λ‖A‖)²‖x‖²`, by the QR factorisation of `[A; λ‖A‖I]`.
+//! Least squares with Tikhonov's term, `min ‖Ax − y‖² + (λ‖A‖)²‖x‖²`, by the pivoted QR factorisation of `[A; λ‖A‖I]`.
 //!
 //! The stacked matrix is what keeps the small singular values that the normal equations would square away.
 
@@ -28,7 +28,7 @@ pub(crate) fn least_squares(
         stacked[(rows + column, column)] = damping * largest;
     }
     let right = Mat::<f64>::from_fn(rows + columns, 1, |row, _| if row < rows { y[row] } else { 0.0 });
-    let solution = stacked.qr().solve_lstsq(&right);
+    let solution = stacked.col_piv_qr().solve_lstsq(&right);
     let finite = |column: usize| Some(solution[(column, 0)]).filter(|x| x.is_finite()).unwrap_or(0.0);
     (0..columns).map(finite).collect()
 }

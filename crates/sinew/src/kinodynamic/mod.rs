@@ -5,7 +5,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `fractional` | fractions of transforms |
-//! | `octet` | eight points in f64 |
+//! | `quad` | four points in f64 |
 //! | `tissue`, `surface_weights` | weights in space, with gradients |
 //! | `pose_path` | the way from the bind pose to a pose |
 //! | `fold_over_free` | points carried along the way, with the volume term |
@@ -19,8 +19,8 @@ mod fold_over_free;
 mod fractional;
 mod least_squares;
 mod muscle;
-mod octet;
 mod pose_path;
+mod quad;
 mod skinning;
 mod surface_weights;
 #[cfg(test)]
@@ -32,7 +32,7 @@ pub(crate) use anatomy::BoundLimb;
 pub use anatomy::{LimbSpec, WeightSource};
 pub use fold_over_free::Method;
 pub(crate) use muscle::{Muscle, Shape, Sway, spread};
-pub(crate) use octet::{Eight, OCTET, PointOctet, lane, set_lane};
-pub(crate) use skinning::{FreeFrame, FreeScratch};
+pub(crate) use quad::{Four, PointQuad, QUAD, lane, set_lane};
 pub use skinning::{Diagnosis, FoldOverFree, FoldOverFreeSpec, MOST_STEPS};
+pub(crate) use skinning::{FreeFrame, FreeScratch};
 pub(crate) use vortex_field::{Follow, Near, VortexField, follow};

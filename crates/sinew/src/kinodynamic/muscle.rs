@@ -395,7 +395,8 @@ mod tests {
         );
         let capsule = Shape::Capsule { from: DVec3::X, to: DVec3::new(1.0, 1.5, 0.2), radius: 0.4 };
         // The turned ellipsoid again, as a mesh has it.
-        let pieces = ellipsoid(turned, 900).into_iter().map(|sample| (sample.at, sample.normal * sample.area)).collect();
+        let pieces =
+            ellipsoid(turned, 900).into_iter().map(|sample| (sample.at, sample.normal * sample.area)).collect();
         [
             Shape::Ellipsoid(DAffine3::from_scale(DVec3::splat(0.7))),
             Shape::Ellipsoid(turned),

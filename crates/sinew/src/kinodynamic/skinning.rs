@@ -9,8 +9,8 @@
 //! yet compressed, the bound asks for too few.
 
 use super::anatomy::{BoundLimb, LimbPlan, LimbSpec, WeightSource, fit, skin_points};
-use super::fold_over_free::{Anatomy, Method, OctetScratch, Passage};
-use super::octet::{OCTET, PointOctet, lane, set_lane};
+use super::fold_over_free::{Anatomy, Method, Passage, QuadScratch};
+use super::quad::{PointQuad, QUAD, lane, set_lane};
 use crate::base::largest_influences;
 use crate::bind_space::bind_spaces;
 use crate::pose::WorldPose;
@@ -72,7 +72,7 @@ struct Fitted {
     /// The bones of its joints.
     bones: Vec<BoneId>,
     /// Where the bound is looked at.
-    probes: Vec<PointOctet>,
+    probes: Vec<PointQuad>,
 }
 
 /// Memory of a frame.
@@ -80,7 +80,7 @@ struct Fitted {
 pub(crate) struct FreeScratch {
     ways: Vec<Way>,
     poses: Vec<DAffine3>,
-    octet: OctetScratch,
+    quad: QuadScratch,
 }
 
 /// The way of one character.
@@ -136,21 +136,21 @@ impl FoldOverFree {
         scratch: &mut FreeScratch,
         out: &mut Points,
     ) {
-        let FreeScratch { ways, poses, octet } = scratch;
+        let FreeScratch { ways, poses, quad } = scratch;
         ways.resize_with(self.characters.len(), Way::default);
         for (character, way) in ways.iter_mut().enumerate() {
-            self.lay(frame.world, character, frame.origins[character], poses, way, octet);
+            self.lay(frame.world, character, frame.origins[character], poses, way, quad);
         }
         out.resize(frame.rig.rows().len());
         let ways = &*ways;
-        let carry = |(index, row): (usize, &mut PointRow), octet: &mut OctetScratch| {
-            self.row(frame, &ways[frame.rig.rows()[index].character as usize], level, index, row, octet);
+        let carry = |(index, row): (usize, &mut PointRow), quad: &mut QuadScratch| {
+            self.row(frame, &ways[frame.rig.rows()[index].character as usize], level, index, row, quad);
         };
         match pool {
-            None => out.rows.iter_mut().enumerate().for_each(|row| carry(row, octet)),
+            None => out.rows.iter_mut().enumerate().for_each(|row| carry(row, quad)),
             Some(pool) => pool.install(|| {
                 let rows = out.rows.par_iter_mut().enumerate();
-                rows.for_each_init(OctetScratch::default, |octet, row| carry(row, octet));
+                rows.for_each_init(QuadScratch::default, |quad, row| carry(row, quad));
             }),
         }
     }
@@ -158,15 +158,16 @@ impl FoldOverFree {
     /// How well the skin of a pose stands: whether anything folds over, and how far off the steps leave it.
     pub fn diagnose(&self, rig: &Rig, world: &WorldPose) -> Diagnosis {
         let mut found = Diagnosis { smallest_determinant: f64::INFINITY, error: 0.0, steps: 0.0, steps_needed: 0.0 };
-        let (mut octet, mut poses, mut way) = (OctetScratch::default(), Vec::new(), Way::default());
+        let (mut quad, mut poses, mut way) = (QuadScratch::default(), Vec::new(), Way::default());
         let level = Level::new();
         for (character, fitted) in self.characters.iter().enumerate() {
             let Some(Fitted { anatomy, probes, .. }) = fitted else { continue };
             let points = skin_points(rig, character, &self.bind_from_rest, &self.entry_of_slot, &self.is_rider);
             let origin = rig.origin(character, world);
-            let steps = self.lay(world, character, origin, &mut poses, &mut way, &mut octet);
+            let steps = self.lay(world, character, origin, &mut poses, &mut way, &mut quad);
             found.steps = found.steps.max(steps);
-            found.steps_needed = found.steps_needed.max(steps_needed(anatomy, probes, &poses, &mut Passage::default(), &mut octet));
+            found.steps_needed =
+                found.steps_needed.max(steps_needed(anatomy, probes, &poses, &mut Passage::default(), &mut quad));
             let mut twice = Passage::default();
             twice.lay(anatomy, &poses, self.method, 2.0 * steps);
             let (low, high) = points.iter().fold((DVec3::MAX, DVec3::MIN), |(l, h), p| (l.min(p.at), h.max(p.at)));
@@ -177,12 +178,12 @@ impl FoldOverFree {
                 for (axis, pair) in DVec3::AXES.into_iter().zip(around[1..].chunks_exact_mut(2)) {
                     pair.iter_mut().zip([h, -h]).for_each(|(p, h)| *p += axis * h);
                 }
-                way.passage.carry_all(anatomy, level, &mut around, &mut octet);
+                way.passage.carry_all(anatomy, level, &mut around, &mut quad);
                 let [here, x1, x0, y1, y0, z1, z0] = around;
                 let [x, y, z] = [x1 - x0, y1 - y0, z1 - z0].map(|difference| difference / (2.0 * h));
                 found.smallest_determinant = found.smallest_determinant.min(x.dot(y.cross(z)));
                 let mut finer = [point.at];
-                twice.carry_all(anatomy, level, &mut finer, &mut octet);
+                twice.carry_all(anatomy, level, &mut finer, &mut quad);
                 found.error = found.error.max((here - finer[0]).length() / size);
             }
         }
@@ -197,7 +198,7 @@ impl FoldOverFree {
         origin: DVec3,
         poses: &mut Vec<DAffine3>,
         way: &mut Way,
-        octet: &mut OctetScratch,
+        quad: &mut QuadScratch,
     ) -> f64 {
         way.leads = false;
         let Some(Fitted { anatomy, bones, probes }) = self.characters[character].as_ref() else { return 0.0 };
@@ -213,7 +214,7 @@ impl FoldOverFree {
         let steps = match self.steps {
             Some(steps) => steps as f64,
             None => {
-                let needed = steps_needed(anatomy, probes, poses, &mut way.passage, octet);
+                let needed = steps_needed(anatomy, probes, poses, &mut way.passage, quad);
                 needed.clamp(FEWEST_STEPS, MOST_STEPS as f64)
             }
         };
@@ -221,17 +222,17 @@ impl FoldOverFree {
         steps
     }
 
-    /// Eight slots in bind space; lanes that are no skin take another's place. `None` where none is.
-    fn bind_octet(&self, rest: &Points, first: usize) -> Option<PointOctet> {
+    /// Four slots in bind space; lanes that are no skin take another's place. `None` where none is.
+    fn bind_quad(&self, rest: &Points, first: usize) -> Option<PointQuad> {
         let is_skin = |slot: &usize| !self.is_rider[*slot];
-        let fallback = (first..first + OCTET).find(is_skin)?;
-        let mut octet = [[0.0; OCTET]; 3];
-        for index in 0..OCTET {
+        let fallback = (first..first + QUAD).find(is_skin)?;
+        let mut quad = [[0.0; QUAD]; 3];
+        for index in 0..QUAD {
             let slot = Some(first + index).filter(is_skin).unwrap_or(fallback);
             let bind_from_rest = &self.bind_from_rest[self.entry_of_slot[slot] as usize];
-            set_lane(&mut octet, index, bind_from_rest.transform_point3(rest.get(slot).as_dvec3()));
+            set_lane(&mut quad, index, bind_from_rest.transform_point3(rest.get(slot).as_dvec3()));
         }
-        Some(octet)
+        Some(quad)
     }
 
     fn row(
@@ -241,21 +242,21 @@ impl FoldOverFree {
         level: Level,
         index: usize,
         out: &mut PointRow,
-        scratch: &mut OctetScratch,
+        scratch: &mut QuadScratch,
     ) {
         let fitted = self.characters[frame.rig.rows()[index].character as usize].as_ref();
-        for half in [0, OCTET] {
+        for half in [0, QUAD] {
             let first = index * LANES + half;
             let mut carried = None;
             if let (Some(Fitted { anatomy, .. }), true) = (fitted, way.leads)
-                && let Some(mut octet) = self.bind_octet(frame.rest, first)
+                && let Some(mut quad) = self.bind_quad(frame.rest, first)
             {
-                way.passage.carry(anatomy, level, &mut octet, scratch);
-                carried = Some(octet);
+                way.passage.carry(anatomy, level, &mut quad, scratch);
+                carried = Some(quad);
             }
-            for at in 0..OCTET {
+            for at in 0..QUAD {
                 let skin = carried.as_ref().filter(|_| !self.is_rider[first + at]);
-                let place = skin.map(|octet| way.whole.transform_point3(lane(octet, at))).filter(|p| p.is_finite());
+                let place = skin.map(|quad| way.whole.transform_point3(lane(quad, at))).filter(|p| p.is_finite());
                 let p = place.map_or_else(|| frame.linear(first + at), |p| p.as_vec3());
                 out.iter_mut().zip(p.to_array()).for_each(|(lanes, value)| lanes[half + at] = value);
             }
@@ -266,13 +267,13 @@ impl FoldOverFree {
 /// Steps that the bound asks for on the way to `poses`; `passage` is scratch.
 fn steps_needed(
     anatomy: &Anatomy,
-    probes: &[PointOctet],
+    probes: &[PointQuad],
     poses: &[DAffine3],
     passage: &mut Passage,
-    octet: &mut OctetScratch,
+    quad: &mut QuadScratch,
 ) -> f64 {
     passage.lay(anatomy, poses, Method::SecondOrder, FEWEST_STEPS);
-    passage.strain(anatomy, probes, octet) / STRAIN_OF_A_STEP
+    passage.strain(anatomy, probes, quad) / STRAIN_OF_A_STEP
 }
 
 /// How well the skin of a pose stands.

@@ -7,9 +7,9 @@
 //! Tissue, bone and weights of the skin add to the line, which is their floor: Σm never vanishes and ∇w stays bounded.
 //! Oracle: gradients by central differences; weights sum to 1, gradients to 0.
 
-use super::octet::{Eight, O3, OCTET, PointOctet, lane};
+use super::quad::{Four, PointQuad, Q3, QUAD, lane};
 use super::surface_weights::SurfaceWeights;
-use crate::simd::{Simd, f64x8, prelude::*};
+use crate::simd::{Simd, f64x4, prelude::*};
 use glam::{DAffine3, DMat3, DVec3};
 use std::ops::Range;
 
@@ -148,18 +148,18 @@ pub(crate) struct PosedLimbs {
     others: Vec<Other>,
 }
 
-/// What the limbs are at eight points: m and ∇m of each, not yet divided by their sum.
+/// What the limbs are at four points: m and ∇m of each, not yet divided by their sum.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Values {
-    pub m: Vec<Eight>,
-    pub gradients: Vec<PointOctet>,
+    pub m: Vec<Four>,
+    pub gradients: Vec<PointQuad>,
 }
 
 /// Σm and Σ∇m.
 #[derive(Clone, Copy)]
 pub(crate) struct Total<S: Simd> {
-    pub m: f64x8<S>,
-    pub gradient: O3<S>,
+    pub m: f64x4<S>,
+    pub gradient: Q3<S>,
 }
 
 impl PosedLimbs {
@@ -202,29 +202,29 @@ impl PosedLimbs {
         &self,
         simd: S,
         limbs: &[Limb],
-        p: O3<S>,
+        p: Q3<S>,
         with_gradients: bool,
         out: &mut Values,
     ) -> Total<S> {
-        let zero = O3::splat(simd, DVec3::ZERO);
-        out.m.resize(self.of_limb.len(), [0.0; OCTET]);
-        out.gradients.resize(self.of_limb.len(), [[0.0; OCTET]; 3]);
+        let zero = Q3::splat(simd, DVec3::ZERO);
+        out.m.resize(self.of_limb.len(), [0.0; QUAD]);
+        out.gradients.resize(self.of_limb.len(), [[0.0; QUAD]; 3]);
         let mut total = Total { m: zero.x, gradient: zero };
         for (limb, lines) in self.of_limb.iter().enumerate() {
             let (mut m, mut gradient) = (zero.x, zero);
             for line in &self.lines[lines.clone()] {
-                let from = p.sub(O3::splat(simd, line.from));
-                let along = O3::splat(simd, line.line);
-                let share = from.dot(along) * f64x8::splat(simd, line.per_length_squared);
-                let share = share.max(zero.x).min(f64x8::splat(simd, 1.0));
+                let from = p.sub(Q3::splat(simd, line.from));
+                let along = Q3::splat(simd, line.line);
+                let share = from.dot(along) * f64x4::splat(simd, line.per_length_squared);
+                let share = share.max(zero.x).min(f64x4::splat(simd, 1.0));
                 let away = along.mul_add(-share, from);
-                let per_square = f64x8::splat(simd, line.per_radius_squared);
-                let inverse = f64x8::splat(simd, 1.0)
-                    / away.dot(away).mul_add(per_square, f64x8::splat(simd, SOFTNESS));
-                let value = inverse * inverse * f64x8::splat(simd, line.strength);
+                let per_square = f64x4::splat(simd, line.per_radius_squared);
+                let inverse =
+                    f64x4::splat(simd, 1.0) / away.dot(away).mul_add(per_square, f64x4::splat(simd, SOFTNESS));
+                let value = inverse * inverse * f64x4::splat(simd, line.strength);
                 m = m + value;
                 if with_gradients {
-                    gradient = away.mul_add(value * inverse * per_square * f64x8::splat(simd, -4.0), gradient);
+                    gradient = away.mul_add(value * inverse * per_square * f64x4::splat(simd, -4.0), gradient);
                 }
             }
             m.store_array(&mut out.m[limb]);
@@ -235,11 +235,11 @@ impl PosedLimbs {
             }
         }
         if !self.others.is_empty() {
-            let (mut here, mut more, mut more_gradient) = ([[0.0; OCTET]; 3], [0.0; OCTET], [[0.0; OCTET]; 3]);
+            let (mut here, mut more, mut more_gradient) = ([[0.0; QUAD]; 3], [0.0; QUAD], [[0.0; QUAD]; 3]);
             p.store(&mut here);
             self.add_others(limbs, &here, out, &mut more, &mut more_gradient);
-            total.m = total.m + f64x8::load_array_ref(simd, &more);
-            total.gradient = total.gradient.add(O3::load(simd, &more_gradient));
+            total.m = total.m + f64x4::load_array_ref(simd, &more);
+            total.gradient = total.gradient.add(Q3::load(simd, &more_gradient));
         }
         total
     }
@@ -249,15 +249,15 @@ impl PosedLimbs {
     fn add_others(
         &self,
         limbs: &[Limb],
-        p: &PointOctet,
+        p: &PointQuad,
         out: &mut Values,
-        total: &mut Eight,
-        total_gradient: &mut PointOctet,
+        total: &mut Four,
+        total_gradient: &mut PointQuad,
     ) {
         for other in &self.others {
             let primitive = &limbs[other.limb].primitives[other.primitive];
             let (m, gradients) = (&mut out.m[other.limb], &mut out.gradients[other.limb]);
-            for index in 0..OCTET {
+            for index in 0..QUAD {
                 let (value, gradient) = primitive.at(other.bind_from_here.transform_point3(lane(p, index)));
                 let gradient = other.bind_from_here.matrix3.transpose() * gradient;
                 m[index] += value;
@@ -282,14 +282,14 @@ mod tests {
         let mut posed = PosedLimbs::default();
         posed.set(limbs, back.iter().copied());
         let mut values = Values::default();
-        let (mut total, mut total_gradient) = ([0.0; OCTET], [[0.0; OCTET]; 3]);
+        let (mut total, mut total_gradient) = ([0.0; QUAD], [[0.0; QUAD]; 3]);
         dispatch!(Level::new(), simd => {
-            let sums = posed.evaluate(simd, limbs, O3::splat(simd, p), true, &mut values);
+            let sums = posed.evaluate(simd, limbs, Q3::splat(simd, p), true, &mut values);
             sums.m.store_array(&mut total);
             sums.gradient.store(&mut total_gradient);
         });
         let w: Vec<f64> = values.m.iter().map(|m| m[3] / total[3]).collect();
-        let gradient = |(m, w): (&PointOctet, &f64)| (lane(m, 3) - lane(&total_gradient, 3) * *w) / total[3];
+        let gradient = |(m, w): (&PointQuad, &f64)| (lane(m, 3) - lane(&total_gradient, 3) * *w) / total[3];
         let gradients = values.gradients.iter().zip(&w).map(gradient).collect();
         (w, gradients)
     }
@@ -352,10 +352,10 @@ mod tests {
         for p in [DVec3::new(0.3, 1.0, 0.2), DVec3::new(-2.0, 3.0, 0.1), DVec3::splat(-1.5)] {
             let (value, gradient) = limb[0].primitives[0].at(back.transform_point3(p));
             dispatch!(Level::new(), simd => {
-                posed.evaluate(simd, &limb, O3::splat(simd, p), true, &mut values);
+                posed.evaluate(simd, &limb, Q3::splat(simd, p), true, &mut values);
             });
-            assert!((value - values.m[0][5]).abs() < 1e-14 * value);
-            let kept = lane(&values.gradients[0], 5);
+            assert!((value - values.m[0][2]).abs() < 1e-14 * value);
+            let kept = lane(&values.gradients[0], 2);
             assert!((back.matrix3.transpose() * gradient - kept).length() < 1e-13 * gradient.length());
         }
         posed.set(&limb, [DAffine3::from_scale(DVec3::new(1.0, 1.1, 1.0))].into_iter());

@@ -429,14 +429,14 @@ mod tests {
         let line = timeline(true, Vec::new());
         for filter in [Filter::Oscillator(oscillator()), windowed(0.4, 0.0)] {
             let at = |t: f64| value(filter, &line, t)[0];
-            let h = 1e-4;
+            let h = 1e-5;
             assert!((at(3.0 - 1e-12) - at(1.0)).length() < 1e-9);
             // One-sided differences of second order.
             let after = (at(1.0 + h) * 4.0 - at(1.0 + 2.0 * h) - at(1.0) * 3.0) / (2.0 * h);
             let end = at(3.0 - 1e-12);
             let before = (end * 3.0 - at(3.0 - h) * 4.0 + at(3.0 - 2.0 * h)) / (2.0 * h);
             println!("{filter:?}: velocity {after} after the seam, {before} before");
-            assert!((after - before).length() < 1e-5 * (1.0 + after.length()), "{after} {before}");
+            assert!((after - before).length() < 1e-6 * (1.0 + after.length()), "{after} {before}");
         }
     }
 
