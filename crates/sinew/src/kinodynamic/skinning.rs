@@ -245,8 +245,8 @@ impl FoldOverFree {
         scratch: &mut QuadScratch,
     ) {
         let fitted = self.characters[frame.rig.rows()[index].character as usize].as_ref();
-        for half in [0, QUAD] {
-            let first = index * LANES + half;
+        for start in (0..LANES).step_by(QUAD) {
+            let first = index * LANES + start;
             let mut carried = None;
             if let (Some(Fitted { anatomy, .. }), true) = (fitted, way.leads)
                 && let Some(mut quad) = self.bind_quad(frame.rest, first)
@@ -258,7 +258,7 @@ impl FoldOverFree {
                 let skin = carried.as_ref().filter(|_| !self.is_rider[first + at]);
                 let place = skin.map(|quad| way.whole.transform_point3(lane(quad, at))).filter(|p| p.is_finite());
                 let p = place.map_or_else(|| frame.linear(first + at), |p| p.as_vec3());
-                out.iter_mut().zip(p.to_array()).for_each(|(lanes, value)| lanes[half + at] = value);
+                out.iter_mut().zip(p.to_array()).for_each(|(lanes, value)| lanes[start + at] = value);
             }
         }
     }
