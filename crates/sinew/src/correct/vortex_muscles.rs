@@ -66,7 +66,7 @@ pub(super) const MUSCLE_PARAMS: &[ParamSpec] = &[
 /// What muscles feel, in the order of [`felt_signals`].
 pub(crate) const FELT: usize = 5;
 /// Instants of a window whose displacements are accumulated.
-const INSTANTS: u32 = 16;
+const INSTANTS: u32 = 32;
 
 /// The signals that a list of parameters asks for: now and, where a window is accumulated, at its instants, back in time.
 pub(crate) fn felt_signals(values: &Values) -> Vec<[FilteredSignal; FELT]> {

@@ -9,8 +9,9 @@
 //!
 //! Life `F = k a` leaves `(k−1) a`, stretch `F = ((p−c)·n) k n` is a linear map of its own, gravity is part of F.
 //! A contraction is the paper's plastic shape: X⁰ by least squares, so that samples move to where a shape that is shorter
-//! along its longest axis and wider across it, of the same volume, has them; the fit is asked for at the samples and on
-//! shells below and above them, with a reach of 2.5 radii: METHODS' 0.6–1 fits the samples alone and tears what is between.
+//! along its longest axis and wider across it, of the same volume, has them; the fit is asked for at the samples, below
+//! them, and above them with targets that fade to nothing, with a reach of 2.5 radii: METHODS' 0.6–1 fits the samples
+//! alone and tears what is between, and what no target binds ripples.
 //!
 //! Shear strain (eq. 14): S, the mean over all pairs of directions of the squared shear of `ε = JᵀJ − I`, `J = I + ∇V`, is
 //! `(3 ε:ε − (tr ε)²)/30`, and stiffness grows as `k_s(1 + κ_S S)`. A run ahead of time knows one stiffness only, so what
@@ -128,8 +129,11 @@ pub(crate) struct Muscle {
 /// Reach of plastic vortices, in the muscle's radius across its longest axis, and at least in distances of samples.
 const PLASTIC_REACH: f64 = 2.5;
 const PLASTIC_SPACINGS: f64 = 2.5;
-/// Shells of plastic targets, about the centre.
-const PLASTIC_SHELLS: [f64; 3] = [0.6, 1.0, 1.2];
+/// Shells of plastic targets below the skin of the muscle, about the centre.
+const PLASTIC_BELOW: [f64; 2] = [0.6, 1.0];
+/// Shells above it, in its smallest radius, and how far targets reach there.
+const PLASTIC_ABOVE: [f64; 5] = [0.4, 0.9, 1.4, 2.0, 2.6];
+const PLASTIC_FADE: f64 = 2.0;
 /// Tikhonov's parameter of the plastic fit, over the norm of its matrix.
 const PLASTIC_DAMPING: f64 = 1e-2;
 /// How fast a contraction of 1 shortens; it widens half as fast, which keeps the volume.
@@ -190,28 +194,37 @@ impl Muscle {
 
     /// Fits the vortices of a contraction.
     pub fn contractible(mut self) -> Self {
-        let target = |at: DVec3| {
-            let from_centre = at - self.centre;
+        let target = |(_, sample, share): (DVec3, DVec3, f64)| {
+            let from_centre = sample - self.centre;
             let on_axis = self.along * from_centre.dot(self.along);
-            ((from_centre - on_axis) * 0.5 - on_axis) * CONTRACTION
+            ((from_centre - on_axis) * 0.5 - on_axis) * (CONTRACTION * share)
         };
         let targets: Vec<DVec3> = self.plastic_places().map(target).collect();
         (self.plastic, self.residual) = self.plastic_vorticity(&targets, PLASTIC_DAMPING);
         self
     }
 
-    /// Where plastic targets are set: at the samples, and below and above them, so that what lies between follows.
-    fn plastic_places(&self) -> impl Iterator<Item = DVec3> {
-        PLASTIC_SHELLS.into_iter().flat_map(move |shell| {
-            self.samples.iter().map(move |sample| self.centre + (sample.at - self.centre) * shell)
-        })
+    /// Where plastic targets are set, the place of the muscle that each goes with, and how much of its target it has.
+    fn plastic_places(&self) -> impl Iterator<Item = (DVec3, DVec3, f64)> {
+        let below = PLASTIC_BELOW.into_iter().flat_map(move |shell| {
+            self.samples.iter().map(move |sample| {
+                let at = self.centre + (sample.at - self.centre) * shell;
+                (at, at, 1.0)
+            })
+        });
+        let above = PLASTIC_ABOVE.into_iter().flat_map(move |height| {
+            let inside = (1.0 - (height / PLASTIC_FADE).powi(2)).max(0.0);
+            let raised = move |sample: &Sample| sample.at + sample.normal * (height * self.radius);
+            self.samples.iter().map(move |sample| (raised(sample), sample.at, inside * inside))
+        });
+        below.chain(above)
     }
 
     /// Vorticities that move the plastic places by `targets`, in the sense of least squares, and what they miss over what was
     /// asked for.
     fn plastic_vorticity(&self, targets: &[DVec3], damping: f64) -> (Vec<DVec3>, f64) {
         let columns = self.samples.len() * 3;
-        let places: Vec<DVec3> = self.plastic_places().collect();
+        let places: Vec<DVec3> = self.plastic_places().map(|(place, ..)| place).collect();
         let vortex =
             |i: usize, vorticity: DVec3| Vortex { at: self.samples[i].at, vorticity, reach: self.plastic_reach };
         let entry =
@@ -497,7 +510,7 @@ mod tests {
                 .collect();
             let targets: Vec<DVec3> = muscle
                 .plastic_places()
-                .map(|place| {
+                .map(|(place, ..)| {
                     let parts = muscle.samples.iter().zip(&known).map(|(sample, &vorticity)| {
                         Vortex { at: sample.at, vorticity, reach: muscle.plastic_reach }.velocity(place)
                     });
@@ -507,7 +520,7 @@ mod tests {
             let (_, residual) = muscle.plastic_vorticity(&targets, 1e-12);
             assert!(residual < 1e-10, "{shape:?}: {residual:e}");
             // What is missed grows with the damping, and is told.
-            let swelling: Vec<DVec3> = muscle.plastic_places().map(|place| place - muscle.centre).collect();
+            let swelling: Vec<DVec3> = muscle.plastic_places().map(|(place, ..)| place - muscle.centre).collect();
             let missed = [1e-6, 1e-2, 1.0].map(|damping| muscle.plastic_vorticity(&swelling, damping).1);
             println!("swelling missed by {missed:.3?}");
             assert!(missed[0] > 0.1 && missed.windows(2).all(|m| m[0] < m[1]) && missed[2] <= 1.0, "{missed:?}");

@@ -429,7 +429,7 @@ mod tests {
         let line = timeline(true, Vec::new());
         for filter in [Filter::Oscillator(oscillator()), windowed(0.4, 0.0)] {
             let at = |t: f64| value(filter, &line, t)[0];
-            let h = 1e-5;
+            let h = 2e-6;
             assert!((at(3.0 - 1e-12) - at(1.0)).length() < 1e-9);
             // One-sided differences of second order.
             let after = (at(1.0 + h) * 4.0 - at(1.0 + 2.0 * h) - at(1.0) * 3.0) / (2.0 * h);
