@@ -12,20 +12,25 @@
 //! | [`motion`] | a clip as a function of time: pose, velocities and accelerations without history |
 //! | [`recipe`], [`presets`] | what the user asks for, as data and as a file; ready-made ones |
 //! | [`maps`], [`cone`] | what the rest shape tells: maps of softness, the cone of a skirt |
+//! | [`strokes`], [`attach`] | what is drawn, as geometry; where on the bones the skin hangs |
 //!
 //! Absent by design: files, clocks, environment, printing, thread pools of its own.
 
+pub mod attach;
 pub mod base;
 pub mod bind;
+mod bind_space;
 mod bvh;
 pub mod clip;
 pub mod cone;
 mod control_points;
 pub mod correct;
 pub mod displace;
+mod edge_graph;
 mod gradients;
 pub mod graph;
 pub mod influences;
+pub mod kinodynamic;
 mod limbs;
 mod lists;
 pub mod maps;
@@ -42,6 +47,7 @@ pub mod registry;
 pub mod rig;
 pub mod simd;
 pub mod skeleton;
+pub mod strokes;
 pub mod text;
 pub mod topology;
 pub mod warning;

@@ -29,6 +29,21 @@ pub(crate) fn polar_rotation(m: DMat3) -> DMat3 {
             return q;
         }
     }
+    by_principal_axes(m, if mirrored { -1.0 } else { 1.0 })
+}
+
+/// The rotation nearest to `m`: that which maximises `tr(Rᵀm)` (Kabsch 1976). Where `m` mirrors, the direction it
+/// stretches least gives way.
+pub(crate) fn nearest_rotation(m: DMat3) -> DMat3 {
+    let largest = m.to_cols_array().into_iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+    if !(largest > 0.0 && largest.is_finite()) || (m * (1.0 / largest)).determinant() >= 0.0 {
+        return polar_rotation(m);
+    }
+    by_principal_axes(m * (1.0 / largest), 1.0)
+}
+
+/// `sign` times the matrix with determinant `sign` that takes the two most stretched axes of `m` where `m` does.
+fn by_principal_axes(m: DMat3, sign: f64) -> DMat3 {
     let (axes, stretches) = principal_axes(m.transpose() * m);
     let mut order = [0, 1, 2];
     order.sort_by(|&a, &b| f64::total_cmp(&stretches[b], &stretches[a]));
@@ -44,13 +59,12 @@ pub(crate) fn polar_rotation(m: DMat3) -> DMat3 {
             across.try_normalize().unwrap_or_else(|| u0.any_orthonormal_vector())
         })
     };
-    let sign = if mirrored { -1.0 } else { 1.0 };
     let images = DMat3::from_cols(u0, u1, u0.cross(u1) * sign);
     images * DMat3::from_cols(v0, v1, v0.cross(v1)).transpose() * sign
 }
 
 /// Eigenvectors (as columns) and eigenvalues of a symmetric matrix, by cyclic Jacobi rotations.
-fn principal_axes(mut s: DMat3) -> (DMat3, [f64; 3]) {
+pub(crate) fn principal_axes(mut s: DMat3) -> (DMat3, [f64; 3]) {
     let mut axes = DMat3::IDENTITY;
     // Quadratic convergence: six sweeps are more than any 3×3 needs.
     for _ in 0..6 {
@@ -102,6 +116,26 @@ mod tests {
         }
         let well_conditioned = a * DMat3::from_diagonal(DVec3::new(1.0, 2.0, 5.0)) * a.transpose();
         close(polar_rotation(r * well_conditioned), r, 1e-14);
+    }
+
+    #[test]
+    fn no_rotation_is_nearer_than_the_nearest() {
+        let mut seed = 5u64;
+        let mut random = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 11) as f64 / (1u64 << 53) as f64 - 0.5
+        };
+        for _ in 0..200 {
+            let m = DMat3::from_cols_array(&std::array::from_fn(|_| random()));
+            let score = |r: DMat3| (r.transpose() * m).to_cols_array().iter().step_by(4).sum::<f64>();
+            let best = nearest_rotation(m);
+            close(best * best.transpose(), DMat3::IDENTITY, 1e-12);
+            assert!(best.determinant() > 0.0);
+            for _ in 0..50 {
+                let nudge = DQuat::from_scaled_axis(DVec3::new(random(), random(), random()));
+                assert!(score(DMat3::from_quat(nudge) * best) <= score(best) + 1e-12);
+            }
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@
 //! and one left out of line loses the instruction set (it cost LBS a factor of six).
 
 #[doc(no_inline)]
-pub use fearless_simd::{Level, Simd, dispatch, f32x4, f32x16, prelude};
+pub use fearless_simd::{Level, Simd, dispatch, f32x4, f32x16, f64x4, prelude};
 use glam::Vec3;
 use prelude::*;
 

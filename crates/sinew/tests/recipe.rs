@@ -345,12 +345,15 @@ const FAULTS: &[(&str, &str)] = &[
     ("base = \"dq\"", "line 2, column 8: base: \"dq\" is not one of the choices; did you mean \"dqs\"?"),
     (
         "base = \"zzzz\"",
-        "line 2, column 8: base: \"zzzz\" is not one of the choices; give \"lbs\", \"dqs\", \"blend\" or \"rigid\"",
+        "line 2, column 8: base: \"zzzz\" is not one of the choices; give \"lbs\", \"dqs\", \"blend\", \"rigid\" or \"fold-over-free\"",
     ),
-    ("base = 1", "line 2, column 8: base: expected \"lbs\", \"dqs\", \"blend\" or \"rigid\", found the number 1"),
+    (
+        "base = 1",
+        "line 2, column 8: base: expected \"lbs\", \"dqs\", \"blend\", \"rigid\" or \"fold-over-free\", found the number 1",
+    ),
     (
         "base = { pivot = true }",
-        "line 2, column 8: base: the type of base is missing; add type = \"lbs\", \"dqs\", \"blend\" or \"rigid\"",
+        "line 2, column 8: base: the type of base is missing; add type = \"lbs\", \"dqs\", \"blend\", \"rigid\" or \"fold-over-free\"",
     ),
     ("base = { type = \"lbs\", pivot = true }", "line 2, column 24: base.pivot: no such key; give type"),
     ("base = { type = \"blend\", factor = 1.5 }", "line 2, column 35: base.factor: 1.5 is out of range; give 0 to 1"),

@@ -5,6 +5,7 @@ use std::hint::black_box;
 use glam::DVec3;
 use sinew::cone::Cone;
 use sinew::correct::CORRECTIONS;
+use sinew::kinodynamic::FoldOverFreeSpec;
 use sinew::recipe::{BaseSpec, CorrectionSpec, EffectSpec, Normals};
 use sinew::registry::EFFECTS;
 use sinew::{Cpu, DeformedMesh, Frame, FrameIndependentGraph, Recipe, Scratch, evaluate};
@@ -87,6 +88,7 @@ pub fn cases() -> Vec<Case> {
         base("dqs-pivot", BaseSpec::Dqs { pivot: true }),
         base("blend", BaseSpec::Blend { factor: 0.5, map: None, pivot: false }),
         base("rigid", BaseSpec::Rigid),
+        base("fold-over-free", BaseSpec::FoldOverFree(FoldOverFreeSpec::default())),
     ]);
     for effect in EFFECTS {
         cases.push(stack(&format!("displace/{}", effect.name()), &[effect.name()], Normals::Auto));

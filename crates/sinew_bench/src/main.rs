@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! sinew_bench [FILTER] [--json]
+//! sinew_bench kinodynamic
 //! ```
 //!
 //! One thread. FILTER is a part of a case's name; the baselines are measured whatever it says, in the same run.
@@ -9,6 +10,7 @@
 
 mod cases;
 mod data;
+mod kinodynamic;
 #[cfg(feature = "ozz")]
 mod ozz;
 mod plain;
@@ -43,6 +45,11 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     let filter = names.first().map_or("", String::as_str);
+    if filter == kinodynamic::NAME {
+        pin();
+        kinodynamic::run();
+        return ExitCode::SUCCESS;
+    }
     let cases = cases();
     if !cases.iter().any(|case| case.name.contains(filter)) {
         let known: Vec<_> = cases.iter().map(|case| case.name.as_str()).collect();

@@ -5,6 +5,7 @@ use crate::bind::BindArgs;
 use crate::check::CheckArgs;
 use crate::demo::DemoArgs;
 use crate::map::MapArgs;
+use crate::pose::PoseArgs;
 use crate::render::RenderArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
@@ -44,6 +45,8 @@ pub enum Command {
     Render(Box<RenderArgs>),
     /// Put the effects into the file as morph targets that any engine plays.
     Bake(BakeArgs),
+    /// Pose bones by strokes: a baseline drawn along them and an offset that says where it should go.
+    Pose(PoseArgs),
     /// Measure how good a character is in motion: seams, jumps, volume, turned triangles, cracks, weights, engines.
     Check(CheckArgs),
     /// Compare two files in what they mean and how they move; exit status 3 where they differ.
@@ -222,6 +225,8 @@ pub enum BaseName {
     Rigid,
     /// Between LBS and DQS: as the recipe says, half-way without one.
     Blend,
+    /// Along the way from the bind pose, without folding over.
+    FoldOverFree,
 }
 
 /// Whether a clip loops.

@@ -170,5 +170,10 @@ fn key(signal: Signal) -> &'static str {
         Signal::AngularVelocity => "angular_velocity",
         Signal::LinearAcceleration => "linear_acceleration",
         Signal::AngularAcceleration => "angular_acceleration",
+        Signal::FeltAcceleration => "felt_acceleration",
+        Signal::FeltStrainX => "felt_strain_x",
+        Signal::FeltStrainY => "felt_strain_y",
+        Signal::FeltStrainZ => "felt_strain_z",
+        Signal::FeltUp => "felt_up",
     }
 }

@@ -45,6 +45,14 @@ pub fn load_with_document(input: &Input, maps: &[MapFile]) -> Result<(Scene, Doc
     Ok((scene(name, asset.raw, asset.clips, asset.warnings, maps)?, asset.document))
 }
 
+/// As [`load`], with the file the character lies in, as it is.
+pub fn load_to_change(input: &Input) -> Result<(Scene, Document), Fault> {
+    let name = input.to_string();
+    let (document, warnings) = document(input)?;
+    let asset = sinew_gltf::interpret(&name, document, warnings).map_err(|error| Fault::Failed(error.to_string()))?;
+    Ok((scene(name, asset.raw, asset.clips, asset.warnings, &[])?, asset.document))
+}
+
 /// As [`load`], with the file the character lies in, as it is; built-in characters lie in none.
 pub fn load_as_it_is(input: &Input, maps: &[MapFile]) -> Result<(Scene, Option<Document>), Fault> {
     let name = input.to_string();

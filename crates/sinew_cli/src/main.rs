@@ -17,6 +17,7 @@ mod map;
 mod obj;
 mod output;
 mod played;
+mod pose;
 mod presets;
 mod progress;
 mod recipe;
@@ -59,6 +60,7 @@ fn main() -> ExitCode {
         Command::Map(options) => map::run(options, &talk),
         Command::Render(options) => render::run(options, &talk),
         Command::Bake(options) => bake::run(options, &talk),
+        Command::Pose(options) => pose::run(options, &talk),
         Command::Check(options) => check::run(options, &talk),
         Command::Diff(options) => diff::run(options, &talk),
         Command::Strip(options) => strip::run(options, &talk),

@@ -5,6 +5,7 @@ use crate::fault::Fault;
 use crate::load::Scene;
 use crate::text::quoted;
 use sinew::Looping;
+use sinew::kinodynamic::FoldOverFreeSpec;
 use sinew::recipe::BaseSpec;
 use sinew::text::nearest;
 
@@ -68,6 +69,8 @@ pub fn base_spec(wanted: BaseName, recipe: &BaseSpec) -> BaseSpec {
         (BaseName::Dqs, BaseSpec::Dqs { .. }) | (BaseName::Blend, BaseSpec::Blend { .. }) => recipe.clone(),
         (BaseName::Dqs, _) => BaseSpec::Dqs { pivot: false },
         (BaseName::Blend, _) => BaseSpec::Blend { factor: 0.5, map: None, pivot: false },
+        (BaseName::FoldOverFree, BaseSpec::FoldOverFree(_)) => recipe.clone(),
+        (BaseName::FoldOverFree, _) => BaseSpec::FoldOverFree(FoldOverFreeSpec::default()),
     }
 }
 
@@ -78,5 +81,6 @@ pub fn base_name(base: &BaseSpec) -> &'static str {
         BaseSpec::Dqs { .. } => "dqs",
         BaseSpec::Blend { .. } => "blend",
         BaseSpec::Rigid => "rigid",
+        BaseSpec::FoldOverFree(_) => "fold-over-free",
     }
 }

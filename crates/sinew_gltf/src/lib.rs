@@ -85,6 +85,7 @@
 pub use document::{Container, Document};
 pub use error::{ImportError, WriteError};
 pub use export::export;
+pub use posed::set_transforms;
 pub use strip::strip;
 pub use surfaces::{Surface, Surfaces, TextureUse, TextureWrap};
 
@@ -106,6 +107,7 @@ mod meshes;
 mod nodes;
 mod note;
 pub mod pc2;
+mod posed;
 mod references;
 mod skins;
 mod strip;

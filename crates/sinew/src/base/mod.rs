@@ -2,9 +2,15 @@
 //!
 //! Every base gives, per row, the skinned points and the linear map that carries normals and tangents, as engines
 //! apply it (the blended 3×3, not its inverse transpose).
+//!
+//! [`incremental_rotation`], [`centres_of_rotation`] and [`stretchable_twistable`] skin single points in f64, for
+//! programs that call them; recipes do not name them.
 
+pub mod centres_of_rotation;
 mod dqs;
+pub mod incremental_rotation;
 mod lbs;
+pub mod stretchable_twistable;
 
 pub use dqs::Antipodality;
 pub(crate) use dqs::DqsPalette;
@@ -13,6 +19,7 @@ pub(crate) use lbs::{LinearRow, lbs_linear_row};
 use lbs::{lbs_row, lbs_weight_terms};
 
 use crate::gradients::Gradient;
+use crate::kinodynamic::FoldOverFree;
 use crate::pose::WorldPose;
 use crate::rig::Rig;
 use crate::simd::{LANES, Lanes, Simd, V3, f32x16, load, prelude::*, splat};
@@ -92,6 +99,8 @@ pub enum Base {
     Blend(Vec<Lanes>, Antipodality),
     /// Each point follows its largest influence alone.
     Rigid(Vec<Lanes>),
+    /// Points carried along the way to the pose; directions as in linear blending.
+    FoldOverFree(Box<FoldOverFree>),
 }
 
 impl Base {
@@ -110,7 +119,7 @@ impl Base {
     #[inline(always)]
     pub(crate) fn linear_weights<'a>(&'a self, rig: &'a Rig) -> Option<&'a [Lanes]> {
         match self {
-            Self::Lbs | Self::Blend(..) => Some(rig.skin_weights()),
+            Self::Lbs | Self::Blend(..) | Self::FoldOverFree(_) => Some(rig.skin_weights()),
             Self::Rigid(weights) => Some(weights),
             Self::Dqs(_) => None,
         }
@@ -120,7 +129,7 @@ impl Base {
     pub(crate) fn antipodality(&self) -> Option<&Antipodality> {
         match self {
             Self::Dqs(antipodality) | Self::Blend(_, antipodality) => Some(antipodality),
-            Self::Lbs | Self::Rigid(_) => None,
+            Self::Lbs | Self::Rigid(_) | Self::FoldOverFree(_) => None,
         }
     }
 

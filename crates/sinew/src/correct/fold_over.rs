@@ -20,6 +20,7 @@ use super::surface::{Segment, Surface};
 use crate::limbs::{Leaf, Limbs};
 use crate::lists::Lists;
 use crate::maps::RestSurface;
+use crate::motion::Kinematics;
 use crate::pose::WorldPose;
 use crate::rig::Rig;
 use glam::DVec3;
@@ -57,6 +58,7 @@ pub(super) struct Place<'a> {
     pub world: &'a WorldPose,
     /// What the frame's points are relative to.
     pub origin: DVec3,
+    pub kinematics: &'a Kinematics,
 }
 
 impl FoldOver {

@@ -9,43 +9,66 @@
 //! | `segment_volume`, `sparse_lu` | the volumes of its segments, restored together |
 //! | `volume_meter` | the volumes of its segments, told |
 //! | `fold_over` | skin in contact where joints bend |
+//! | `vortex_muscles` | flesh that swings and bulges |
+//! | [`springs`], `spring_skin` | springs between neighbours and bones; as a correction |
+//! | [`surface_edit`], `bulge` | edits that follow any pose; growth along bones as a correction |
+//! | `hanging` | the skin as it hangs on the bones: what the two above read |
+//! | [`arap`], [`laplacian`], `cotangents`, `cholesky` | surfaces solved from handles, for programs that call them |
 //!
 //! The list is run again while a correction finds new contacts (a bulge may cross the border that the skin was brought
 //! back to), at most four times; nodes in contact stay where they are. Sums run in f64 in index order on one thread.
 //!
 //! **Adding a correction** is a file here, a [`Correction`] in [`CORRECTIONS`], and its oracle test.
 
+pub mod arap;
 mod body;
+mod bulge;
+mod cholesky;
 mod correction_map;
+mod cotangents;
 mod fold_over;
+mod hanging;
+pub mod laplacian;
 mod local_volume;
 mod segment_volume;
 mod sparse_lu;
+mod spring_skin;
+pub mod springs;
 mod surface;
+pub mod surface_edit;
 #[cfg(test)]
 mod tests;
 mod volume_meter;
+mod vortex_muscles;
 
 pub use local_volume::Outcome;
 pub use volume_meter::SegmentVolume;
+pub(crate) use vortex_muscles::{BoundMuscle, FELT, felt_signals};
+pub use vortex_muscles::{FittedShape, MuscleReport, MuscleShape, MuscleSpec};
 
+use crate::kinodynamic::{Near, VortexField};
 use crate::limbs::Limbs;
 use crate::maps::RestSurface;
+use crate::motion::Kinematics;
 use crate::param::{ParamSpec, Values};
 use crate::pose::WorldPose;
 use crate::rig::{PartKind, Rig};
 use crate::simd::{LANES, Lanes, Points};
 use crate::skeleton::BoneId;
 use body::{Body, BodyFrame};
+use bulge::{BULGE_PARAMS, Bulge};
 use correction_map::{MapPlan, SHAPES, Shape, correction_map};
 use fold_over::{FoldOver, Place};
 use glam::{DAffine3, DVec3};
+use hanging::Hung;
 use local_volume::{Limits, Restored};
 use segment_volume::{SegmentScratch, restore_segments};
 use sparse_lu::SparseLu;
+use spring_skin::{SPRING_PARAMS, SpringSkin, SpringWork};
 use std::fmt;
 use surface::Surface;
 use volume_meter::VolumeMeter;
+use vortex_muscles::{MUSCLE_PARAMS, Muscles};
 
 /// A correction, self-describing.
 pub struct Correction {
@@ -55,8 +78,10 @@ pub struct Correction {
     pub about: &'static str,
     /// Its parameters, beside the `gain` that all have.
     pub params: &'static [ParamSpec],
-    /// Whether it takes a painted map and bones that count for distances.
+    /// Whether it takes a painted map and a table of bones.
     pub takes_maps: bool,
+    /// What its table of bones says, where it takes one: bones by bone.
+    pub bones_about: &'static str,
     bind: fn(&Binding<'_>) -> Box<dyn Bound>,
 }
 
@@ -79,6 +104,7 @@ pub static CORRECTIONS: &[Correction] = &[
         about: "gives back the volume that bending and twisting take, as bulges of soft tissue",
         params: VOLUME_PARAMS,
         takes_maps: true,
+        bones_about: "whose distance counts for the skin of a bone; all without it",
         bind: |binding| Box::new(Volume::bind(binding)),
     },
     Correction {
@@ -86,10 +112,35 @@ pub static CORRECTIONS: &[Correction] = &[
         about: "keeps the skin of two limbs in contact where a joint bends, instead of through each other",
         params: FOLD_OVER_PARAMS,
         takes_maps: false,
+        bones_about: "",
         bind: |binding| {
             let angle = binding.values.number("angle");
             Box::new(FoldOver::new(binding.rig, binding.rest, binding.surface, angle, binding.gain))
         },
+    },
+    Correction {
+        name: "muscles",
+        about: "flesh lags behind the bones, swings on and bulges where joints bend",
+        params: MUSCLE_PARAMS,
+        takes_maps: true,
+        bones_about: "bones with a muscle, and those whose bending contracts it; fleshy places without it",
+        bind: |binding| Box::new(Muscles::bind(binding)),
+    },
+    Correction {
+        name: "springs",
+        about: "draws the skin to the balance of springs between neighbours and bones: smooth bends and twists from any base",
+        params: SPRING_PARAMS,
+        takes_maps: true,
+        bones_about: "bones that the skin of a bone hangs on; its own without it",
+        bind: |binding| Box::new(SpringSkin::bind(binding)),
+    },
+    Correction {
+        name: "bulge",
+        about: "makes limbs grow or shrink along their bones",
+        params: BULGE_PARAMS,
+        takes_maps: true,
+        bones_about: "bones that the skin of a bone hangs on; its own without it",
+        bind: |binding| Box::new(Bulge::bind(binding)),
     },
 ];
 
@@ -201,12 +252,29 @@ pub(crate) struct Binding<'a> {
     gain: f64,
     painted: Option<&'a [Lanes]>,
     distances: &'a [(Vec<BoneId>, Vec<BoneId>)],
+    /// Muscles by bone, beside those of `distances`.
+    muscles: &'a [BoundMuscle],
+    /// Where what muscles feel stands among the filtered signals, from now back.
+    signals: &'a [[usize; FELT]],
+    /// Per slot: on a rigid part.
+    is_rider: &'a [bool],
+}
+
+impl Binding<'_> {
+    /// Whether each node belongs to something rigid: a sword, a robot's body.
+    fn rider_nodes(&self) -> impl Iterator<Item = bool> {
+        self.surface.members.iter().map(|slots| slots.iter().any(|&slot| self.is_rider[slot as usize]))
+    }
 }
 
 /// A correction bound to one character.
 trait Bound: Send + Sync {
     /// Moves the body; tells how many nodes it brought into contact.
     fn apply(&self, place: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize;
+    /// The muscles it moves.
+    fn muscles(&self) -> Vec<MuscleReport> {
+        Vec::new()
+    }
     /// Whether it makes contacts.
     fn makes_contacts(&self) -> bool {
         false
@@ -227,6 +295,11 @@ struct Log<'a> {
 }
 
 impl Log<'_> {
+    /// Whether the list is run again after new contacts.
+    fn is_later_pass(&self) -> bool {
+        self.next_volume.is_some()
+    }
+
     fn volume(&mut self, measure: Measure, restored: &Restored) {
         let Restored { target, before, after, rounds, outcome } = *restored;
         match self.next_volume.as_mut() {
@@ -259,6 +332,10 @@ struct Work {
     body: Body,
     segments: SegmentScratch,
     limbs: Limbs,
+    fields: Vec<VortexField>,
+    near: Near,
+    springs: SpringWork,
+    hung: Hung,
     /// Per correction, its first entry in the report.
     first_volumes: Vec<usize>,
 }
@@ -288,6 +365,10 @@ pub(crate) struct Asked<'a> {
     pub painted: Option<Vec<Lanes>>,
     /// Bones, and those that count for the distance of what follows them; later entries win.
     pub distances: Vec<(Vec<BoneId>, Vec<BoneId>)>,
+    /// Muscles by bone, beside those of `distances`.
+    pub muscles: Vec<BoundMuscle>,
+    /// Where what muscles feel stands among the filtered signals, from now back.
+    pub signals: Vec<[usize; FELT]>,
 }
 
 /// Everything the corrections read at one frame.
@@ -298,6 +379,7 @@ pub(crate) struct CorrectionFrame<'a> {
     pub world_from_rest: &'a [DAffine3],
     pub morphed_rest: Option<&'a Points>,
     pub effects_rest: bool,
+    pub kinematics: &'a Kinematics,
 }
 
 /// Passes over the list while there are new contacts.
@@ -309,13 +391,30 @@ impl Corrections {
             return Self { surfaces: Vec::new(), meters: Vec::new() };
         }
         let rest = RestSurface::new(rig);
+        let mut is_rider = vec![false; rig.rows().len() * LANES];
+        for part in rig.parts().iter().filter(|part| part.kind == PartKind::Rider) {
+            for vertex in part.primitives.iter().flat_map(|primitive| primitive.vertices.clone()) {
+                is_rider[rig.point_of_vertex()[vertex] as usize] = true;
+            }
+        }
         let surfaces = (0..rig.characters().len()).filter_map(|character| Surface::new(rig, character));
         let bind = |surface: Surface| {
             let bound = asked.iter().map(|asked| {
-                let Asked { correction, values, gain, painted, distances } = asked;
+                let Asked { correction, values, gain, painted, distances, muscles, signals } = asked;
                 let painted = painted.as_deref();
                 let surface = &surface;
-                (correction.bind)(&Binding { rig, rest: &rest, surface, values, gain: *gain, painted, distances })
+                (correction.bind)(&Binding {
+                    rig,
+                    rest: &rest,
+                    surface,
+                    values,
+                    gain: *gain,
+                    painted,
+                    distances,
+                    muscles,
+                    signals,
+                    is_rider: &is_rider,
+                })
             });
             let bound = bound.collect();
             (surface, bound)
@@ -336,6 +435,10 @@ impl Corrections {
         self.surfaces.is_empty()
     }
 
+    pub fn muscles(&self) -> Vec<MuscleReport> {
+        self.surfaces.iter().flat_map(|(_, bound)| bound.iter().flat_map(|bound| bound.muscles())).collect()
+    }
+
     /// Corrects `points` in place and says what was done.
     pub fn run(
         &self,
@@ -354,7 +457,7 @@ impl Corrections {
                 continue;
             }
             let character = surface.character;
-            let place = Place { rig, world, origin: frame.origins[character] };
+            let place = Place { rig, world, origin: frame.origins[character], kinematics: frame.kinematics };
             let first_volume = report.volumes.len();
             work.first_volumes.clear();
             for pass in 0..=PASSES {
@@ -440,14 +543,8 @@ impl Volume {
             bones_of: &bones_of,
         };
         let mut gamma = correction_map(rig, rest, surface, &plan);
-        let mut is_rider = vec![false; rig.rows().len() * LANES];
-        for part in rig.parts().iter().filter(|part| part.kind == PartKind::Rider) {
-            for vertex in part.primitives.iter().flat_map(|primitive| primitive.vertices.clone()) {
-                is_rider[rig.point_of_vertex()[vertex] as usize] = true;
-            }
-        }
-        for (gamma, slots) in gamma.iter_mut().zip(surface.members.iter()) {
-            if slots.iter().any(|&slot| is_rider[slot as usize]) {
+        for (gamma, is_rider) in gamma.iter_mut().zip(binding.rider_nodes()) {
+            if is_rider {
                 *gamma = 0.0;
             }
         }

@@ -2,8 +2,9 @@
 
 use super::accumulate::{Block, RowSums};
 use super::{FrameIndependentGraph, MovingBones, NormalsPlan};
-use crate::base::{BaseFrame, DqsPalette, LinearRow, Palette, Skinned, SurfaceGradients, lbs_linear_row};
+use crate::base::{Base, BaseFrame, DqsPalette, LinearRow, Palette, Skinned, SurfaceGradients, lbs_linear_row};
 use crate::correct::{CorrectScratch, CorrectionFrame, CorrectionReport};
+use crate::kinodynamic::{FreeFrame, FreeScratch};
 use crate::motion::Kinematics;
 use crate::normals::FanScratch;
 use crate::pose::{Pose, WorldPose};
@@ -75,6 +76,8 @@ pub struct Scratch {
     rest_normals: Points,
     rest_tangents: Points,
     skinned: Points,
+    free: FreeScratch,
+    carried: Points,
     displaced: Points,
     normals: Points,
     tangents: Points,
@@ -124,11 +127,22 @@ pub fn evaluate(
     out.normals.resize(rig.vertex_count(), Vec3::ZERO);
     out.tangents.resize(if has_tangents { rig.vertex_count() } else { 0 }, Vec4::ZERO);
 
+    let carried = match &graph.base {
+        Base::FoldOverFree(base) => {
+            let (world, world_from_rest) = (frame.world, scratch.palette.world());
+            let rest = if morphed { &scratch.rest } else { rig.rest() };
+            let frame = FreeFrame { rig, world, origins: &out.origins, world_from_rest, rest };
+            base.carry(&frame, cpu.level, cpu.pool, &mut scratch.free, &mut scratch.carried);
+            Some(&scratch.carried.rows[..])
+        }
+        _ => None,
+    };
     let job = Job {
         graph,
         level: cpu.level,
         base: BaseFrame { rig, palette: &scratch.palette, dual: &scratch.dual },
         rest: if morphed { &scratch.rest.rows } else { &rig.rest().rows },
+        carried,
         rest_normals: if morphed { &scratch.rest_normals.rows } else { &rig.layer_normals().rows },
         rest_tangents: rig
             .layer_tangents()
@@ -157,6 +171,7 @@ pub fn evaluate(
             world_from_rest: scratch.palette.world(),
             morphed_rest: morphed.then_some(&scratch.rest),
             effects_rest: scratch.moving.iter().all(MovingBones::is_empty),
+            kinematics: frame.kinematics,
         };
         graph.corrections.run(&corrections, &mut scratch.displaced, &mut scratch.corrected, &mut out.corrected);
     }
@@ -240,6 +255,8 @@ struct Job<'a> {
     level: Level,
     base: BaseFrame<'a>,
     rest: &'a [PointRow],
+    /// Where a base that is no sum over bones has the points.
+    carried: Option<&'a [PointRow]>,
     rest_normals: &'a [PointRow],
     rest_tangents: Option<&'a [PointRow]>,
     moving: &'a [MovingBones],
@@ -278,7 +295,8 @@ impl Job<'_> {
     fn block(&self, rows: Range<usize>, slices: &mut Slices<'_>) {
         if self.graph.effects.is_empty() {
             let graph = self.graph;
-            match (graph.base.linear_weights(self.base.rig), graph.base.antipodality(), &graph.normals) {
+            let linear = graph.base.linear_weights(self.base.rig).filter(|_| self.carried.is_none());
+            match (linear, graph.base.antipodality(), &graph.normals) {
                 (Some(weights), None, NormalsPlan::Engine) => {
                     dispatch!(self.level, simd => self.linear_rows(simd, rows, weights, slices));
                 }
@@ -341,7 +359,10 @@ impl Job<'_> {
     #[inline(always)]
     fn skin_rows<S: Simd>(&self, simd: S, rows: Range<usize>, sums: &mut [RowSums]) {
         for (sum, row) in sums.iter_mut().zip(rows) {
-            let p = self.graph.base.row(simd, &self.base, None, row, V3::load(simd, &self.rest[row])).p;
+            let p = match self.carried {
+                Some(carried) => V3::load(simd, &carried[row]),
+                None => self.graph.base.row(simd, &self.base, None, row, V3::load(simd, &self.rest[row])).p,
+            };
             p.store(&mut sum.p);
         }
     }
@@ -362,6 +383,9 @@ impl Job<'_> {
             let mut skinned = self.graph.base.row(simd, &self.base, gradients.as_ref(), row, rest);
             if !slices.skinned.is_empty() {
                 skinned.p.store(&mut slices.skinned[local]);
+            }
+            if let Some(carried) = self.carried {
+                skinned.p = V3::load(simd, &carried[row]);
             }
             let engine = skinned;
             if let Some(sums) = &sums {

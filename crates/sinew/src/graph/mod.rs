@@ -12,8 +12,9 @@ pub use evaluate::{Cpu, DeformedMesh, Frame, Scratch, evaluate};
 pub use moving::MovingBones;
 
 use crate::base::{Antipodality, Base};
-use crate::correct::{Asked, Corrections};
+use crate::correct::{Asked, BoundMuscle, Corrections, MuscleReport, MuscleSpec, felt_signals};
 use crate::gradients::{Gradient, Gradients, Slopes, gain_slopes, gradient_of};
+use crate::kinodynamic::{BoundLimb, FoldOverFree, LimbSpec};
 use crate::motion::FilteredSignal;
 use crate::normals::Fans;
 use crate::param::Values;
@@ -124,16 +125,27 @@ impl FrameIndependentGraph {
             BaseSpec::Lbs => Base::Lbs,
             BaseSpec::Rigid => Base::rigid(rig),
             BaseSpec::Dqs { pivot } => Base::Dqs(antipodality(rig, *pivot)),
+            BaseSpec::FoldOverFree(spec) => {
+                let find = |(pattern, limb): &(String, LimbSpec)| -> Result<_, GraphError> {
+                    let painted = limb.map.as_deref().map(|map| painted(rig, Some(map), 1.0)).transpose()?;
+                    let bones = bones_called(rig, pattern, "fold-over-free")?.collect();
+                    Ok(BoundLimb { bones, spec: limb.clone(), painted })
+                };
+                let limbs = spec.limbs.iter().map(find).collect::<Result<Vec<_>, GraphError>>()?;
+                Base::FoldOverFree(Box::new(FoldOverFree::new(rig, spec, &limbs)))
+            }
             BaseSpec::Blend { factor, map, pivot } => {
                 Base::Blend(painted(rig, map.as_deref(), *factor)?, antipodality(rig, *pivot))
             }
         };
-        let corrections = corrections(rig, recipe)?;
-        // Composed rotations and corrections have no closed Jacobian here.
-        let closed = corrections.is_empty() && !recipe.effects.iter().any(|effect| effect.compensate);
+        let mut filtered: Vec<FilteredSignal> = Vec::new();
+        let corrections = corrections(rig, recipe, &mut filtered)?;
+        // Composed rotations and corrections, and points carried in steps, have no closed Jacobian here.
+        let carried = matches!(base, Base::FoldOverFree(_));
+        let closed = corrections.is_empty() && !carried && !recipe.effects.iter().any(|effect| effect.compensate);
         let normals = match recipe.normals {
             Normals::Engine => NormalsPlan::Engine,
-            Normals::Auto if recipe.effects.is_empty() && corrections.is_empty() => NormalsPlan::Engine,
+            Normals::Auto if recipe.effects.is_empty() && corrections.is_empty() && !carried => NormalsPlan::Engine,
             Normals::Auto | Normals::Exact if closed => NormalsPlan::Exact {
                 gradients: Gradients::new(rig),
                 factor: match (&base, &recipe.base) {
@@ -144,7 +156,6 @@ impl FrameIndependentGraph {
             _ => NormalsPlan::Faces(Fans::new(rig)),
         };
         let exact = matches!(normals, NormalsPlan::Exact { .. });
-        let mut filtered: Vec<FilteredSignal> = Vec::new();
         let effects = recipe
             .effects
             .iter()
@@ -177,6 +188,19 @@ impl FrameIndependentGraph {
         &self.filtered
     }
 
+    /// The base `fold-over-free`, where it is the recipe's.
+    pub fn fold_over_free(&self) -> Option<&FoldOverFree> {
+        match &self.base {
+            Base::FoldOverFree(base) => Some(base),
+            _ => None,
+        }
+    }
+
+    /// The muscles of its corrections: those named, or those found in fleshy places.
+    pub fn muscles(&self) -> Vec<MuscleReport> {
+        self.corrections.muscles()
+    }
+
     /// Whether something happens after all points are displaced.
     fn needs_whole_mesh(&self) -> bool {
         !self.corrections.is_empty() || matches!(self.normals, NormalsPlan::Faces(_))
@@ -189,7 +213,7 @@ impl FrameIndependentGraph {
 }
 
 /// The corrections with their names looked up. Those with a gain of 0 do nothing, and cost nothing.
-fn corrections(rig: &Rig, recipe: &Recipe) -> Result<Corrections, GraphError> {
+fn corrections(rig: &Rig, recipe: &Recipe, filtered: &mut Vec<FilteredSignal>) -> Result<Corrections, GraphError> {
     let active = recipe.corrections.iter().filter(|spec| spec.gain != 0.0);
     let asked = active.map(|spec| {
         let name = spec.correction.name;
@@ -202,9 +226,44 @@ fn corrections(rig: &Rig, recipe: &Recipe) -> Result<Corrections, GraphError> {
             }
             distances.push((bones_called(rig, pattern, name)?.collect(), bones));
         }
-        Ok(Asked { correction: spec.correction, values: &spec.values, gain: spec.gain, painted, distances })
+        let mut muscles = Vec::new();
+        for (pattern, muscle) in &spec.muscles {
+            muscles.push(bound_muscle(rig, pattern, muscle, name)?);
+        }
+        let felt = if name == "muscles" { felt_signals(&spec.values) } else { Vec::new() };
+        let signals = felt.into_iter().map(|felt| felt.map(|wanted| place_of(wanted, filtered))).collect();
+        let (correction, values, gain) = (spec.correction, &spec.values, spec.gain);
+        Ok(Asked { correction, values, gain, painted, distances, muscles, signals })
     });
     Ok(Corrections::build(rig, &asked.collect::<Result<Vec<_>, _>>()?))
+}
+
+/// A muscle with its names looked up.
+fn bound_muscle(
+    rig: &Rig,
+    pattern: &str,
+    muscle: &MuscleSpec,
+    correction: &'static str,
+) -> Result<BoundMuscle, GraphError> {
+    let mut flexed_by = Vec::new();
+    for pattern in &muscle.flexed_by {
+        flexed_by.extend(bones_called(rig, pattern, correction)?);
+    }
+    Ok(BoundMuscle {
+        bones: bones_called(rig, pattern, correction)?.collect(),
+        flexed_by,
+        shape: muscle.shape,
+        painted: muscle.map.as_deref().map(|map| painted(rig, Some(map), 1.0)).transpose()?,
+    })
+}
+
+/// The place of a signal in the list, which it is added to where it is new.
+fn place_of(wanted: FilteredSignal, filtered: &mut Vec<FilteredSignal>) -> usize {
+    let known = filtered.iter().position(|entry| *entry == wanted);
+    known.unwrap_or_else(|| {
+        filtered.push(wanted);
+        filtered.len() - 1
+    })
 }
 
 fn antipodality(rig: &Rig, pivot: bool) -> Antipodality {
@@ -274,14 +333,7 @@ impl GraphEffect {
             let signal = input.signal();
             inputs[signal as usize] = match input.filter(&spec.values) {
                 None => Source::Smoothed,
-                Some(filter) => {
-                    let wanted = FilteredSignal { signal, filter };
-                    let known = filtered.iter().position(|entry| *entry == wanted);
-                    Source::Filtered(known.unwrap_or_else(|| {
-                        filtered.push(wanted);
-                        filtered.len() - 1
-                    }))
-                }
+                Some(filter) => Source::Filtered(place_of(FilteredSignal { signal, filter }, filtered)),
             };
         }
         let (mut keys, mut gain_keys) = (Vec::new(), None);

@@ -14,10 +14,11 @@
 //!
 //! Oracle: the ends of a tube; hooves, ears, nose and tail of the calf; the whole hem of the dancer's skirt.
 
-use super::geodesic::EdgeGraph;
+use super::geodesic::bridged;
 use super::smooth::average;
 use super::{PointMap, RestSurface};
 use crate::control_points::DisjointSets;
+use crate::edge_graph::EdgeGraph;
 use glam::DVec3;
 
 const SAMPLES: usize = 32;
@@ -45,7 +46,7 @@ pub struct Extremities {
 /// Finds the extremities of every character, and how near to them each point is.
 pub fn extremities(surface: &RestSurface<'_>) -> Extremities {
     let rig = surface.rig();
-    let graph = EdgeGraph::bridged(surface);
+    let graph = bridged(surface);
     let mut scratch = vec![f64::INFINITY; surface.points().len()];
     let mut centricity = vec![0.0; surface.points().len()];
     let mut tips = Vec::new();

@@ -22,10 +22,10 @@
 //!
 //! Oracle: ball, tube and ring against the same mean over thousands of rays cut with the exact shape.
 
-use super::geodesic::{EdgeGraph, UNREACHED};
 use super::smooth::average;
 use super::{PointMap, RestSurface};
 use crate::bvh::Bvh;
+use crate::edge_graph::{EdgeGraph, UNREACHED};
 use glam::DVec3;
 use rayon::prelude::*;
 use std::f64::consts::{FRAC_PI_3, TAU};
@@ -198,7 +198,7 @@ fn filled(surface: &RestSurface<'_>, diameters: &[Option<f64>]) -> Vec<f64> {
     if known.len() == all {
         return diameters.iter().map(|d| d.unwrap_or(0.0)).collect();
     }
-    let nearest = EdgeGraph::new(surface).nearest_source(&known);
+    let nearest = EdgeGraph::new(surface.points(), surface.rig().adjacency(), &[]).nearest_source(&known);
     let value = |source: u32| if source == UNREACHED { 0.0 } else { diameters[source as usize].unwrap_or(0.0) };
     nearest.into_iter().map(value).collect()
 }

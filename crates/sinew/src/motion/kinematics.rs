@@ -11,7 +11,7 @@ use crate::polar::polar_rotation;
 use crate::skeleton::BoneId;
 use glam::{DMat3, DQuat, DVec3};
 
-/// One of the four rates of a bone's motion.
+/// One of the four rates of a bone's motion, or a part of what its flesh feels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Signal {
     /// v: length units per second.
@@ -22,6 +22,16 @@ pub enum Signal {
     LinearAcceleration,
     /// α: radians per second squared.
     AngularAcceleration,
+    /// Acceleration of the joint itself, in the bone's own frame. What is felt can be read through a filter alone.
+    FeltAcceleration,
+    /// How that changes along the bone's x axis, per second squared.
+    FeltStrainX,
+    /// How it changes along the y axis.
+    FeltStrainY,
+    /// How it changes along the z axis.
+    FeltStrainZ,
+    /// The world's y axis in the bone's own frame.
+    FeltUp,
 }
 
 /// How a bone moves relative to its parent. All values are legal.
@@ -38,13 +48,14 @@ pub struct BoneMotion {
 }
 
 impl BoneMotion {
-    /// The rate named by `signal`.
+    /// The rate named by `signal`; 0 for what is felt, which depends on the bones above.
     pub fn get(&self, signal: Signal) -> DVec3 {
         match signal {
             Signal::LinearVelocity => self.linear_velocity,
             Signal::AngularVelocity => self.angular_velocity,
             Signal::LinearAcceleration => self.linear_acceleration,
             Signal::AngularAcceleration => self.angular_acceleration,
+            _ => DVec3::ZERO,
         }
     }
 }
@@ -106,6 +117,7 @@ impl WorldAxes {
         let mapped = match signal {
             Signal::LinearVelocity | Signal::LinearAcceleration => self.linear * rate,
             Signal::AngularVelocity | Signal::AngularAcceleration => self.angular * rate,
+            _ => rate,
         };
         // A chain of scales can overflow; a motion that cannot be told is none.
         if mapped.is_finite() { mapped } else { DVec3::ZERO }

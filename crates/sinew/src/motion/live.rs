@@ -6,6 +6,7 @@
 //! last step, as the rates are. The history is the caller's: it can be cloned, kept and reset.
 //! Oracle: with short steps it gives what the clip's filters give, to second order.
 
+use super::felt::{PARTS, Whole, felt};
 use super::filter::{FilteredSignal, State};
 use super::kinematics::{BoneMotion, Kinematics, WorldAxes};
 use super::sampling::parts;
@@ -26,6 +27,10 @@ pub struct LiveKinematics {
     last_step: f64,
     /// Per entry of the filtered list, one state per bone.
     histories: Vec<Vec<State>>,
+    /// Whether there is a history of what bones feel, and memory to tell it.
+    has_felt: bool,
+    whole: Vec<Whole>,
+    felt: Vec<[DVec3; PARTS]>,
 }
 
 impl LiveKinematics {
@@ -38,6 +43,9 @@ impl LiveKinematics {
             motions: vec![BoneMotion::default(); bones],
             last_step: 0.0,
             histories: vec![vec![State::ZERO; bones]; filtered.len()],
+            has_felt: false,
+            whole: Vec::new(),
+            felt: Vec::new(),
         }
     }
 
@@ -46,6 +54,7 @@ impl LiveKinematics {
         self.placements.clear();
         self.motions.fill(BoneMotion::default());
         self.last_step = 0.0;
+        self.has_felt = false;
         for history in &mut self.histories {
             history.fill(State::ZERO);
         }
@@ -80,6 +89,27 @@ impl LiveKinematics {
                 column[index] = axes.map(entry.signal, entry.filter.read(history[index]));
             }
         }
+        if self.filtered.iter().any(|entry| entry.signal.felt_part().is_some()) {
+            self.feel(skeleton, world, dt, out);
+        }
+    }
+
+    /// What is felt depends on the bones above, so it comes after all of them. It starts quasi-statically.
+    fn feel(&mut self, skeleton: &Skeleton, world: &WorldPose, dt: f64, out: &mut Kinematics) {
+        felt(skeleton, world, &out.bones, &mut self.whole, &mut self.felt);
+        let steps = dt > 0.0 && dt.is_finite();
+        for ((column, entry), history) in out.filtered.iter_mut().zip(&self.filtered).zip(&mut self.histories) {
+            let Some(part) = entry.signal.felt_part() else { continue };
+            for ((slot, state), parts) in column.iter_mut().zip(history).zip(&self.felt) {
+                if !self.has_felt {
+                    *state = State::steady(parts[part]);
+                } else if steps {
+                    *state = entry.filter.kernel().hold(*state, parts[part], dt);
+                }
+                *slot = entry.filter.read(*state);
+            }
+        }
+        self.has_felt = true;
     }
 
     fn advance(&mut self, pose: &Pose, dt: f64) {
@@ -100,7 +130,9 @@ impl LiveKinematics {
             };
             let finite = [now.linear_velocity, now.angular_velocity, now.linear_acceleration, now.angular_acceleration];
             let now = if finite.iter().all(|v| v.is_finite()) { now } else { BoneMotion::default() };
-            for (history, entry) in self.histories.iter_mut().zip(&self.filtered) {
+            let own =
+                self.histories.iter_mut().zip(&self.filtered).filter(|(_, entry)| entry.signal.felt_part().is_none());
+            for (history, entry) in own {
                 history[index] = entry.filter.kernel().hold(history[index], now.get(entry.signal), dt);
             }
             self.motions[index] = now;

@@ -9,12 +9,14 @@
 //! | `derivatives` | exact rates of each channel in the parent's frame |
 //! | `timeline`, `looping`, `travel` | span, period and cuts; whether a clip loops; roots that end elsewhere |
 //! | `smoothing` | rates convolved with a B-spline |
-//! | `filter`, `time_filter`, `oscillator` | what can be made of a signal's past: lag, derivative, wobble |
+//! | `filter`, `time_filter`, `oscillator`, `window` | what can be made of a signal's past: lag, derivative, wobble |
 //! | `moving_bone` | one bone over the clip, and the filters run over it |
 //! | `kinematics` | the rates in world axes |
+//! | `felt` | what flesh feels in the bone's own frame, through the filters of muscles |
 //! | `live` | the same for poses that arrive one by one |
 
 mod derivatives;
+mod felt;
 mod filter;
 mod kinematics;
 mod live;
@@ -26,6 +28,7 @@ mod smoothing;
 mod time_filter;
 mod timeline;
 mod travel;
+mod window;
 
 pub use filter::{Filter, FilteredSignal};
 pub use kinematics::{BoneMotion, Kinematics, Signal};
@@ -34,11 +37,13 @@ pub use looping::{Gap, LoopVerdict, Looping};
 pub use oscillator::Oscillator;
 pub use time_filter::{DerivativeFilter, TimeFilter};
 pub use timeline::Ends;
+pub use window::Window;
 
 use crate::clip::Clip;
 use crate::pose::{Pose, WorldPose};
 use crate::skeleton::{BoneId, Skeleton};
 use derivatives::{Keys, RateCurve, Value};
+use felt::{FeltRuns, felt};
 use filter::{FilterGrid, Runs};
 use glam::{DQuat, DVec3};
 use kinematics::WorldAxes;
@@ -210,6 +215,7 @@ pub struct Motion {
     moving: Vec<MovingBone>,
     moving_bones: Vec<BoneId>,
     filtered: Vec<FilteredSignal>,
+    felt: FeltRuns,
     report: MotionReport,
 }
 
@@ -267,18 +273,19 @@ impl Motion {
             moving_bones: moving.len(),
         };
         let clock = Clock { grid: FilterGrid::new(start, end), timeline, filters: Runs::new(filtered) };
-        let needed = clock.bytes_per_bone() * moving.len() as u128;
+        let felt = FeltRuns::new(filtered, start, end);
+        let needed = clock.bytes_per_bone() * moving.len() as u128 + felt.bytes(skeleton.len());
         if needed > settings.memory_limit as u128 {
             return Err(MotionError::FilterMemory {
                 clip: clip.name.clone(),
                 bones: moving.len(),
-                signals: clock.filters.runs.len(),
+                signals: filtered.len(),
                 needed,
                 limit: settings.memory_limit,
             });
         }
         let moving_bones = moving.iter().map(|moving| moving.bone).collect();
-        Ok(Self { curves, clock, moving, moving_bones, filtered: filtered.to_vec(), report })
+        Ok(Self { curves, clock, moving, moving_bones, filtered: filtered.to_vec(), felt, report })
     }
 
     /// What was found about the clip.
@@ -310,7 +317,7 @@ impl Motion {
 
     /// Velocities and accelerations at `t`, clamped or wrapped, in world axes; `world` is composed from
     /// [`Motion::pose`] at the same time with the skeleton the motion was made for. Allocates nothing once `out` has
-    /// its size, but for the filters' history on the first call.
+    /// its size, but for the filters' history on the first call, and a little where the list asks for what is felt.
     pub fn kinematics(&self, t: f64, world: &WorldPose, skeleton: &Skeleton, out: &mut Kinematics) {
         let t = self.sample_time(t);
         let timeline = &self.clock.timeline;
@@ -327,6 +334,30 @@ impl Motion {
                 out.filtered[place][index] = axes.map(signal, value);
             });
         }
+        if !self.felt.is_empty() {
+            self.feel(t, world, skeleton, out);
+        }
+    }
+
+    /// The filtered values of what bones feel.
+    fn feel(&self, t: f64, world: &WorldPose, skeleton: &Skeleton, out: &mut Kinematics) {
+        let timeline = &self.clock.timeline;
+        let (mut whole, mut now) = (Vec::new(), Vec::new());
+        felt(skeleton, world, &out.bones, &mut whole, &mut now);
+        let sample = |t: f64, inputs: &mut Vec<_>| {
+            let t = self.sample_time(t);
+            let (mut pose, mut posed) = (Pose::rest(skeleton), WorldPose::default());
+            self.pose(t, &mut pose);
+            posed.compose(skeleton, &pose);
+            let mut motions = vec![BoneMotion::default(); skeleton.len()];
+            for moving in &self.moving {
+                let parent = posed.world_from_parent(skeleton, moving.bone).matrix3;
+                let axes = WorldAxes::new(parent, moving.turn(t, timeline));
+                motions[moving.bone.index()] = axes.map_all(&moving.motion(t, timeline));
+            }
+            felt(skeleton, &posed, &motions, &mut whole, inputs);
+        };
+        self.felt.filtered(t, &now, timeline, sample, &mut out.filtered);
     }
 }
 

@@ -9,6 +9,8 @@ use toml_edit::TableLike;
 
 /// Keys of every correction, and those of corrections with maps.
 pub(super) const CORRECTION_KEYS: &[&str] = &["type", "gain", "map", "bones"];
+/// The one correction with muscles.
+const MUSCLES: &str = "muscles";
 const PLAIN_KEYS: &[&str] = &["type", "gain"];
 
 pub(super) const SHARE: Range = Range { min: 0.0, max: 1.0, unit: "" };
@@ -26,7 +28,8 @@ impl Reader {
             }
         }?;
         let keys = if correction.takes_maps { CORRECTION_KEYS } else { PLAIN_KEYS };
-        let valid = keys.iter().copied().chain(correction.params.iter().map(|spec| spec.name));
+        let own = (correction.name == MUSCLES).then_some(MUSCLES);
+        let valid = keys.iter().copied().chain(own).chain(correction.params.iter().map(|spec| spec.name));
         self.refuse_unknown(table, path, valid, SECTIONS);
         let mut values = Values::defaults(correction.params);
         for spec in correction.params {
@@ -38,7 +41,9 @@ impl Reader {
         let gain = At::of(table, "gain", path).and_then(|at| self.number(&at, SHARE)).unwrap_or(1.0);
         let map = self.map(table, path);
         let bones = At::of(table, "bones", path).map_or_else(Vec::new, |at| self.counted_bones(&at));
-        Some(CorrectionSpec { correction, values, gain, map, bones })
+        let muscles = At::of(table, MUSCLES, path).filter(|_| own.is_some());
+        let muscles = muscles.map_or_else(Vec::new, |at| self.muscles(&at));
+        Some(CorrectionSpec { correction, values, gain, map, bones, muscles })
     }
 
     fn counted_bones(&mut self, at: &At<'_>) -> Vec<(String, Vec<String>)> {
@@ -52,13 +57,17 @@ impl Reader {
             {
                 continue;
             }
-            let mut counted = Vec::new();
-            for (offset, path, item) in self.list(&at, "a list of bone names, such as [\"spine*\"]") {
-                let at = At { item: &item, path, offset };
-                counted.extend(self.name(&at, "the name of a bone in quotes", "name a bone or remove it"));
-            }
-            bones.push((pattern.to_owned(), counted));
+            bones.push((pattern.to_owned(), self.bone_names(&at)));
         }
         bones
+    }
+
+    pub(super) fn bone_names(&mut self, at: &At<'_>) -> Vec<String> {
+        let mut names = Vec::new();
+        for (offset, path, item) in self.list(at, "a list of bone names, such as [\"spine*\"]") {
+            let at = At { item: &item, path, offset };
+            names.extend(self.name(&at, "the name of a bone in quotes", "name a bone or remove it"));
+        }
+        names
     }
 }

@@ -6,11 +6,13 @@
 
 use super::effect::ABOUT_WORDS;
 use super::error::RecipeError;
+use super::fold_over_free::{AUTO, FOLD_OVER_FREE, METHODS, WEIGHTS};
 use super::parse::{NORMALS_WORDS, RIDERS_WORDS, parse};
 use super::splice::{Step, append_section, dotted, find, insert, insert_element, remove};
 use super::{
     BaseSpec, BoneGain, Centroid, ConeSpec, CorrectionSpec, EffectSpec, KeyCurve, Normals, RecipeFile, Riders,
 };
+use crate::kinodynamic::LimbSpec;
 use crate::param::{ParamKind, ParamSpec, Values};
 use glam::DVec3;
 use toml_edit::Value;
@@ -175,12 +177,51 @@ impl From<&BaseSpec> for Literal {
                 entries.extend(pivot.then(|| ("pivot", true.into())));
                 Self::table(&entries)
             }
+            BaseSpec::FoldOverFree(spec) => {
+                let mut entries = vec![
+                    ("type", FOLD_OVER_FREE.into()),
+                    ("method", Self::word(spec.method, METHODS)),
+                    ("steps", spec.steps.map_or_else(|| AUTO.into(), |steps| Self(steps.to_string()))),
+                    ("alpha", spec.alpha.into()),
+                    ("beta", spec.beta.into()),
+                    ("weights", Self::word(spec.weights, WEIGHTS)),
+                ];
+                let quoted = |(name, limb): &(String, LimbSpec)| (Self::from(name.as_str()).0, Self::from(limb));
+                let limbs: Vec<(String, Self)> = spec.limbs.iter().map(quoted).collect();
+                if !limbs.is_empty() {
+                    let limbs: Vec<(&str, Self)> = limbs.iter().map(|(k, v)| (k.as_str(), v.clone())).collect();
+                    entries.push(("limbs", Self::table(&limbs)));
+                }
+                Self::table(&entries)
+            }
         }
     }
 }
 
+impl From<&LimbSpec> for Literal {
+    fn from(limb: &LimbSpec) -> Self {
+        let numbers = [("alpha", limb.alpha), ("beta", limb.beta), ("radius", limb.radius), ("bone", limb.bone)];
+        let given = numbers.into_iter().filter_map(|(key, value)| Some((key, value?.into())));
+        let mut entries: Vec<(&str, Self)> = given.collect();
+        let capsules: Vec<String> = limb.capsules.iter().map(|capsule| Self::numbers(capsule).0).collect();
+        let tissue: Vec<String> = limb.tissue.iter().map(|ball| Self::numbers(ball).0).collect();
+        for (key, shapes) in [("capsules", capsules), ("tissue", tissue)] {
+            if !shapes.is_empty() {
+                entries.push((key, Self(format!("[{}]", shapes.join(", ")))));
+            }
+        }
+        entries.extend(limb.map.as_deref().map(|map| ("map", map.into())));
+        Self::table(&entries)
+    }
+}
+
 impl Literal {
-    fn word<T: PartialEq>(value: T, words: &[(&str, T)]) -> Self {
+    pub(super) fn numbers(numbers: &[f64]) -> Self {
+        let numbers: Vec<String> = numbers.iter().map(|&number| Self::from(number).0).collect();
+        Self(format!("[{}]", numbers.join(", ")))
+    }
+
+    pub(super) fn word<T: PartialEq>(value: T, words: &[(&str, T)]) -> Self {
         Self::from(words.iter().find(|(_, meaning)| *meaning == value).map_or("", |&(word, _)| word))
     }
 
@@ -192,7 +233,7 @@ impl Literal {
         }
     }
 
-    fn table(entries: &[(&str, Self)]) -> Self {
+    pub(super) fn table(entries: &[(&str, Self)]) -> Self {
         let entries: Vec<String> = entries.iter().map(|(key, value)| format!("{key} = {}", value.0)).collect();
         Self(format!("{{ {} }}", entries.join(", ")))
     }
@@ -375,6 +416,9 @@ fn correction_entries(spec: &CorrectionSpec) -> Vec<String> {
     for (pattern, counted) in &spec.bones {
         let counted: Vec<&str> = counted.iter().map(String::as_str).collect();
         entries.push((dotted(&["bones", pattern]), counted.as_slice().into()));
+    }
+    for (pattern, muscle) in &spec.muscles {
+        entries.push((dotted(&["muscles", pattern]), muscle.into()));
     }
     entries.into_iter().map(|(key, value)| format!("{key} = {}", value.0)).collect()
 }

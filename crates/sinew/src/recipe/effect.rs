@@ -25,7 +25,7 @@ pub(super) const GAIN: Range = Range { min: -100.0, max: 100.0, unit: "" };
 pub(super) const CONE_GAIN: Range = Range { min: -1000.0, max: 1000.0, unit: "" };
 pub(super) const CONE_LENGTH: Range = Range { min: 0.0, max: 10.0, unit: "× size" };
 /// A place in a bone's frame: far beyond any character, and far from where single precision ends.
-const COORDINATE: Range = Range { min: -1e9, max: 1e9, unit: "" };
+pub(super) const COORDINATE: Range = Range { min: -1e9, max: 1e9, unit: "" };
 const RADIUS: Range = Range { min: 0.0, max: 1e9, unit: "" };
 const ANGLE: Range = Range { min: 0.0, max: f64::INFINITY, unit: "rad" };
 
@@ -126,7 +126,12 @@ impl Reader {
     }
 
     /// A list of so many numbers, each with its range.
-    fn numbers<const N: usize>(&mut self, at: &At<'_>, expected: &str, ranges: [Range; N]) -> Option<[f64; N]> {
+    pub(super) fn numbers<const N: usize>(
+        &mut self,
+        at: &At<'_>,
+        expected: &str,
+        ranges: [Range; N],
+    ) -> Option<[f64; N]> {
         if at.item.as_array().is_none_or(|list| list.len() != N) {
             self.wrong_type(at, expected);
             return None;

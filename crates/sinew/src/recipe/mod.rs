@@ -51,7 +51,8 @@
 //! |---|---|
 //! | `document` | the file: its text and what the text means |
 //! | `parse` | text → meaning, or the first fault in file order |
-//! | `effect`, `correction` | what stands under `[[effect]]` and `[[correction]]` |
+//! | `effect`, `correction`, `muscle` | what stands under `[[effect]]` and `[[correction]]` |
+//! | `fold_over_free` | the base of that name |
 //! | `edit`, `splice` | changes that leave every other byte alone |
 //! | `template` | a recipe that lists every effect and parameter |
 //! | `error` | faults with line, column, key and remedy |
@@ -61,6 +62,8 @@ mod document;
 mod edit;
 mod effect;
 mod error;
+mod fold_over_free;
+mod muscle;
 mod parse;
 mod splice;
 mod template;
@@ -71,7 +74,8 @@ pub use error::{Fault, RecipeError};
 pub use parse::VERSION;
 
 use crate::cone::Cone;
-use crate::correct::{self, Correction};
+use crate::correct::{self, Correction, MuscleSpec};
+use crate::kinodynamic::FoldOverFreeSpec;
 use crate::param::Values;
 use crate::registry::{self, Effect};
 use glam::DVec3;
@@ -113,6 +117,8 @@ pub enum BaseSpec {
     },
     /// Largest influence only.
     Rigid,
+    /// Kinodynamic skinning: along the way from the bind pose, without folding over.
+    FoldOverFree(FoldOverFreeSpec),
 }
 
 /// How normals and tangents are made.
@@ -203,6 +209,8 @@ pub struct CorrectionSpec {
     /// By bone name, the bones whose distance counts for the skin that follows it; `*` and `?` match any. Later
     /// entries win; without one, all bones count.
     pub bones: Vec<(String, Vec<String>)>,
+    /// Muscles by the name of the bone that carries them; of the correction `muscles` alone. Each entry makes its own.
+    pub muscles: Vec<(String, MuscleSpec)>,
 }
 
 impl CorrectionSpec {
@@ -214,6 +222,7 @@ impl CorrectionSpec {
             gain: 1.0,
             map: None,
             bones: Vec::new(),
+            muscles: Vec::new(),
         })
     }
 }

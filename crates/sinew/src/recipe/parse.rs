@@ -8,7 +8,9 @@
 use super::correction::CORRECTION_KEYS;
 use super::effect::EFFECT_KEYS;
 use super::error::{Fault, RecipeError, one_of, range};
+use super::fold_over_free::{FOLD_OVER_FREE, KEYS};
 use super::{BaseSpec, Normals, Recipe, Riders};
+use crate::kinodynamic::FoldOverFreeSpec;
 use crate::motion::{Ends, Looping, MotionSettings, Smoothing, Travel};
 use crate::text::nearest;
 use toml_edit::{Document, Item, Key, TableLike, Value};
@@ -320,17 +322,18 @@ impl Reader {
 
     fn base(&mut self, at: &At<'_>) -> BaseSpec {
         let blend = BaseSpec::Blend { factor: 0.5, map: None, pivot: false };
-        let kinds = ["lbs", "dqs", "blend", "rigid"].map(|name| (name, name));
+        let kinds = ["lbs", "dqs", "blend", "rigid", FOLD_OVER_FREE].map(|name| (name, name));
         let Some(table) = at.item.as_table_like() else {
             return match self.word(at, &kinds) {
                 Some("dqs") => BaseSpec::Dqs { pivot: false },
                 Some("blend") => blend,
                 Some("rigid") => BaseSpec::Rigid,
+                Some(FOLD_OVER_FREE) => BaseSpec::FoldOverFree(FoldOverFreeSpec::default()),
                 _ => BaseSpec::Lbs,
             };
         };
         let Some(kind) = At::of(table, "type", &at.path) else {
-            let add = "type = \"lbs\", \"dqs\", \"blend\" or \"rigid\"".to_owned();
+            let add = "type = \"lbs\", \"dqs\", \"blend\", \"rigid\" or \"fold-over-free\"".to_owned();
             self.fault(at.value_offset(), &at.path, Fault::Missing { what: "the type of base", add });
             return BaseSpec::Lbs;
         };
@@ -338,6 +341,7 @@ impl Reader {
         let keys: &[&str] = match kind {
             "dqs" => &["type", "pivot"],
             "blend" => &["type", "factor", "map", "pivot"],
+            FOLD_OVER_FREE => KEYS,
             _ => &["type"],
         };
         self.refuse_unknown(table, &at.path, keys.iter().copied(), &[]);
@@ -349,6 +353,7 @@ impl Reader {
                 BaseSpec::Blend { factor, map: self.map(table, &at.path), pivot }
             }
             "rigid" => BaseSpec::Rigid,
+            FOLD_OVER_FREE => BaseSpec::FoldOverFree(self.fold_over_free(table, &at.path)),
             _ => BaseSpec::Lbs,
         }
     }

@@ -18,9 +18,10 @@ impl RecipeFile {
         let mut lines = Lines(String::new());
         lines.comment("Every key of a Sinew recipe at its default. Keep what you need and delete the rest.");
         lines.key("version", VERSION, "of the recipe format; always needed");
-        lines.key("base", "\"lbs\"", "base skinning: lbs, dqs, blend or rigid; or with settings:");
+        lines.key("base", "\"lbs\"", "base skinning: lbs, dqs, blend, rigid or fold-over-free; or with settings:");
         lines.comment("base = { type = \"dqs\", pivot = false }");
         lines.comment("base = { type = \"blend\", factor = 0.5, map = \"NAME\", pivot = false }");
+        lines.comment("  fold-over-free takes steps, method, alpha, beta, weights and limbs");
         lines.comment(&format!("  factor  {}: 0 is lbs, 1 is dqs; a painted map multiplies it", words_of(FACTOR)));
         lines.comment("  pivot   signs by each vertex's largest influence instead of by the parent bone");
         lines.key("riders", "\"move\"", &format!("rigid parts carried by bones: {}", choices(RIDERS_WORDS)));
@@ -123,9 +124,17 @@ impl Lines {
             self.param(spec);
         }
         if correction.takes_maps {
-            self.comment("map = \"NAME\"  # painted map that multiplies the shape; negative values count as 0");
-            self.comment("[correction.bones]  # whose distance counts for the skin of a bone; all without it");
+            self.comment("map = \"NAME\"  # painted map that multiplies it; negative values count as 0");
+            self.comment(&format!("[correction.bones]  # {}", correction.bones_about));
             self.comment("\"belly*\" = [\"spine*\"]");
+        }
+        if correction.name == "muscles" {
+            self.comment("[correction.muscles]  # muscles by the bone that carries them, each with keys of its own");
+            self.comment("\"upper_arm.*\" = { flexed_by = [\"forearm.*\"], map = \"NAME\", shape = \"region\" }");
+            self.comment(
+                "  shape fits it to the skin; or ellipsoid = [centre, radii] or capsule = [ends, radius], numbers",
+            );
+            self.comment("  in the bone's frame; a map says how much of it each place takes, and where a region is");
         }
     }
 

@@ -4,6 +4,7 @@
 mod scene;
 
 mod edges;
+mod felt;
 mod filters;
 mod loops;
 mod rates;

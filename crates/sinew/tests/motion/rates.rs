@@ -6,7 +6,7 @@ use sinew::{Curve, Ends, Interpolation, Looping, MotionSettings, Pose, Signal, S
 use std::f64::consts::TAU;
 
 /// First and second derivative of `f` at `t` by differences of the eighth order.
-fn differences(f: impl Fn(f64) -> DVec3, t: f64) -> (DVec3, DVec3) {
+pub fn differences(f: impl Fn(f64) -> DVec3, t: f64) -> (DVec3, DVec3) {
     let h = 4e-3;
     let sides = |k: i32| (f(t + f64::from(k) * h), f(t - f64::from(k) * h));
     let first = [4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0];
@@ -20,12 +20,12 @@ fn differences(f: impl Fn(f64) -> DVec3, t: f64) -> (DVec3, DVec3) {
     (out.0 / h, out.1 / (h * h))
 }
 
-fn cubic_translations(random: &mut Random, times: &[f64]) -> Curve<Vec3> {
+pub fn cubic_translations(random: &mut Random, times: &[f64]) -> Curve<Vec3> {
     let values = times.iter().flat_map(|_| [random.vector(), random.vector(), random.vector()]);
     Curve::new(Interpolation::CubicSpline, times.to_vec(), values.map(|v| v.as_vec3()).collect()).unwrap()
 }
 
-fn cubic_rotations(random: &mut Random, times: &[f64]) -> Curve<Quat> {
+pub fn cubic_rotations(random: &mut Random, times: &[f64]) -> Curve<Quat> {
     let mut values = Vec::new();
     for _ in times {
         let mut tangent = || Quat::from_xyzw(0.3, 0.1, -0.2, 0.4) * random.signed() as f32;

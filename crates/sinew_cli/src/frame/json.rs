@@ -4,6 +4,8 @@ use super::snapshot::Snapshot;
 use crate::inspect::Finding;
 use serde::{Serialize, Serializer};
 use sinew::BoneMotion;
+use sinew::correct::MuscleReport;
+use sinew::kinodynamic::Diagnosis;
 use sinew::rig::{Part, PartKind, Primitive};
 use std::io::{self, Write};
 
@@ -18,6 +20,8 @@ pub(super) fn write(snapshot: &Snapshot<'_>, out: &mut dyn Write) -> io::Result<
         clip_index: snapshot.clip.as_ref().map(|clip| clip.index),
         time: snapshot.clip.as_ref().map(|clip| clip.time),
         base: snapshot.base,
+        fold_over_free: snapshot.diagnosis.map(DiagnosisDocument::from),
+        muscles: snapshot.muscles.iter().map(|muscle| muscle_document(snapshot, muscle)).collect(),
         meshes: meshes(PartKind::Skinned),
         rigid_meshes: meshes(PartKind::Rider),
         bones: bones(snapshot),
@@ -35,10 +39,46 @@ struct Document<'a> {
     /// Seconds, as sampled: clamped to the clip or wrapped into it.
     time: Option<f64>,
     base: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fold_over_free: Option<DiagnosisDocument>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    muscles: Vec<MuscleDocument<'a>>,
     meshes: Vec<MeshDocument<'a>>,
     rigid_meshes: Vec<MeshDocument<'a>>,
     bones: Vec<BoneDocument<'a>>,
     warnings: Vec<Finding<'a>>,
+}
+
+#[derive(Serialize)]
+struct DiagnosisDocument {
+    steps: f64,
+    steps_needed: f64,
+    /// In sizes.
+    error: f64,
+    smallest_determinant: Option<f64>,
+}
+
+impl From<Diagnosis> for DiagnosisDocument {
+    fn from(found: Diagnosis) -> Self {
+        Self {
+            steps: found.steps,
+            steps_needed: found.steps_needed,
+            error: found.error,
+            smallest_determinant: Some(found.smallest_determinant).filter(|determinant| determinant.is_finite()),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct MuscleDocument<'a> {
+    bone: &'a str,
+    samples: usize,
+    contraction_residual: f64,
+}
+
+fn muscle_document<'a>(snapshot: &Snapshot<'a>, muscle: &MuscleReport) -> MuscleDocument<'a> {
+    let MuscleReport { bone, samples, contraction_residual } = *muscle;
+    MuscleDocument { bone: snapshot.scene.rig.skeleton().name(bone), samples, contraction_residual }
 }
 
 #[derive(Serialize)]

@@ -28,6 +28,7 @@ pub fn run(options: &FrameArgs, talk: &Talk) -> Result<(), Fault> {
         talk.note("--time and --loop mean nothing without --clip: the nodes' default transforms are used");
     }
     let snapshot = Snapshot::take(&scene, &recipe, hand_set.as_ref(), options)?;
+    snapshot.findings().iter().for_each(|words| talk.note(words));
     destination.write(|out| match format {
         Format::Json => json::write(&snapshot, out),
         Format::Obj => obj::write(&scene.rig, &snapshot.deformed, out),

@@ -7,6 +7,8 @@ use crate::load::Scene;
 use crate::played::{base_name, base_spec, find_clip, looping_of};
 use crate::recipe::LoadedRecipe;
 use crate::text::quoted;
+use sinew::correct::MuscleReport;
+use sinew::kinodynamic::Diagnosis;
 use sinew::rig::{Part, Primitive};
 use sinew::{
     Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Motion, Recipe, Scratch, WorldPose, evaluate,
@@ -23,6 +25,9 @@ pub(super) struct Snapshot<'a> {
     pub deformed: DeformedMesh,
     /// With none.
     pub skinned: DeformedMesh,
+    /// How well the base `fold-over-free` stands, where it is the recipe's.
+    pub diagnosis: Option<Diagnosis>,
+    pub muscles: Vec<MuscleReport>,
 }
 
 /// The clip a frame is of.
@@ -96,7 +101,9 @@ impl<'a> Snapshot<'a> {
             skinned
         };
         let base = base_name(&recipe.base);
-        let snapshot = Self { scene, clip: played, base, world, kinematics, deformed, skinned };
+        let diagnosis = graph.fold_over_free().map(|base| base.diagnose(rig, &world));
+        let muscles = graph.muscles();
+        let snapshot = Self { scene, clip: played, base, world, kinematics, deformed, skinned, diagnosis, muscles };
         snapshot.check_finite()?;
         Ok(snapshot)
     }
@@ -122,6 +129,28 @@ impl<'a> Snapshot<'a> {
             }
         }
         Ok(())
+    }
+
+    /// How well steps and muscles do, in words.
+    pub fn findings(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        if let Some(Diagnosis { smallest_determinant, error, steps, steps_needed }) = self.diagnosis {
+            let folds = if smallest_determinant > 0.0 { "nothing folds over" } else { "something folds over" };
+            found.push(format!(
+                "fold-over-free: {steps:.1} steps, where the bend asks for {steps_needed:.1}; twice as many would move the \
+                 skin by at most {:.3} % of the size; {folds} (smallest determinant {smallest_determinant:.3})",
+                100.0 * error
+            ));
+        }
+        let skeleton = self.scene.rig.skeleton();
+        for MuscleReport { bone, samples, contraction_residual } in &self.muscles {
+            let mut words = format!("muscle of {}: {samples} vortices", quoted(skeleton.name(*bone)));
+            if *contraction_residual > 0.0 {
+                words += &format!("; they miss {:.0} % of its contraction", 100.0 * contraction_residual);
+            }
+            found.push(words);
+        }
+        found
     }
 
     /// Parts in node order.

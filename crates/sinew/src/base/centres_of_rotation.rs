@@ -1,0 +1,147 @@
+//! Optimised centres of rotation (Le and Hodgins 2016).
+//!
+//! A point with weights w turns by the blended rotation about `p* = Σ_t s(w, w_t) A_t c_t / Σ_t s(w, w_t) A_t`, over the
+//! triangles with mean weights w_t, areas A_t and middles c_t;
+//! `s(w, v) = Σ_{j≠k} w_j w_k v_j v_k exp(−(w_j v_k − w_k v_j)²/σ²)`, σ = 0.1: triangles that are blended in the same
+//! way. Skinned: `v' = R(v − p*) + Σ w_i T_i p*`, R the normalised sum of the bones' quaternions, each on the side of
+//! the first. Points of one bone have no centre and are rigid.
+//!
+//! Only triangles that share two bones with a point count, so they are listed by pairs of bones.
+//!
+//! Oracle: on a tube bent at a joint the centres lie on the axis; twists keep the radius.
+
+use glam::{DAffine3, DQuat, DVec3};
+
+const SIGMA: f64 = 0.1;
+
+/// Weights of one point: bones ascending, positive, summing to 1.
+pub type Weights = [(u32, f64)];
+
+/// The centre of each point; `None` where one bone holds it alone or nothing is like it.
+pub fn centres<'a>(
+    points: &[DVec3],
+    triangles: &[[u32; 3]],
+    weights: &(dyn Fn(usize) -> &'a Weights + 'a),
+) -> Vec<Option<DVec3>> {
+    struct Piece {
+        weights: Vec<(u32, f64)>,
+        area: f64,
+        middle: DVec3,
+    }
+    let pieces: Vec<Piece> = triangles
+        .iter()
+        .map(|face| {
+            let [a, b, c] = face.map(|v| points[v as usize]);
+            let mut sum: Vec<(u32, f64)> = Vec::new();
+            for &corner in face {
+                for &(bone, weight) in weights(corner as usize) {
+                    match sum.binary_search_by_key(&bone, |w| w.0) {
+                        Ok(at) => sum[at].1 += weight / 3.0,
+                        Err(at) => sum.insert(at, (bone, weight / 3.0)),
+                    }
+                }
+            }
+            Piece { weights: sum, area: 0.5 * (b - a).cross(c - a).length(), middle: (a + b + c) / 3.0 }
+        })
+        .collect();
+    let mut by_pair: Vec<(u32, u32, u32)> = Vec::new();
+    for (index, piece) in pieces.iter().enumerate() {
+        for (k, &(b, _)) in piece.weights.iter().enumerate() {
+            by_pair.extend(piece.weights[..k].iter().map(|&(a, _)| (a, b, index as u32)));
+        }
+    }
+    by_pair.sort_unstable();
+    let centre = |point: usize| {
+        let own = weights(point);
+        let (mut sum, mut total) = (DVec3::ZERO, 0.0);
+        for (k, &(b, wb)) in own.iter().enumerate() {
+            for &(a, wa) in &own[..k] {
+                let first = by_pair.partition_point(|pair| (pair.0, pair.1) < (a, b));
+                for &(_, _, index) in by_pair[first..].iter().take_while(|pair| (pair.0, pair.1) == (a, b)) {
+                    let piece = &pieces[index as usize];
+                    let of = |bone: u32| {
+                        piece.weights.binary_search_by_key(&bone, |w| w.0).map_or(0.0, |at| piece.weights[at].1)
+                    };
+                    let (va, vb) = (of(a), of(b));
+                    // Both orders of the pair give the same term.
+                    let alike = 2.0 * wa * wb * va * vb * (-((wa * vb - wb * va) / SIGMA).powi(2)).exp() * piece.area;
+                    sum += piece.middle * alike;
+                    total += alike;
+                }
+            }
+        }
+        let centre = sum / total;
+        (total > 0.0 && centre.is_finite()).then_some(centre)
+    };
+    (0..points.len()).map(centre).collect()
+}
+
+/// Skins one point. `bones` are the transforms from bind to the pose, with their rotations.
+pub fn skin(p: DVec3, centre: Option<DVec3>, weights: &Weights, bones: &[(DAffine3, DQuat)]) -> DVec3 {
+    let blend =
+        |p: DVec3| weights.iter().map(|&(bone, w)| bones[bone as usize].0.transform_point3(p) * w).sum::<DVec3>();
+    let (Some(centre), Some(&(first, _))) = (centre, weights.first()) else { return blend(p) };
+    let side = bones[first as usize].1;
+    let mut sum = DQuat::from_xyzw(0.0, 0.0, 0.0, 0.0);
+    for &(bone, w) in weights {
+        let q = bones[bone as usize].1;
+        sum = sum + q * if q.dot(side) < 0.0 { -w } else { w };
+    }
+    // Opposite rotations cancel: the linear blend is as good as any.
+    if sum.length() < 1e-9 { blend(p) } else { sum.normalize() * (p - centre) + blend(centre) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attach::tests::tube;
+    use std::f64::consts::PI;
+
+    type Tube = (Vec<DVec3>, Vec<[u32; 3]>, Vec<Vec<(u32, f64)>>);
+
+    fn weighted() -> Tube {
+        let (points, faces) = tube(|t| (DVec3::Y * (4.0 * t), DVec3::X, DVec3::Z), 0.5, 81, 24);
+        let weight = |p: &DVec3| {
+            let w = ((p.y - 1.0) / 2.0).clamp(0.0, 1.0);
+            [(0, 1.0 - w), (1, w)].into_iter().filter(|x| x.1 > 0.0).collect()
+        };
+        let weights = points.iter().map(weight).collect();
+        (points, faces, weights)
+    }
+
+    #[test]
+    fn on_a_tube_the_centres_are_on_the_axis_and_a_twist_keeps_the_radius() {
+        let (points, faces, weights) = weighted();
+        let centres = centres(&points, &faces, &|v| &weights[v]);
+        let joint = DVec3::Y * 2.0;
+        let turn = DQuat::from_rotation_y(PI * 0.9);
+        let about = DAffine3::from_translation(joint) * DAffine3::from_quat(turn) * DAffine3::from_translation(-joint);
+        let bones = [(DAffine3::IDENTITY, DQuat::IDENTITY), (about, turn)];
+        for (i, p) in points.iter().enumerate() {
+            if let Some(centre) = centres[i] {
+                assert!(centre.x.hypot(centre.z) < 0.5 * 0.01, "{centre}");
+                let away = if (1.3..2.7).contains(&p.y) { (centre.y - p.y).abs() } else { 0.0 };
+                assert!(away < 0.1, "{centre} of {p}");
+            } else {
+                assert_eq!(weights[i].len(), 1);
+            }
+            let skinned = skin(*p, centres[i], &weights[i], &bones);
+            assert!((skinned.x.hypot(skinned.z) - 0.5).abs() < 0.5 * 0.01, "{p} → {skinned}");
+        }
+    }
+
+    #[test]
+    fn points_of_one_bone_are_rigid_and_opposite_rotations_stay_finite() {
+        let (points, faces, weights) = weighted();
+        let centres = centres(&points, &faces, &|v| &weights[v]);
+        let about = DAffine3::from_rotation_translation(DQuat::from_rotation_x(1.0), DVec3::ONE);
+        let bones = [(DAffine3::IDENTITY, DQuat::IDENTITY), (about, DQuat::from_rotation_x(1.0))];
+        let last = points.len() - 1;
+        assert!(
+            skin(points[last], centres[last], &weights[last], &bones).distance(about.transform_point3(points[last]))
+                < 1e-12
+        );
+        let opposite = [bones[0], (about, DQuat::from_xyzw(0.0, 0.0, 0.0, -1.0))];
+        assert!(skin(points[900], centres[900], &weights[900], &opposite).is_finite());
+    }
+}

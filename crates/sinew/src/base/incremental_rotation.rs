@@ -1,0 +1,152 @@
+//! Skinning by attachments: rigid with stretching bones, and incremental rotation (IRS, EX 4.1).
+//!
+//! A point hangs at `a' = P' + t(C' − P')`, so it follows bones that change their length; its scale vector turns with
+//! its bone, `v' = a' + R s⁰`. Near a joint, whose rotation is `Q = R_child R_parent⁻¹`, both sides go half-way to meet:
+//! the parent's side turns on by `Q^{c_w/2}`, the child's side back by `Q^{−p_w/2}`, with
+//! `p_w = clamp(1 − t/p_inf)` and `c_w = clamp((t − (1 − c_inf))/c_inf)`. (The printed c_w contradicts its text.) Where
+//! both act they are blended as rotation vectors. Influence 0 is rigid.
+//!
+//! **Length correction** puts the point back to the distance from the skeleton that it had at bind (not to ‖s⁰‖, which
+//! is longer wherever s⁰ leans): without it a bend grows a sharp point.
+//!
+//! Oracle: a straight skeleton gives rigid; at a bent joint both sides meet; the correction keeps the distance.
+
+use crate::attach::{Attachment, Line};
+use crate::clip::rotation_log;
+use glam::{DQuat, DVec3};
+
+/// A line at a pose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PosedLine {
+    /// Where it is.
+    pub line: Line,
+    /// Skinning rotation of the bone it belongs to.
+    pub rotation: DQuat,
+    /// Skinning rotation of the bone before its first joint; its own where there is none.
+    pub before: DQuat,
+    /// Skinning rotation of the bone after its last joint; its own where there is none.
+    pub after: DQuat,
+    /// How far the first and the last joint reach along it, in [0, 1]; EX takes ½.
+    pub influence: [f64; 2],
+}
+
+/// A point at bind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hung {
+    /// Where it hangs.
+    pub attachment: Attachment,
+    /// Its scale vector.
+    pub scale_vector: DVec3,
+    /// Its distance from the skeleton; `None` for no length correction.
+    pub distance: Option<f64>,
+}
+
+/// Skins one point.
+pub fn skin(point: &Hung, lines: &[PosedLine]) -> DVec3 {
+    let Attachment { line, t } = point.attachment;
+    let posed = &lines[line as usize];
+    let scale_vector = increment(posed, t) * (posed.rotation * point.scale_vector);
+    let skinned = posed.line.at(t) + scale_vector;
+    let Some(distance) = point.distance else { return skinned };
+    let mut nearest = (f64::INFINITY, posed.line.at(t));
+    for other in lines {
+        let at = other.line.at(other.line.nearest(skinned));
+        let away = skinned.distance_squared(at);
+        if away < nearest.0 {
+            nearest = (away, at);
+        }
+    }
+    match (skinned - nearest.1).try_normalize() {
+        Some(outward) => nearest.1 + outward * distance,
+        None => skinned,
+    }
+}
+
+/// The turn that the joints at either end add.
+fn increment(posed: &PosedLine, t: f64) -> DQuat {
+    let [from_first, from_last] = posed.influence;
+    // Influence 0 divides by 0: no reach, no weight.
+    let weight = |w: f64| if w.is_nan() { 0.0 } else { w.clamp(0.0, 1.0) };
+    let (p, c) = (weight(1.0 - t / from_first), weight((t - (1.0 - from_last)) / from_last));
+    let half_back = rotation_log(posed.rotation * posed.before.inverse()) * (-0.5 * p);
+    let half_on = rotation_log(posed.after * posed.rotation.inverse()) * (0.5 * c);
+    match (p > 0.0, c > 0.0) {
+        (false, false) => DQuat::IDENTITY,
+        (true, false) => DQuat::from_scaled_axis(half_back),
+        (false, true) => DQuat::from_scaled_axis(half_on),
+        (true, true) => DQuat::from_scaled_axis((half_back * p + half_on * c) / (p + c)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::attach::direct::nearest_line;
+    use crate::attach::tests::straight;
+    use std::f64::consts::FRAC_PI_2;
+
+    fn hung(correct: bool) -> (Vec<Hung>, Vec<DVec3>) {
+        let (points, _, lines) = straight();
+        let hang = |(p, attachment): (&DVec3, Attachment)| {
+            let scale_vector = *p - attachment.point(&lines);
+            Hung { attachment, scale_vector, distance: correct.then(|| scale_vector.length()) }
+        };
+        (points.iter().zip(nearest_line(&points, &lines)).map(hang).collect(), points)
+    }
+
+    fn posed(turn: DQuat, stretch: f64, influence: f64) -> Vec<PosedLine> {
+        let joint = DVec3::Y * 2.0;
+        let influence = [influence; 2];
+        let still = DQuat::IDENTITY;
+        let first = Line { start: DVec3::ZERO, end: joint };
+        let second = Line { start: joint, end: joint + turn * DVec3::Y * (2.0 * stretch) };
+        vec![
+            PosedLine { line: first, rotation: still, before: still, after: turn, influence },
+            PosedLine { line: second, rotation: turn, before: still, after: turn, influence },
+        ]
+    }
+
+    #[test]
+    fn a_straight_skeleton_is_rigid_and_stretches() {
+        for correct in [false, true] {
+            let (points, rest) = hung(correct);
+            for influence in [0.0, 0.5, 1.0] {
+                let lines = posed(DQuat::IDENTITY, 1.5, influence);
+                for (point, rest) in points.iter().zip(&rest) {
+                    let y = if rest.y > 2.0 { 2.0 + 1.5 * (rest.y - 2.0) } else { rest.y };
+                    assert!(skin(point, &lines).distance(DVec3::new(rest.x, y, rest.z)) < 1e-12);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn both_sides_of_a_joint_meet_half_way() {
+        let (mut points, _) = hung(false);
+        for turn in [DQuat::from_rotation_z(-FRAC_PI_2), DQuat::from_rotation_y(2.0)] {
+            let lines = posed(turn, 1.0, 0.5);
+            for point in &mut points {
+                point.attachment = Attachment { line: 0, t: 1.0 };
+                let before = skin(point, &lines);
+                point.attachment = Attachment { line: 1, t: 0.0 };
+                assert!(skin(point, &lines).distance(before) < 1e-12);
+                let half = DQuat::from_scaled_axis(rotation_log(turn) * 0.5) * point.scale_vector;
+                assert!((before - DVec3::Y * 2.0).distance(half) < 1e-12);
+                point.attachment = Attachment { line: 0, t: 0.5 };
+                assert!((skin(point, &lines) - DVec3::Y).distance(point.scale_vector) < 1e-12, "no farther than asked");
+            }
+        }
+    }
+
+    #[test]
+    fn the_correction_keeps_the_distance_to_the_skeleton() {
+        let (points, _) = hung(true);
+        let lines = posed(DQuat::from_rotation_z(-2.0), 1.0, 0.5);
+        // The outer side; on the inner one another line may come nearer once the point has moved.
+        for point in points.iter().filter(|point| point.scale_vector.x <= 0.0) {
+            let p = skin(point, &lines);
+            let away = lines.iter().map(|l| l.line.distance(p)).fold(f64::INFINITY, f64::min);
+            assert!((away - 0.5).abs() < 1e-9, "{away}");
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! Radial edits along bones as a correction (EX 5.1): scale vectors grow by a profile along their line.
+//!
+//! Oracle: at any pose the distance to the attachment point is the profile's multiple of what it was.
+
+use super::hanging::{Hanging, shares};
+use super::surface_edit::Profile;
+use super::{Binding, Bound, Log, Place, Surface, Work};
+use crate::param::ParamSpec;
+
+const PROFILES: &[&str] = &["bulge", "linear", "cubic-in", "quartic-out", "sine-in-out", "even"];
+
+pub(super) const BULGE_PARAMS: &[ParamSpec] = &[
+    ParamSpec::number(
+        "amount",
+        "",
+        [-1.0, 4.0],
+        0.25,
+        "growth at the top of the profile; below 0 the limb is drawn in",
+    ),
+    ParamSpec::choice("profile", PROFILES, "how the growth goes along each bone"),
+];
+
+/// The growth of each node of one surface.
+pub(super) struct Bulge {
+    hanging: Option<Hanging>,
+    /// Length over the length before.
+    ratios: Vec<f64>,
+}
+
+impl Bulge {
+    pub fn bind(binding: &Binding<'_>) -> Self {
+        let Binding { values, .. } = *binding;
+        let named = Profile::NAMES.iter().find(|(name, _)| *name == values.word("profile"));
+        let profile = named.map_or(Profile::Bulge, |named| named.1);
+        let hanging = Hanging::new(binding);
+        let along = |node: usize| hanging.as_ref().map_or(0.0, |hanging| hanging.attachments[node].t);
+        let ratio = |(node, share): (usize, f64)| profile.ratio(along(node), share * values.number("amount"));
+        let ratios = shares(binding).into_iter().enumerate().map(ratio).collect();
+        Self { hanging, ratios }
+    }
+}
+
+impl Bound for Bulge {
+    fn apply(&self, _: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
+        let Work { body, hung, .. } = work;
+        let Some(hanging) = &self.hanging else { return 0 };
+        // Passes that follow new contacts find it done.
+        if log.is_later_pass() || !hanging.pose(body, body.bind(surface), hung) {
+            return 0;
+        }
+        for (node, &ratio) in self.ratios.iter().enumerate() {
+            if ratio != 1.0 && !body.held[node] {
+                let anchor = hung.anchors[node] * hung.scale;
+                body.points[node] = anchor + (body.points[node] - anchor) * ratio;
+            }
+        }
+        surface.place_apexes(&mut body.points);
+        0
+    }
+}

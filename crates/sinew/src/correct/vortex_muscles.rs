@@ -1,0 +1,466 @@
+//! Flesh that lags behind, swings on, sags and bulges (KD 5, METHODS 6).
+//!
+//! Muscles are ellipsoids, capsules or pieces of the skin itself, placed by the recipe or fitted to the nodes that follow a
+//! bone most; where the recipe names none, every fleshy segment has one. Each gives vortices to one field
+//! ([`crate::kinodynamic`]) that carries the skin: muscles that touch move each other's skin. A muscle with a map of its
+//! own has a field of its own, of which each node takes what is painted; all fields are followed as one. Fields keep
+//! volume; painted maps on them do not.
+//!
+//! The sway of a limb is what the oscillators of [`crate::motion`] make of what it feels: run ahead over the clip, so every
+//! frame stands alone and loops close; or over a window of time before the frame, at whose start the flesh hangs still.
+//! The paper's own form accumulates what the vorticity does in each instant of the window, `p += δt V_Ẋ(p)`, which depends on the path and
+//! leaves a little of it behind; here the instants are [`INSTANTS`] parts of the window, in the limb's own frame.
+//!
+//! Oracle: life 1 leaves the skin alone; the same bits in any frame order; loops close; windows that grow come to the run
+//! ahead; size is all that scale changes (tests/muscles.rs).
+
+use super::surface::Surface;
+use super::{Binding, Bound, Log, Place, Work};
+use crate::kinodynamic::{Follow, Four, Muscle, PointQuad, QUAD, Shape, Sway, VortexField};
+use crate::kinodynamic::{follow, lane, set_lane, spread};
+use crate::motion::{Filter, FilteredSignal, Oscillator, Signal, Window};
+use crate::param::{ParamSpec, Values};
+use crate::polar::polar_rotation;
+use crate::rig::Rig;
+use crate::simd::{LANES, Lanes, Level};
+use crate::skeleton::BoneId;
+use glam::{DAffine3, DMat3, DQuat, DVec3};
+use std::f64::consts::TAU;
+
+const SHAPES: &[&str] = &["ellipsoid", "capsule", "region"];
+const HISTORIES: &[&str] = &["clip", "window", "accumulated"];
+
+pub(super) const MUSCLE_PARAMS: &[ParamSpec] = &[
+    ParamSpec::choice("shape", SHAPES, "of the muscles fitted to the skin; a region is the skin itself, drawn inward"),
+    ParamSpec::number("frequency", "Hz", [0.1, 12.0], 3.0, "how fast the flesh swings; k_s = (2π·frequency)²"),
+    ParamSpec::number(
+        "damping",
+        "",
+        [0.01, 2.0],
+        0.25,
+        "how soon it stops; below 1 it rings; k_d = 4π·damping·frequency",
+    ),
+    ParamSpec::number(
+        "density",
+        "",
+        [0.0, 1000.0],
+        1000.0,
+        "of the flesh, in densities of what is around it; 1 floats",
+    ),
+    ParamSpec::number("gravity", "× size/s²", [0.0, 50.0], 0.0, "pull towards the world's −y"),
+    ParamSpec::number("life", "", [0.0, 2.0], 0.0, "1 goes with the bone, more leads it"),
+    ParamSpec::number("stretch", "", [-1.0, 1.0], 0.0, "squash (below 0) and stretch along the longest axis"),
+    ParamSpec::number("contraction", "", [-1.0, 1.5], 0.6, "bulge at half a turn of the bones that flex a muscle"),
+    ParamSpec::number("stiffening", "", [0.0, 1000.0], 0.0, "flesh that is sheared stiffens: κ of the shear strain"),
+    ParamSpec::number("limit", "× muscle radius", [0.01, 2.0], 0.5, "a muscle does not leave its place farther"),
+    ParamSpec::number("reach", "× muscle radius", [1.5, 4.0], 2.0, "how far the skin is taken along"),
+    ParamSpec::number("samples", "", [16.0, 400.0], 64.0, "vortices of each muscle"),
+    ParamSpec::choice(
+        "history",
+        HISTORIES,
+        "what the flesh remembers: the whole clip; a window before each frame; that, accumulated as the paper does",
+    ),
+    ParamSpec::number("window", "s", [0.0, Window::LONGEST_SECS], 0.5, "length of the window; 0 is the pose alone"),
+];
+
+/// What muscles feel, in the order of [`felt_signals`].
+pub(crate) const FELT: usize = 5;
+/// Instants of a window whose displacements are accumulated.
+const INSTANTS: u32 = 32;
+
+/// The signals that a list of parameters asks for: now and, where a window is accumulated, at its instants, back in time.
+pub(crate) fn felt_signals(values: &Values) -> Vec<[FilteredSignal; FELT]> {
+    let felt =
+        [Signal::FeltAcceleration, Signal::FeltStrainX, Signal::FeltStrainY, Signal::FeltStrainZ, Signal::FeltUp];
+    let Some(oscillator) = Oscillator::new(values.number("frequency"), values.number("damping")) else {
+        return Vec::new();
+    };
+    let secs = values.number("window");
+    let aged = |age: u32| Window::new(oscillator, secs, secs * f64::from(age) / f64::from(INSTANTS));
+    let filters: Vec<Filter> = match values.word("history") {
+        "window" => aged(0).map(Filter::Window).into_iter().collect(),
+        "accumulated" => (0..=INSTANTS).filter_map(aged).map(Filter::Window).collect(),
+        _ => vec![Filter::Oscillator(oscillator)],
+    };
+    filters.into_iter().map(|filter| felt.map(|signal| FilteredSignal { signal, filter })).collect()
+}
+
+/// Share of the character's volume, and thickness in that of its thickest segment, that make a segment fleshy.
+const FLESHY_SHARE: f64 = 0.05;
+const FLESHY_THICKNESS: f64 = 0.5;
+/// Radii of a muscle, in those of the ellipsoid through its skin.
+const UNDER_THE_SKIN: f64 = 0.8;
+
+/// The shape of a muscle as a recipe gives it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum MuscleShape {
+    /// Fitted to the skin that follows the bone: an ellipsoid, a capsule or the region itself.
+    Fitted(FittedShape),
+    /// In the bone's frame: centre, radii along its axes.
+    Ellipsoid([f64; 6]),
+    /// In the bone's frame: ends, radius.
+    Capsule([f64; 7]),
+}
+
+/// What a muscle is fitted as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FittedShape {
+    /// The ellipsoid through the skin, drawn inward.
+    Ellipsoid,
+    /// The capsule in its place.
+    Capsule,
+    /// The skin itself, drawn inward.
+    Region,
+}
+
+impl FittedShape {
+    /// The words of recipes.
+    pub(crate) const WORDS: &'static [(&'static str, Self)] =
+        &[("ellipsoid", Self::Ellipsoid), ("capsule", Self::Capsule), ("region", Self::Region)];
+}
+
+/// Muscles as a recipe asks for them, under the bones that carry them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct MuscleSpec {
+    /// Bones whose bending contracts it, by name; `*` and `?` match any.
+    pub flexed_by: Vec<String>,
+    /// Its shape; without one, as the correction says.
+    pub shape: Option<MuscleShape>,
+    /// Painted map of how much of it each place takes. A region is that of the map.
+    pub map: Option<String>,
+}
+
+/// The same with its names looked up.
+pub(crate) struct BoundMuscle {
+    pub bones: Vec<BoneId>,
+    pub flexed_by: Vec<BoneId>,
+    pub shape: Option<MuscleShape>,
+    pub painted: Option<Vec<Lanes>>,
+}
+
+/// The muscles of one character.
+pub(super) struct Muscles {
+    muscles: Vec<Placed>,
+    /// Per moment that is read, from now back.
+    signals: Vec<[usize; FELT]>,
+    accumulates: bool,
+    /// Per node: how much of all fields moves it.
+    shares: Vec<f64>,
+    /// Of the felt accelerations and of gravity, in seconds squared and lengths.
+    inertia: f64,
+    gravity: f64,
+    stretch: f64,
+    contraction: f64,
+    stiffening: f64,
+    limit: f64,
+}
+
+struct Placed {
+    bone: BoneId,
+    muscle: Muscle,
+    /// Bones whose bending contracts it, with their turns at rest.
+    flexed_by: Vec<(BoneId, DQuat)>,
+    /// Its share of each node, where it has a map of its own.
+    painted: Option<Vec<f64>>,
+}
+
+impl Muscles {
+    pub fn bind(binding: &Binding<'_>) -> Self {
+        let Binding { rig, surface, values, gain, .. } = *binding;
+        let number = |name: &str| values.number(name);
+        let samples = number("samples") as usize;
+        let word = values.word("shape");
+        let default = FittedShape::WORDS.iter().find(|(name, _)| *name == word).map(|&(_, shape)| shape);
+        let default = default.unwrap_or(FittedShape::Ellipsoid);
+        let skin = Skin::new(rig, surface);
+        let rest_turn = |&bone: &BoneId| {
+            let local = rig.skeleton().rest_locals()[bone.index()].to_affine();
+            (bone, turn(local.matrix3))
+        };
+        let mut muscles = Vec::new();
+        let mut place = |bone: BoneId, shape: Option<Shape>, flexed_by: &[BoneId], painted: Option<Vec<f64>>| {
+            if let Some(muscle) = shape.and_then(|shape| Muscle::new(&shape, samples, number("reach"))) {
+                let muscle = if flexed_by.is_empty() { muscle } else { muscle.contractible() };
+                let flexed_by = flexed_by.iter().map(rest_turn).collect();
+                muscles.push(Placed { bone, muscle, flexed_by, painted });
+            }
+        };
+        let named = !(binding.distances.is_empty() && binding.muscles.is_empty());
+        let shapes: Vec<Option<Shape>> =
+            (0..surface.segments.len()).map(|s| fitted(&skin.segment(s), default)).collect();
+        let radius = |shape: &Option<Shape>| shape.as_ref().map_or(0.0, Shape::radius);
+        let thickest = shapes.iter().map(radius).fold(0.0, f64::max);
+        for (segment, shape) in surface.segments.iter().zip(&shapes) {
+            let asked = binding.distances.iter().rev().find(|(bones, _)| bones.contains(&segment.bone));
+            let fleshy = segment.share >= FLESHY_SHARE && radius(shape) >= FLESHY_THICKNESS * thickest;
+            if let Some((_, flexed_by)) = asked {
+                place(segment.bone, shape.clone(), flexed_by, None);
+            } else if !named && fleshy {
+                place(segment.bone, shape.clone(), &[], None);
+            }
+        }
+        for asked in binding.muscles {
+            let painted = asked.painted.as_ref().map(|painted| on_nodes(surface, painted));
+            for &bone in &asked.bones {
+                let shape = match asked.shape.unwrap_or(MuscleShape::Fitted(default)) {
+                    MuscleShape::Ellipsoid([x, y, z, a, b, c]) => {
+                        let centre = DAffine3::from_translation(DVec3::new(x, y, z));
+                        Some(Shape::Ellipsoid(centre * DAffine3::from_scale(DVec3::new(a, b, c))))
+                    }
+                    MuscleShape::Capsule([ax, ay, az, bx, by, bz, radius]) => {
+                        Some(Shape::Capsule { from: DVec3::new(ax, ay, az), to: DVec3::new(bx, by, bz), radius })
+                    }
+                    MuscleShape::Fitted(kind) => fitted(&skin.of_bone(bone, painted.as_deref()), kind),
+                };
+                place(bone, shape, &asked.flexed_by, painted.clone());
+            }
+        }
+        let mut shares = binding.painted.map_or_else(|| vec![1.0; surface.nodes()], |map| on_nodes(surface, map));
+        for (share, is_rider) in shares.iter_mut().zip(binding.rider_nodes()) {
+            if is_rider {
+                *share = 0.0;
+            }
+        }
+        let stiffness = (TAU * number("frequency")).powi(2);
+        let density = number("density");
+        let strength = gain * (density - 1.0) / (density + 1.0) / stiffness;
+        Self {
+            muscles,
+            signals: binding.signals.to_vec(),
+            accumulates: values.word("history") == "accumulated",
+            shares,
+            inertia: strength * (1.0 - number("life")),
+            gravity: strength * number("gravity") * rig.characters()[surface.character].size,
+            stretch: gain * number("stretch"),
+            contraction: gain * number("contraction"),
+            stiffening: number("stiffening"),
+            limit: number("limit"),
+        }
+    }
+
+    /// The sway of a muscle at one of the moments read.
+    fn sway(&self, place: &Place<'_>, placed: &Placed, moment: &[usize; FELT]) -> Sway {
+        let felt = moment.map(|signal| {
+            let column = place.kinematics.filtered.get(signal);
+            column.and_then(|column| column.get(placed.bone.index())).copied().unwrap_or_default()
+        });
+        let [acceleration, x, y, z, up] = felt;
+        let stretch = placed.muscle.stretch(self.stretch);
+        let sway = Sway {
+            offset: acceleration * -self.inertia - up * self.gravity + stretch.offset,
+            strain: DMat3::from_cols(x, y, z) * -self.inertia + stretch.strain,
+        };
+        placed.muscle.held_back(&sway, self.stiffening, self.limit)
+    }
+
+    /// Fills the fields, the first for all muscles without a map of their own. `sway` tells that of each muscle.
+    fn emit(
+        &self,
+        place: &Place<'_>,
+        centre: DVec3,
+        contracts: bool,
+        sway: impl Fn(&Placed) -> Sway,
+        fields: &mut Vec<VortexField>,
+    ) {
+        let own = self.muscles.iter().filter(|placed| placed.painted.is_some()).count();
+        fields.resize_with(1 + own, VortexField::default);
+        fields.iter_mut().for_each(VortexField::clear);
+        let mut next = 1;
+        for placed in &self.muscles {
+            let field = match &placed.painted {
+                Some(_) => {
+                    next += 1;
+                    &mut fields[next - 1]
+                }
+                None => &mut fields[0],
+            };
+            let contraction = if contracts { self.contraction * placed.bend(place).min(1.0) } else { 0.0 };
+            let mut world_from_limb = place.world.world_from_bone(placed.bone);
+            world_from_limb.translation -= centre;
+            placed.muscle.emit(&sway(placed), contraction, world_from_limb, field);
+        }
+        fields.iter_mut().for_each(VortexField::build);
+    }
+
+    /// Takes the nodes along the fields.
+    fn carry(&self, how: Follow, surface: &Surface, work: &mut Work) {
+        let Work { body, fields, near, .. } = work;
+        if fields.iter().all(VortexField::is_empty) {
+            return;
+        }
+        let mut shares: Vec<Four> = vec![[1.0; QUAD]; fields.len()];
+        for first in (0..surface.nodes()).step_by(QUAD) {
+            let nodes = first..(first + QUAD).min(surface.nodes());
+            let mut quad: PointQuad = [[0.0; QUAD]; 3];
+            (0..QUAD).for_each(|at| set_lane(&mut quad, at, body.points[(first + at).min(nodes.end - 1)]));
+            let painted = self.muscles.iter().filter_map(|placed| placed.painted.as_ref());
+            for (shares, painted) in shares[1..].iter_mut().zip(painted) {
+                (0..QUAD).for_each(|at| shares[at] = painted[(first + at).min(nodes.end - 1)]);
+            }
+            follow(fields, &shares, Level::new(), how, &mut quad, near);
+            for (at, node) in nodes.enumerate() {
+                let (share, carried) = (self.shares[node], lane(&quad, at));
+                if share != 0.0 && !body.held[node] && carried.is_finite() {
+                    body.points[node] = body.points[node].lerp(carried, share);
+                }
+            }
+        }
+    }
+}
+
+impl Placed {
+    /// How far the bones that flex it are bent, all together: 1 is half a turn of one.
+    fn bend(&self, place: &Place<'_>) -> f64 {
+        let bent = self.flexed_by.iter().map(|&(bone, rest)| {
+            let above = place.world.world_from_parent(place.rig.skeleton(), bone).matrix3;
+            let now = turn(above.inverse() * place.world.world_from_bone(bone).matrix3);
+            // Half of 1 − cos of the angle between.
+            1.0 - (now.dot(rest)).powi(2).min(1.0)
+        });
+        bent.sum()
+    }
+}
+
+/// A muscle of a graph.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MuscleReport {
+    /// The bone that carries it.
+    pub bone: BoneId,
+    /// Vortices it has.
+    pub samples: usize,
+    /// What of its contraction the vortices cannot do: 0 nothing, 1 all of it. 0 for muscles that nothing flexes.
+    pub contraction_residual: f64,
+}
+
+impl Bound for Muscles {
+    fn muscles(&self) -> Vec<MuscleReport> {
+        let report = |placed: &Placed| MuscleReport {
+            bone: placed.bone,
+            samples: placed.muscle.samples(),
+            contraction_residual: placed.muscle.contraction_residual(),
+        };
+        self.muscles.iter().map(report).collect()
+    }
+
+    fn apply(&self, place: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
+        // Displacements are made once, however often contacts are sought.
+        if log.next_volume.is_some() {
+            return 0;
+        }
+        let centre = place.origin + work.body.centre();
+        // What there was at the start of the window, or is now: by the flow.
+        let Some((first, later)) =
+            (if self.accumulates { self.signals.split_last() } else { self.signals.split_first() })
+        else {
+            return 0;
+        };
+        let mut before: Vec<Sway> = self.muscles.iter().map(|placed| self.sway(place, placed, first)).collect();
+        let of = |placed: &Placed| self.muscles.iter().position(|other| std::ptr::eq(other, placed)).unwrap_or(0);
+        self.emit(place, centre, true, |placed| before[of(placed)], &mut work.fields);
+        self.carry(Follow::Flow, surface, work);
+        // What each instant since then has added: by a step of its own.
+        for moment in later.iter().rev().filter(|_| self.accumulates) {
+            let now: Vec<Sway> = self.muscles.iter().map(|placed| self.sway(place, placed, moment)).collect();
+            let added = |placed: &Placed| now[of(placed)] - before[of(placed)];
+            self.emit(place, centre, false, added, &mut work.fields);
+            before.clone_from(&now);
+            self.carry(Follow::Once, surface, work);
+        }
+        surface.place_apexes(&mut work.body.points);
+        0
+    }
+}
+
+fn turn(axes: DMat3) -> DQuat {
+    DQuat::from_mat3(&polar_rotation(axes)).normalize()
+}
+
+/// The means of a painted map over the slots of each node; negative values count as 0.
+fn on_nodes(surface: &Surface, painted: &[Lanes]) -> Vec<f64> {
+    let value = |&slot: &u32| f64::from(painted[slot as usize / LANES][slot as usize % LANES]).max(0.0);
+    surface.members.iter().map(|slots| slots.iter().map(value).sum::<f64>() / slots.len() as f64).collect()
+}
+
+/// The skin as muscles are fitted to it.
+struct Skin<'a> {
+    rig: &'a Rig,
+    surface: &'a Surface,
+    bone_from_rest: Vec<DAffine3>,
+    /// Per node, in bind space: a third of the areas around it, as a vector.
+    areas: Vec<DVec3>,
+}
+
+impl<'a> Skin<'a> {
+    fn new(rig: &'a Rig, surface: &'a Surface) -> Self {
+        let mut areas = vec![DVec3::ZERO; surface.nodes()];
+        for (t, corners) in surface.triangles.iter().enumerate() {
+            if !(surface.first_cap..surface.first_sheet).contains(&t) {
+                let [a, b, c] = corners.map(|node| surface.bind[node as usize]);
+                corners.iter().for_each(|&node| areas[node as usize] += (b - a).cross(c - a) / 6.0);
+            }
+        }
+        let bone_from_rest = rig.palette().iter().map(|entry| entry.bone_from_rest).collect();
+        Self { rig, surface, bone_from_rest, areas }
+    }
+
+    /// Places and areas of what follows a segment's bone most, in the bone's frame.
+    fn segment(&self, segment: usize) -> Vec<(DVec3, DVec3)> {
+        let nodes = self.surface.segment_nodes.of(segment).iter().map(|&node| (node as usize, 1.0));
+        self.seen_from(self.surface.segments[segment].entry, nodes)
+    }
+
+    /// Likewise, of a bone: of what is painted where there is a map.
+    fn of_bone(&self, bone: BoneId, painted: Option<&[f64]>) -> Vec<(DVec3, DVec3)> {
+        let Some(painted) = painted else {
+            let segment = self.surface.segments.iter().position(|segment| segment.bone == bone);
+            return segment.map_or_else(Vec::new, |segment| self.segment(segment));
+        };
+        let (palette, character) = (self.rig.palette(), self.surface.character);
+        let own = palette.iter().position(|entry| entry.bone == bone && entry.character as usize == character);
+        let nodes = painted.iter().copied().enumerate().filter(|&(_, share)| share > 0.0);
+        own.map_or_else(Vec::new, |entry| self.seen_from(entry as u32, nodes))
+    }
+
+    fn seen_from(&self, entry: u32, nodes: impl Iterator<Item = (usize, f64)>) -> Vec<(DVec3, DVec3)> {
+        let bone_from_bind = self.surface.world_from_bind(entry, &self.bone_from_rest);
+        let axes = bone_from_bind.matrix3;
+        let cofactors = DMat3::from_cols(
+            axes.y_axis.cross(axes.z_axis),
+            axes.z_axis.cross(axes.x_axis),
+            axes.x_axis.cross(axes.y_axis),
+        ) * axes.determinant().signum();
+        let seen = |(node, share): (usize, f64)| {
+            (bone_from_bind.transform_point3(self.surface.bind[node]), cofactors * self.areas[node] * share)
+        };
+        nodes.map(seen).collect()
+    }
+}
+
+/// A shape under some skin, in its bone's frame.
+fn fitted(skin: &[(DVec3, DVec3)], kind: FittedShape) -> Option<Shape> {
+    if skin.len() < 4 {
+        return None;
+    }
+    let (centre, axes) = spread(skin);
+    let half_axes = [axes.x_axis, axes.y_axis, axes.z_axis].map(|axis| axis * UNDER_THE_SKIN);
+    let radii = DVec3::from(half_axes.map(DVec3::length));
+    let sound = centre.is_finite() && radii.is_finite() && radii.min_element() > 0.0;
+    sound.then(|| match kind {
+        FittedShape::Ellipsoid => {
+            let [x, y, z] = half_axes;
+            Shape::Ellipsoid(DAffine3 { matrix3: DMat3::from_cols(x, y, z), translation: centre })
+        }
+        FittedShape::Capsule => {
+            let longest = radii.max_position();
+            let radius = 0.5 * (radii.element_sum() - radii[longest]);
+            let along = half_axes[longest] * (1.0 - radius / radii[longest]);
+            Shape::Capsule { from: centre - along, to: centre + along, radius }
+        }
+        FittedShape::Region => {
+            let inward = |&(at, area): &(DVec3, DVec3)| {
+                (centre + (at - centre) * UNDER_THE_SKIN, area * (UNDER_THE_SKIN * UNDER_THE_SKIN))
+            };
+            Shape::Region(skin.iter().map(inward).collect())
+        }
+    })
+}

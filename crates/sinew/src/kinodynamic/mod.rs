@@ -1,0 +1,38 @@
+//! Kinodynamic skinning: skin that follows the way from the bind pose to a pose, and flesh that swings on it.
+//!
+//! Source: KD, METHODS 6.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `fractional` | fractions of transforms |
+//! | `quad` | four points in f64 |
+//! | `tissue`, `surface_weights` | weights in space, with gradients |
+//! | `pose_path` | the way from the bind pose to a pose |
+//! | `fold_over_free` | points carried along the way, with the volume term |
+//! | `anatomy` | joints and limbs fitted to skin weights |
+//! | `skinning` | the base `fold-over-free` of a rig |
+//! | `vortex_field` | displacements by vortex samples |
+//! | `muscle`, `least_squares` | shapes that sway and contract |
+
+mod anatomy;
+mod fold_over_free;
+mod fractional;
+mod least_squares;
+mod muscle;
+mod pose_path;
+mod quad;
+mod skinning;
+mod surface_weights;
+#[cfg(test)]
+mod tests;
+mod tissue;
+mod vortex_field;
+
+pub(crate) use anatomy::BoundLimb;
+pub use anatomy::{LimbSpec, WeightSource};
+pub use fold_over_free::Method;
+pub(crate) use muscle::{Muscle, Shape, Sway, spread};
+pub(crate) use quad::{Four, PointQuad, QUAD, lane, set_lane};
+pub use skinning::{Diagnosis, FoldOverFree, FoldOverFreeSpec, MOST_STEPS};
+pub(crate) use skinning::{FreeFrame, FreeScratch};
+pub(crate) use vortex_field::{Follow, Near, VortexField, follow};

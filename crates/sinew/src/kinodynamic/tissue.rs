@@ -1,0 +1,380 @@
+//! Weights in space: what of a limb a point belongs to, wherever it is.
+//!
+//! Source: KD 4.3, METHODS 6. Each limb i has primitives in its own bind space, `M_i(x) = Σ` over them, and at a pose
+//! `m_i(p) = M_i(L_Bi L_i⁻¹ p)`, `w_i = m_i/Σm`, `∇w_i = (∇m_i − w_i Σ∇m_k)/Σm`: the gradient of the same w.
+//! The *line* of a limb is its default, `M = ((d/R)² + 0.36)⁻²`, d the distance to a segment and R the limb's radius:
+//! METHODS' `(d²+ε²)⁻²` with ε = 0.6 R, in units of R⁻⁴, without which a thin arm would own the flank of a thick belly.
+//! Tissue, bone and weights of the skin add to the line, which is their floor: Σm never vanishes and ∇w stays bounded.
+//! Oracle: gradients by central differences; weights sum to 1, gradients to 0.
+
+use super::quad::{Four, PointQuad, Q3, QUAD, lane};
+use super::surface_weights::SurfaceWeights;
+use crate::simd::{Simd, f64x4, prelude::*};
+use glam::{DAffine3, DMat3, DVec3};
+use std::ops::Range;
+
+/// ε² in limb radii.
+const SOFTNESS: f64 = 0.36;
+
+/// A part of a limb's weight, in bind space.
+#[derive(Clone, Debug)]
+pub(crate) enum Primitive {
+    /// The limb's own line: everywhere, falling with the fourth power of the distance.
+    Line { from: DVec3, to: DVec3, radius: f64, strength: f64 },
+    /// `(d² − 1)²` inside an ellipsoid, given by what makes it the unit ball.
+    Tissue { ball_from_bind: DAffine3 },
+    /// 1 inside a capsule, falling smoothly to 0 over a third of its radius.
+    Bone { from: DVec3, to: DVec3, radius: f64 },
+    /// Weights of the skin, or painted ones.
+    Surface(SurfaceWeights),
+}
+
+/// A transform this close to a rotation and one scale is that.
+const SIMILAR: f64 = 1e-12;
+/// Width of the fall-off of bone, in radii.
+const BONE_SKIN: f64 = 1.0 / 3.0;
+
+impl Primitive {
+    /// Value and gradient.
+    fn at(&self, x: DVec3) -> (f64, DVec3) {
+        match self {
+            &Self::Line { from, to, radius, strength } => {
+                let away = x - closest(from, to, x);
+                let per_square = 1.0 / (radius * radius);
+                let inverse = 1.0 / (away.length_squared() * per_square + SOFTNESS);
+                let value = strength * inverse * inverse;
+                (value, away * (-4.0 * value * inverse * per_square))
+            }
+            Self::Tissue { ball_from_bind } => {
+                let d = ball_from_bind.transform_point3(x);
+                let inside = 1.0 - d.length_squared();
+                if inside > 0.0 {
+                    (inside * inside, ball_from_bind.matrix3.transpose() * d * (-4.0 * inside))
+                } else {
+                    (0.0, DVec3::ZERO)
+                }
+            }
+            &Self::Bone { from, to, radius } => {
+                let away = x - closest(from, to, x);
+                let distance = away.length();
+                let outside = (distance / radius - 1.0) / BONE_SKIN;
+                if outside <= 0.0 {
+                    (1.0, DVec3::ZERO)
+                } else if outside < 1.0 {
+                    let rest = 1.0 - outside * outside;
+                    (rest * rest, away * (-4.0 * rest * outside / (BONE_SKIN * radius * distance)))
+                } else {
+                    (0.0, DVec3::ZERO)
+                }
+            }
+            Self::Surface(weights) => weights.at(x),
+        }
+    }
+}
+
+/// The point of a segment that is nearest to `x`.
+fn closest(from: DVec3, to: DVec3, x: DVec3) -> DVec3 {
+    let line = to - from;
+    let along = ((x - from).dot(line) / line.length_squared()).clamp(0.0, 1.0);
+    // A segment without length: 0/0.
+    if along.is_nan() { from } else { from + line * along }
+}
+
+/// What follows one joint: its weight in space.
+#[derive(Clone, Debug)]
+pub(crate) struct Limb {
+    /// Index of its joint.
+    pub joint: usize,
+    /// Of the volume term: along the axis and across it.
+    pub alpha: f64,
+    pub beta: f64,
+    primitives: Vec<Primitive>,
+}
+
+impl Limb {
+    #[cfg(test)]
+    pub fn new(joint: usize, lines: &[(DVec3, DVec3)], radius: f64) -> Option<Self> {
+        Self::with_lines(joint, lines, radius, 1.0)
+    }
+
+    /// A limb of lines alone, so weak or strong; segments are in bind space. None without a positive radius or a line.
+    pub fn with_lines(joint: usize, lines: &[(DVec3, DVec3)], radius: f64, strength: f64) -> Option<Self> {
+        let sound = radius > 0.0 && radius.is_finite() && lines.iter().all(|(a, b)| a.is_finite() && b.is_finite());
+        let line = |&(from, to): &(DVec3, DVec3)| Primitive::Line { from, to, radius, strength };
+        (sound && strength > 0.0 && !lines.is_empty()).then(|| Self {
+            joint,
+            alpha: 0.0,
+            beta: 0.0,
+            primitives: lines.iter().map(line).collect(),
+        })
+    }
+
+    /// With other shares of the volume term.
+    pub fn with_volume(self, alpha: f64, beta: f64) -> Self {
+        Self { alpha, beta, ..self }
+    }
+
+    /// Adds tissue, bone or weights of the skin.
+    pub fn add(&mut self, primitive: Primitive) {
+        self.primitives.push(primitive);
+    }
+}
+
+/// A line where a limb has carried it.
+#[derive(Clone, Copy, Debug)]
+struct PosedLine {
+    from: DVec3,
+    line: DVec3,
+    per_length_squared: f64,
+    per_radius_squared: f64,
+    strength: f64,
+}
+
+/// Something else than a line that keeps its shape: seen from the limb's bind space.
+#[derive(Clone, Copy, Debug)]
+struct Other {
+    limb: usize,
+    primitive: usize,
+    bind_from_here: DAffine3,
+}
+
+/// All limbs at one place of the way. Lines that a limb carries without bending their shape, as nearly all do, are kept
+/// where they are; everything else is looked at from the limb's bind space.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PosedLimbs {
+    lines: Vec<PosedLine>,
+    /// Per limb, its lines.
+    of_limb: Vec<Range<usize>>,
+    others: Vec<Other>,
+}
+
+/// What the limbs are at four points: m and ∇m of each, not yet divided by their sum.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Values {
+    pub m: Vec<Four>,
+    pub gradients: Vec<PointQuad>,
+}
+
+/// Σm and Σ∇m.
+#[derive(Clone, Copy)]
+pub(crate) struct Total<S: Simd> {
+    pub m: f64x4<S>,
+    pub gradient: Q3<S>,
+}
+
+impl PosedLimbs {
+    /// `bind_from_here` takes each limb back to its bind space. Memory is reused.
+    pub fn set(&mut self, limbs: &[Limb], bind_from_here: impl Iterator<Item = DAffine3>) {
+        self.lines.clear();
+        self.of_limb.clear();
+        self.others.clear();
+        for (limb, (own, back)) in limbs.iter().zip(bind_from_here).enumerate() {
+            let here = back.inverse();
+            let scale = back.matrix3.x_axis.length_squared();
+            let gram = back.matrix3.transpose() * back.matrix3 - DMat3::from_diagonal(DVec3::splat(scale));
+            let similar = gram.to_cols_array().iter().all(|entry| entry.abs() <= SIMILAR * scale) && here.is_finite();
+            let first = self.lines.len();
+            for (index, primitive) in own.primitives.iter().enumerate() {
+                match *primitive {
+                    Primitive::Line { from, to, radius, strength } if similar => {
+                        let (from, to) = (here.transform_point3(from), here.transform_point3(to));
+                        let line = to - from;
+                        let per_length_squared = 1.0 / line.length_squared();
+                        let has_length = per_length_squared.is_finite();
+                        self.lines.push(PosedLine {
+                            from,
+                            line,
+                            per_length_squared: if has_length { per_length_squared } else { 0.0 },
+                            per_radius_squared: scale / (radius * radius),
+                            strength,
+                        });
+                    }
+                    _ => self.others.push(Other { limb, primitive: index, bind_from_here: back }),
+                }
+            }
+            self.of_limb.push(first..self.lines.len());
+        }
+    }
+
+    /// m and ∇m of all limbs at `p`, and their sums.
+    #[inline(always)]
+    pub fn evaluate<S: Simd>(
+        &self,
+        simd: S,
+        limbs: &[Limb],
+        p: Q3<S>,
+        with_gradients: bool,
+        out: &mut Values,
+    ) -> Total<S> {
+        let zero = Q3::splat(simd, DVec3::ZERO);
+        out.m.resize(self.of_limb.len(), [0.0; QUAD]);
+        out.gradients.resize(self.of_limb.len(), [[0.0; QUAD]; 3]);
+        let mut total = Total { m: zero.x, gradient: zero };
+        for (limb, lines) in self.of_limb.iter().enumerate() {
+            let (mut m, mut gradient) = (zero.x, zero);
+            for line in &self.lines[lines.clone()] {
+                let from = p.sub(Q3::splat(simd, line.from));
+                let along = Q3::splat(simd, line.line);
+                let share = from.dot(along) * f64x4::splat(simd, line.per_length_squared);
+                let share = share.max(zero.x).min(f64x4::splat(simd, 1.0));
+                let away = along.mul_add(-share, from);
+                let per_square = f64x4::splat(simd, line.per_radius_squared);
+                let inverse =
+                    f64x4::splat(simd, 1.0) / away.dot(away).mul_add(per_square, f64x4::splat(simd, SOFTNESS));
+                let value = inverse * inverse * f64x4::splat(simd, line.strength);
+                m = m + value;
+                if with_gradients {
+                    gradient = away.mul_add(value * inverse * per_square * f64x4::splat(simd, -4.0), gradient);
+                }
+            }
+            m.store_array(&mut out.m[limb]);
+            total.m = total.m + m;
+            if with_gradients {
+                gradient.store(&mut out.gradients[limb]);
+                total.gradient = total.gradient.add(gradient);
+            }
+        }
+        if !self.others.is_empty() {
+            let (mut here, mut more, mut more_gradient) = ([[0.0; QUAD]; 3], [0.0; QUAD], [[0.0; QUAD]; 3]);
+            p.store(&mut here);
+            self.add_others(limbs, &here, out, &mut more, &mut more_gradient);
+            total.m = total.m + f64x4::load_array_ref(simd, &more);
+            total.gradient = total.gradient.add(Q3::load(simd, &more_gradient));
+        }
+        total
+    }
+
+    /// Adds what is no line, point by point.
+    #[inline(never)]
+    fn add_others(
+        &self,
+        limbs: &[Limb],
+        p: &PointQuad,
+        out: &mut Values,
+        total: &mut Four,
+        total_gradient: &mut PointQuad,
+    ) {
+        for other in &self.others {
+            let primitive = &limbs[other.limb].primitives[other.primitive];
+            let (m, gradients) = (&mut out.m[other.limb], &mut out.gradients[other.limb]);
+            for index in 0..QUAD {
+                let (value, gradient) = primitive.at(other.bind_from_here.transform_point3(lane(p, index)));
+                let gradient = other.bind_from_here.matrix3.transpose() * gradient;
+                m[index] += value;
+                total[index] += value;
+                for (axis, part) in gradient.to_array().into_iter().enumerate() {
+                    gradients[axis][index] += part;
+                    total_gradient[axis][index] += part;
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::{Level, dispatch};
+    use glam::DQuat;
+
+    /// Weights and their gradients at one point.
+    fn weights(limbs: &[Limb], back: &[DAffine3], p: DVec3) -> (Vec<f64>, Vec<DVec3>) {
+        let mut posed = PosedLimbs::default();
+        posed.set(limbs, back.iter().copied());
+        let mut values = Values::default();
+        let (mut total, mut total_gradient) = ([0.0; QUAD], [[0.0; QUAD]; 3]);
+        dispatch!(Level::new(), simd => {
+            let sums = posed.evaluate(simd, limbs, Q3::splat(simd, p), true, &mut values);
+            sums.m.store_array(&mut total);
+            sums.gradient.store(&mut total_gradient);
+        });
+        let w: Vec<f64> = values.m.iter().map(|m| m[3] / total[3]).collect();
+        let gradient = |(m, w): (&PointQuad, &f64)| (lane(m, 3) - lane(&total_gradient, 3) * *w) / total[3];
+        let gradients = values.gradients.iter().zip(&w).map(gradient).collect();
+        (w, gradients)
+    }
+
+    fn limbs() -> Vec<Limb> {
+        let mut a = Limb::new(0, &[(DVec3::ZERO, DVec3::Y * 2.0)], 0.5).unwrap();
+        let mut b = Limb::new(1, &[(DVec3::Y * 2.0, DVec3::Y * 4.0), (DVec3::Y * 2.0, DVec3::X)], 0.4).unwrap();
+        let ball = DAffine3::from_scale_rotation_translation(
+            DVec3::new(0.8, 1.6, 0.7),
+            DQuat::from_rotation_z(0.3),
+            DVec3::new(0.1, 1.0, 0.0),
+        );
+        a.add(Primitive::Tissue { ball_from_bind: ball.inverse() });
+        a.add(Primitive::Bone { from: DVec3::Y * 0.2, to: DVec3::Y * 1.8, radius: 0.3 });
+        let corners = [DVec3::new(-2.0, 1.0, 0.3), DVec3::new(2.0, 1.0, 0.1), DVec3::new(0.0, 5.0, 0.0)];
+        b.add(Primitive::Surface(SurfaceWeights::new([(corners, [0.2, 1.0, 0.6])], 0.7).unwrap()));
+        vec![a, b]
+    }
+
+    #[test]
+    fn gradients_are_those_of_the_weights() {
+        let limbs = limbs();
+        let back = [
+            DAffine3::from_rotation_translation(DQuat::from_rotation_x(0.4), DVec3::new(0.0, 0.1, 0.2)),
+            DAffine3::from_scale_rotation_translation(DVec3::splat(0.8), DQuat::from_rotation_z(-0.9), DVec3::X),
+        ];
+        let mut seed = 1_u64;
+        let mut random = || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (seed >> 11) as f64 / (1_u64 << 53) as f64 * 4.0 - 1.0
+        };
+        for _ in 0..300 {
+            let p = DVec3::new(random() - 1.0, random(), random() - 1.0);
+            let (w, gradients) = weights(&limbs, &back, p);
+            assert!((w.iter().sum::<f64>() - 1.0).abs() < 1e-14);
+            let largest = gradients.iter().map(|g| g.length()).fold(0.0, f64::max);
+            assert!(gradients.iter().sum::<DVec3>().length() <= 1e-13 * (1.0 + largest));
+            for axis in DVec3::AXES {
+                let h = 1e-6;
+                let (after, before) = (weights(&limbs, &back, p + axis * h), weights(&limbs, &back, p - axis * h));
+                for limb in 0..2 {
+                    let difference = (after.0[limb] - before.0[limb]) / (2.0 * h);
+                    let exact = gradients[limb].dot(axis);
+                    // Gradients bend at the borders of tissue and bone, and of a surface.
+                    let bend = (after.1[limb] - before.1[limb]).length();
+                    assert!((difference - exact).abs() < 1e-4 * (1.0 + largest) + bend, "{p}: {difference} {exact}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lines_kept_in_place_are_those_seen_from_bind_space() {
+        let limb = vec![Limb::new(0, &[(DVec3::ZERO, DVec3::Y * 2.0)], 0.5).unwrap()];
+        let back = DAffine3::from_scale_rotation_translation(DVec3::splat(0.8), DQuat::from_rotation_z(-0.9), DVec3::X);
+        let mut posed = PosedLimbs::default();
+        posed.set(&limb, [back].into_iter());
+        assert_eq!((posed.lines.len(), posed.others.len()), (1, 0));
+        let mut values = Values::default();
+        for p in [DVec3::new(0.3, 1.0, 0.2), DVec3::new(-2.0, 3.0, 0.1), DVec3::splat(-1.5)] {
+            let (value, gradient) = limb[0].primitives[0].at(back.transform_point3(p));
+            dispatch!(Level::new(), simd => {
+                posed.evaluate(simd, &limb, Q3::splat(simd, p), true, &mut values);
+            });
+            assert!((value - values.m[0][2]).abs() < 1e-14 * value);
+            let kept = lane(&values.gradients[0], 2);
+            assert!((back.matrix3.transpose() * gradient - kept).length() < 1e-13 * gradient.length());
+        }
+        posed.set(&limb, [DAffine3::from_scale(DVec3::new(1.0, 1.1, 1.0))].into_iter());
+        assert_eq!((posed.lines.len(), posed.others.len()), (0, 1));
+    }
+
+    #[test]
+    fn weights_do_not_depend_on_the_unit() {
+        let limb = |k: f64| {
+            let mut limb = Limb::new(0, &[(DVec3::ZERO, DVec3::Y * k)], 0.2 * k).unwrap();
+            limb.add(Primitive::Bone { from: DVec3::ZERO, to: DVec3::Y * k, radius: 0.1 * k });
+            vec![limb, Limb::new(1, &[(DVec3::Y * k, DVec3::Y * (2.0 * k))], 0.2 * k).unwrap()]
+        };
+        let still = [DAffine3::IDENTITY; 2];
+        for p in [DVec3::new(0.11, 0.9, 0.0), DVec3::new(0.05, 1.4, 0.3), DVec3::new(3.0, 9.0, 1.0)] {
+            let (small, large) = (weights(&limb(1.0), &still, p), weights(&limb(128.0), &still, p * 128.0));
+            assert!((small.0[0] - large.0[0]).abs() < 1e-14);
+            assert!((small.1[0] - large.1[0] * 128.0).length() < 1e-12);
+        }
+        assert!(Limb::new(0, &[(DVec3::ZERO, DVec3::Y)], 0.0).is_none());
+    }
+}

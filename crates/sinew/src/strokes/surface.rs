@@ -1,0 +1,211 @@
+//! Strokes that lie on a surface: triangle and barycentric coordinates, so that they follow any deformation (EX 7.4).
+//!
+//! Oracle: a followed point is the same combination of the moved corners; the nearest point agrees with looking at all.
+
+use super::curve::Stroke;
+use super::simplify::Sample;
+use crate::bvh::Bvh;
+use glam::DVec3;
+
+/// A place on a surface.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SurfacePoint {
+    /// Index of the triangle.
+    pub triangle: u32,
+    /// Shares of its corners: not negative, summing to 1.
+    pub barycentric: DVec3,
+}
+
+impl SurfacePoint {
+    /// Where it is on a surface of the same triangles; `None` where there is no such triangle or corner.
+    pub fn at(&self, triangles: &[[u32; 3]], points: &[DVec3]) -> Option<DVec3> {
+        let corners = triangles.get(self.triangle as usize)?;
+        let mut sum = DVec3::ZERO;
+        for (&corner, share) in corners.iter().zip(self.barycentric.to_array()) {
+            sum += *points.get(corner as usize)? * share;
+        }
+        Some(sum)
+    }
+}
+
+/// A surface that can be asked for its nearest point.
+pub struct SurfaceTree<'a> {
+    triangles: &'a [[u32; 3]],
+    points: &'a [DVec3],
+    tree: Bvh,
+}
+
+impl<'a> SurfaceTree<'a> {
+    /// Over triangles whose corners are all in `points`; `None` otherwise.
+    pub fn new(triangles: &'a [[u32; 3]], points: &'a [DVec3]) -> Option<Self> {
+        if triangles.iter().flatten().any(|&corner| corner as usize >= points.len()) {
+            return None;
+        }
+        let bounds = |face: &[u32; 3]| {
+            let [a, b, c] = face.map(|corner| points[corner as usize]);
+            (a.min(b).min(c), a.max(b).max(c))
+        };
+        let tree = Bvh::new(&triangles.iter().map(bounds).collect::<Vec<_>>());
+        Some(Self { triangles, points, tree })
+    }
+
+    /// The nearest point of the surface; `None` where there is no triangle.
+    pub fn nearest(&self, p: DVec3) -> Option<SurfacePoint> {
+        let shares = |triangle: u32| {
+            let corners = self.triangles[triangle as usize].map(|corner| self.points[corner as usize]);
+            let barycentric = nearest_in_triangle(p, corners);
+            let at = corners[0] * barycentric.x + corners[1] * barycentric.y + corners[2] * barycentric.z;
+            (barycentric, at.distance_squared(p))
+        };
+        let (triangle, _) = self.tree.nearest(p, f64::INFINITY, |triangle| Some(shares(triangle).1))?;
+        Some(SurfacePoint { triangle, barycentric: shares(triangle).0 })
+    }
+}
+
+/// A stroke on a surface.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SurfaceStroke {
+    points: Vec<SurfacePoint>,
+    times_secs: Vec<f64>,
+}
+
+impl SurfaceStroke {
+    /// The stroke laid on a surface: `count` points at equal steps of its length, each put on the nearest place.
+    pub fn lay(stroke: &Stroke, surface: &SurfaceTree<'_>, count: usize) -> Option<Self> {
+        let steps = count.max(2) - 1;
+        let fractions = (0..=steps).map(|i| i as f64 / steps as f64);
+        let points: Option<Vec<_>> = fractions.clone().map(|t| surface.nearest(stroke.at(t))).collect();
+        Some(Self { points: points?, times_secs: fractions.map(|t| stroke.time_secs(t)).collect() })
+    }
+
+    /// Its points.
+    pub fn points(&self) -> &[SurfacePoint] {
+        &self.points
+    }
+
+    /// Corners of the triangles it passes, ascending: the vertices that an edit along it holds.
+    pub fn corners(&self, triangles: &[[u32; 3]]) -> Vec<u32> {
+        let passed = self.points.iter().filter_map(|p| triangles.get(p.triangle as usize));
+        let mut corners: Vec<u32> = passed.flatten().copied().collect();
+        corners.sort_unstable();
+        corners.dedup();
+        corners
+    }
+
+    /// Where it is on a deformed surface of the same triangles.
+    pub fn follow(&self, triangles: &[[u32; 3]], points: &[DVec3]) -> Option<Vec<Sample>> {
+        let place = |(point, &time_secs): (&SurfacePoint, &f64)| {
+            point.at(triangles, points).map(|position| Sample { position, time_secs })
+        };
+        self.points.iter().zip(&self.times_secs).map(place).collect()
+    }
+}
+
+/// Barycentric coordinates of the point of a triangle nearest to `p` (Ericson 2005, 5.1.5).
+fn nearest_in_triangle(p: DVec3, [a, b, c]: [DVec3; 3]) -> DVec3 {
+    // Corners on one another: 0/0.
+    let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
+    let (ab, ac) = (b - a, c - a);
+    let (d1, d2) = (ab.dot(p - a), ac.dot(p - a));
+    if d1 <= 0.0 && d2 <= 0.0 {
+        return DVec3::X;
+    }
+    let (d3, d4) = (ab.dot(p - b), ac.dot(p - b));
+    if d3 >= 0.0 && d4 <= d3 {
+        return DVec3::Y;
+    }
+    let (d5, d6) = (ab.dot(p - c), ac.dot(p - c));
+    if d6 >= 0.0 && d5 <= d6 {
+        return DVec3::Z;
+    }
+    let (va, vb, vc) = (d3 * d6 - d5 * d4, d5 * d2 - d1 * d6, d1 * d4 - d3 * d2);
+    if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
+        let v = share(d1, d1 - d3);
+        return DVec3::new(1.0 - v, v, 0.0);
+    }
+    if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
+        let w = share(d2, d2 - d6);
+        return DVec3::new(1.0 - w, 0.0, w);
+    }
+    if va <= 0.0 && d4 - d3 >= 0.0 && d5 - d6 >= 0.0 {
+        let w = share(d4 - d3, (d4 - d3) + (d5 - d6));
+        return DVec3::new(0.0, 1.0 - w, w);
+    }
+    let sum = va + vb + vc;
+    let (v, w) = (vb / sum, vc / sum);
+    // A triangle without area that no case above caught: any corner will do.
+    if v.is_finite() && w.is_finite() { DVec3::new(1.0 - v - w, v, w) } else { DVec3::X }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn grid() -> (Vec<DVec3>, Vec<[u32; 3]>) {
+        let n = 12u32;
+        let point = |i: u32| {
+            let (x, y) = (f64::from(i % n), f64::from(i / n));
+            DVec3::new(x, y, (x * 0.7).sin() + (y * 0.5).cos())
+        };
+        let faces = (0..n - 1)
+            .flat_map(|y| (0..n - 1).map(move |x| y * n + x))
+            .flat_map(|a| [[a, a + 1, a + n + 1], [a, a + n + 1, a + n]]);
+        ((0..n * n).map(point).collect(), faces.collect())
+    }
+
+    #[test]
+    fn the_nearest_point_agrees_with_looking_at_all() {
+        let (points, faces) = grid();
+        let tree = SurfaceTree::new(&faces, &points).expect("corners exist");
+        for i in 0..300 {
+            let k = f64::from(i);
+            let p = DVec3::new(6.0 + 8.0 * (k * 0.9).sin(), 6.0 + 8.0 * (k * 1.7).cos(), 3.0 * (k * 0.33).sin());
+            let found = tree.nearest(p).expect("a surface");
+            let d = found.at(&faces, &points).expect("a triangle").distance(p);
+            // Dense sampling of all triangles as the second opinion.
+            let mut least = f64::INFINITY;
+            for face in &faces {
+                let [a, b, c] = face.map(|v| points[v as usize]);
+                for u in 0..=16 {
+                    for v in 0..=16 - u {
+                        let (u, v) = (f64::from(u) / 16.0, f64::from(v) / 16.0);
+                        least = least.min((a * (1.0 - u - v) + b * u + c * v).distance(p));
+                    }
+                }
+            }
+            assert!(d <= least + 1e-12 && d >= least - 0.1, "{d} {least}");
+            assert!((found.barycentric.element_sum() - 1.0).abs() < 1e-12 && found.barycentric.min_element() >= 0.0);
+        }
+    }
+
+    #[test]
+    fn a_stroke_follows_its_surface() {
+        let (points, faces) = grid();
+        let samples =
+            [DVec3::new(1.0, 1.0, 4.0), DVec3::new(9.0, 8.0, 4.0)].map(|position| Sample { position, time_secs: 0.0 });
+        let stroke = Stroke::new(&samples).expect("finite");
+        let tree = SurfaceTree::new(&faces, &points).expect("corners exist");
+        let laid = SurfaceStroke::lay(&stroke, &tree, 100).expect("a surface");
+        assert!(laid.corners(&faces).len() > 20);
+        // Any affine map of the surface maps the stroke by the same.
+        let warp = |p: DVec3| DVec3::new(p.x + 2.0 * p.y, p.y - p.z, 0.5 * p.z + p.x) + 7.0;
+        let moved: Vec<DVec3> = points.iter().copied().map(warp).collect();
+        let before = laid.follow(&faces, &points).expect("same surface");
+        let after = laid.follow(&faces, &moved).expect("same surface");
+        for (b, a) in before.iter().zip(&after) {
+            assert!(a.position.distance(warp(b.position)) < 1e-12);
+        }
+        assert!(laid.follow(&faces[..3], &points).is_none());
+        assert!(SurfaceTree::new(&[[0, 1, 999]], &points).is_none());
+        assert!(SurfaceTree::new(&[], &points).expect("empty").nearest(DVec3::ZERO).is_none());
+    }
+
+    #[test]
+    fn triangles_without_area_give_a_corner_or_an_edge() {
+        for corners in [[DVec3::ONE; 3], [DVec3::ZERO, DVec3::X, DVec3::X * 2.0], [DVec3::ZERO, DVec3::ZERO, DVec3::Y]]
+        {
+            let shares = nearest_in_triangle(DVec3::new(0.3, 0.4, 0.5), corners);
+            assert!(shares.is_finite() && (shares.element_sum() - 1.0).abs() < 1e-12);
+        }
+    }
+}

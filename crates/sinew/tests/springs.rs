@@ -1,0 +1,146 @@
+//! Springs and bulges through the whole pipeline. (The oracles of the solver are beside it.)
+#![allow(clippy::print_stdout, reason = "the figures are read by hand")]
+
+mod common;
+
+use common::{Stage, bits, largest_difference};
+use glam::{DQuat, DVec3};
+use sinew::recipe::{BaseSpec, CorrectionSpec};
+use sinew::*;
+use std::f64::consts::{FRAC_PI_2, PI};
+
+fn recipe(base: BaseSpec, name: &str, values: &[(&str, f64)], gain: f64) -> Recipe {
+    let mut spec = CorrectionSpec::new(name).expect("a correction of that name");
+    for (key, value) in values {
+        spec.values.set(key, *value).expect("in range");
+    }
+    spec.gain = gain;
+    Recipe { base, corrections: vec![spec], ..Recipe::default() }
+}
+
+fn turned(stage: &Stage, bone: &str, turn: DQuat) -> Pose {
+    let mut pose = stage.rig.rest_pose();
+    if let LocalTransform::Trs(trs) = &mut pose.locals[stage.bone(bone).index()] {
+        trs.rotation *= turn;
+    }
+    pose
+}
+
+fn posed(stage: &Stage, recipe: &Recipe, pose: &Pose) -> DeformedMesh {
+    let graph = stage.graph(recipe);
+    let still = Kinematics::at_rest(stage.rig.skeleton().len(), graph.filtered_signals().len());
+    stage.with(&graph, pose, &still, &Cpu::serial())
+}
+
+fn bases() -> [BaseSpec; 3] {
+    [BaseSpec::Rigid, BaseSpec::Lbs, BaseSpec::Dqs { pivot: false }]
+}
+
+#[test]
+fn rest_and_gain_zero_are_the_base_to_the_bit() {
+    let stage = Stage::zoo("arm");
+    let pose = turned(&stage, "forearm", DQuat::from_rotation_x(1.0));
+    for name in ["springs", "bulge"] {
+        let base = posed(&stage, &Recipe::default(), &pose);
+        let none = posed(&stage, &recipe(BaseSpec::Lbs, name, &[], 0.0), &pose);
+        assert_eq!(none.positions, base.positions, "{name}");
+    }
+    let rest = stage.rig.rest_pose();
+    let still = posed(&stage, &Recipe::default(), &rest);
+    let sprung = posed(&stage, &recipe(BaseSpec::Lbs, "springs", &[], 1.0), &rest);
+    assert_eq!(sprung.positions, still.positions);
+}
+
+#[test]
+fn bends_from_three_bases_come_together() {
+    let stage = Stage::zoo("tube:vertices=2000,bones=2");
+    let pose = turned(&stage, "tube.2", DQuat::from_rotation_z(-FRAC_PI_2));
+    let starts = bases().map(|base| posed(&stage, &Recipe { base, ..Recipe::default() }, &pose));
+    let most = |shapes: &[DeformedMesh; 3]| {
+        [(0, 1), (1, 2), (0, 2)]
+            .into_iter()
+            .map(|(a, b)| largest_difference(&shapes[a], &shapes[b]))
+            .fold(0.0, f64::max)
+    };
+    let converged = [("iterations", 2000.0), ("tolerance", 1e-6)];
+    let ends = bases().map(|base| posed(&stage, &recipe(base, "springs", &converged, 1.0), &pose));
+    println!("apart in sizes: {:.4} before, {:.6} after", most(&starts) / stage.size(), most(&ends) / stage.size());
+    assert!(most(&starts) > 0.02 * stage.size());
+    assert!(most(&ends) <= 0.25 * most(&starts));
+}
+
+#[test]
+fn a_twist_keeps_its_radius_where_linear_blending_loses_it() {
+    let stage = Stage::zoo("tube:vertices=2000,bones=2");
+    let pose = turned(&stage, "tube.2", DQuat::from_rotation_y(0.75 * PI));
+    let thinnest = |mesh: &DeformedMesh| {
+        let middle = (0..mesh.positions.len()).map(|v| mesh.world_position(0, v)).filter(|p| (p.y - 1.0).abs() < 0.7);
+        middle.map(|p| p.x.hypot(p.z)).fold(f64::INFINITY, f64::min) / 0.2
+    };
+    let converged = [("iterations", 2000.0), ("tolerance", 1e-6)];
+    for base in bases() {
+        let before = thinnest(&posed(&stage, &Recipe { base: base.clone(), ..Recipe::default() }, &pose));
+        let after = thinnest(&posed(&stage, &recipe(base.clone(), "springs", &converged, 1.0), &pose));
+        println!("{base:?}: {before:.3} → {after:.3}");
+        assert!(after >= 0.95);
+    }
+}
+
+#[test]
+fn size_and_place_do_not_matter() {
+    let stage = Stage::zoo("arm");
+    let pose = turned(&stage, "forearm", DQuat::from_rotation_x(1.3));
+    for name in ["springs", "bulge"] {
+        let recipe = recipe(BaseSpec::Lbs, name, &[], 1.0);
+        let plain = posed(&stage, &recipe, &pose);
+        let mut moved = pose.clone();
+        let root = stage.rig.skeleton().bones().find(|&bone| stage.rig.is_root(bone)).expect("a root");
+        let turn = DQuat::from_rotation_y(0.8);
+        if let LocalTransform::Trs(trs) = &mut moved.locals[root.index()] {
+            (trs.translation, trs.rotation, trs.scale) = (
+                turn * trs.translation * 100.0 + DVec3::new(500.0, 0.0, -70.0),
+                turn * trs.rotation,
+                trs.scale * 100.0,
+            );
+        }
+        let large = posed(&stage, &recipe, &moved);
+        for v in 0..plain.positions.len() {
+            let expected = turn * plain.world_position(0, v) * 100.0 + DVec3::new(500.0, 0.0, -70.0);
+            let off = large.world_position(0, v).distance(expected) / (100.0 * stage.size());
+            assert!(off < 1e-4, "{name}, vertex {v}: {off}");
+        }
+    }
+}
+
+#[test]
+fn a_bulge_grows_limbs_by_its_profile() {
+    let stage = Stage::zoo("tube:vertices=2000,bones=2");
+    let pose = turned(&stage, "tube.2", DQuat::from_rotation_z(0.4));
+    let base = posed(&stage, &Recipe::default(), &pose);
+    let even = posed(&stage, &recipe(BaseSpec::Lbs, "bulge", &[("amount", 0.5), ("profile", 5.0)], 1.0), &pose);
+    // On the first bone, away from the joint: the axis is y.
+    for v in 0..base.positions.len() {
+        let (p, q) = (base.world_position(0, v), even.world_position(0, v));
+        if (0.3..0.5).contains(&p.y) {
+            assert!((q.x.hypot(q.z) / p.x.hypot(p.z) - 1.5).abs() < 0.02, "{p} → {q}");
+        }
+    }
+    let bulge = posed(&stage, &recipe(BaseSpec::Lbs, "bulge", &[], 1.0), &stage.rig.rest_pose());
+    let widest = (0..base.positions.len())
+        .map(|v| bulge.world_position(0, v))
+        .filter(|p| (0.3..0.6).contains(&p.y))
+        .map(|p| p.x.hypot(p.z) / 0.2)
+        .fold(0.0, f64::max);
+    assert!((widest - 1.25).abs() < 0.02, "{widest}");
+}
+
+#[test]
+fn the_same_bits_on_any_thread_count_and_in_any_order() {
+    let stage = Stage::zoo("calf");
+    let recipe = recipe(BaseSpec::Lbs, "springs", &[], 1.0);
+    let graph = stage.graph(&recipe);
+    let motion = stage.motion(0, &MotionSettings::default(), &graph);
+    let first = stage.at(&graph, &motion, 0.3, &Cpu::serial());
+    stage.at(&graph, &motion, 0.7, &Cpu::serial());
+    assert_eq!(bits(&stage.at(&graph, &motion, 0.3, &Cpu::serial())), bits(&first));
+}
