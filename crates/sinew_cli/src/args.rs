@@ -227,6 +227,12 @@ pub enum BaseName {
     Blend,
     /// Along the way from the bind pose, without folding over.
     FoldOverFree,
+    /// By where the skin hangs on the bones, turned evenly about joints.
+    IncrementalRotation,
+    /// About optimised centres of rotation.
+    CentresOfRotation,
+    /// Bones that stretch and twist along themselves.
+    StretchableTwistable,
 }
 
 /// Whether a clip loops.

@@ -7,20 +7,24 @@
 //! both act they are blended as rotation vectors. Influence 0 is rigid.
 //!
 //! **Length correction** puts the point back to the distance from the skeleton that it had at bind (not to ‖s⁰‖, which
-//! is longer wherever s⁰ leans): without it a bend grows a sharp point.
+//! is longer wherever s⁰ leans): without it a bend grows a sharp point. The skeleton is the point's own line and those
+//! that share a joint with it: an arm that passes the hip is not pushed away by it. Bones that are scaled scale s⁰ and
+//! the distance.
 //!
 //! Oracle: a straight skeleton gives rigid; at a bent joint both sides meet; the correction keeps the distance.
 
 use crate::attach::{Attachment, Line};
 use crate::clip::rotation_log;
-use glam::{DQuat, DVec3};
+use glam::{DMat3, DQuat, DVec3};
 
 /// A line at a pose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PosedLine {
     /// Where it is.
     pub line: Line,
-    /// Skinning rotation of the bone it belongs to.
+    /// Linear part of the skinning transform of the bone it belongs to.
+    pub linear: DMat3,
+    /// The rotation in it.
     pub rotation: DQuat,
     /// Skinning rotation of the bone before its first joint; its own where there is none.
     pub before: DQuat,
@@ -41,29 +45,29 @@ pub struct Hung {
     pub distance: Option<f64>,
 }
 
-/// Skins one point.
-pub fn skin(point: &Hung, lines: &[PosedLine]) -> DVec3 {
+/// Distance of a point from some lines, and the nearest place on them.
+pub fn nearest_place(p: DVec3, lines: impl Iterator<Item = Line>) -> Option<(f64, DVec3)> {
+    let places = lines.map(|line| line.at(line.nearest(p)));
+    places.map(|at| (p.distance(at), at)).min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// Skins one point; `around` are the lines that its distance is kept to.
+pub fn skin(point: &Hung, lines: &[PosedLine], around: &[u32]) -> DVec3 {
     let Attachment { line, t } = point.attachment;
     let posed = &lines[line as usize];
-    let scale_vector = increment(posed, t) * (posed.rotation * point.scale_vector);
-    let skinned = posed.line.at(t) + scale_vector;
+    let carried = posed.linear * point.scale_vector;
+    let skinned = posed.line.at(t) + increment(posed, t) * carried;
     let Some(distance) = point.distance else { return skinned };
-    let mut nearest = (f64::INFINITY, posed.line.at(t));
-    for other in lines {
-        let at = other.line.at(other.line.nearest(skinned));
-        let away = skinned.distance_squared(at);
-        if away < nearest.0 {
-            nearest = (away, at);
-        }
-    }
-    match (skinned - nearest.1).try_normalize() {
-        Some(outward) => nearest.1 + outward * distance,
-        None => skinned,
+    let nearest = nearest_place(skinned, around.iter().map(|&line| lines[line as usize].line));
+    let scaled = distance * carried.length() / point.scale_vector.length();
+    match nearest.and_then(|(_, at)| Some((at, (skinned - at).try_normalize()?))) {
+        Some((at, outward)) if scaled.is_finite() => at + outward * scaled,
+        _ => skinned,
     }
 }
 
 /// The turn that the joints at either end add.
-fn increment(posed: &PosedLine, t: f64) -> DQuat {
+pub fn increment(posed: &PosedLine, t: f64) -> DQuat {
     let [from_first, from_last] = posed.influence;
     // Influence 0 divides by 0: no reach, no weight.
     let weight = |w: f64| if w.is_nan() { 0.0 } else { w.clamp(0.0, 1.0) };
@@ -101,8 +105,8 @@ mod tests {
         let first = Line { start: DVec3::ZERO, end: joint };
         let second = Line { start: joint, end: joint + turn * DVec3::Y * (2.0 * stretch) };
         vec![
-            PosedLine { line: first, rotation: still, before: still, after: turn, influence },
-            PosedLine { line: second, rotation: turn, before: still, after: turn, influence },
+            PosedLine { line: first, linear: DMat3::IDENTITY, rotation: still, before: still, after: turn, influence },
+            PosedLine { line: second, linear: DMat3::from_quat(turn), rotation: turn, before: still, after: turn, influence },
         ]
     }
 
@@ -114,7 +118,7 @@ mod tests {
                 let lines = posed(DQuat::IDENTITY, 1.5, influence);
                 for (point, rest) in points.iter().zip(&rest) {
                     let y = if rest.y > 2.0 { 2.0 + 1.5 * (rest.y - 2.0) } else { rest.y };
-                    assert!(skin(point, &lines).distance(DVec3::new(rest.x, y, rest.z)) < 1e-12);
+                    assert!(skin(point, &lines, &[0, 1]).distance(DVec3::new(rest.x, y, rest.z)) < 1e-12);
                 }
             }
         }
@@ -127,13 +131,13 @@ mod tests {
             let lines = posed(turn, 1.0, 0.5);
             for point in &mut points {
                 point.attachment = Attachment { line: 0, t: 1.0 };
-                let before = skin(point, &lines);
+                let before = skin(point, &lines, &[0, 1]);
                 point.attachment = Attachment { line: 1, t: 0.0 };
-                assert!(skin(point, &lines).distance(before) < 1e-12);
+                assert!(skin(point, &lines, &[0, 1]).distance(before) < 1e-12);
                 let half = DQuat::from_scaled_axis(rotation_log(turn) * 0.5) * point.scale_vector;
                 assert!((before - DVec3::Y * 2.0).distance(half) < 1e-12);
                 point.attachment = Attachment { line: 0, t: 0.5 };
-                assert!((skin(point, &lines) - DVec3::Y).distance(point.scale_vector) < 1e-12, "no farther than asked");
+                assert!((skin(point, &lines, &[0, 1]) - DVec3::Y).distance(point.scale_vector) < 1e-12, "no farther than asked");
             }
         }
     }
@@ -144,7 +148,7 @@ mod tests {
         let lines = posed(DQuat::from_rotation_z(-2.0), 1.0, 0.5);
         // The outer side; on the inner one another line may come nearer once the point has moved.
         for point in points.iter().filter(|point| point.scale_vector.x <= 0.0) {
-            let p = skin(point, &lines);
+            let p = skin(point, &lines, &[0, 1]);
             let away = lines.iter().map(|l| l.line.distance(p)).fold(f64::INFINITY, f64::min);
             assert!((away - 0.5).abs() < 1e-9, "{away}");
         }

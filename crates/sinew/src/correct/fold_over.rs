@@ -59,6 +59,8 @@ pub(super) struct Place<'a> {
     /// What the frame's points are relative to.
     pub origin: DVec3,
     pub kinematics: &'a Kinematics,
+    /// Time in the clip.
+    pub time: f64,
 }
 
 impl FoldOver {

@@ -2,7 +2,7 @@
 
 /// A list per key: offsets and one flat array.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Lists {
+pub(crate) struct Lists {
     stops: Vec<u32>,
     items: Vec<u32>,
 }

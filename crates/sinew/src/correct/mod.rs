@@ -10,9 +10,9 @@
 //! | `fold_over` | skin in contact where joints bend |
 //! | `vortex_muscles` | flesh that swings and bulges |
 //! | [`springs`], `spring_skin` | springs between neighbours and bones; as a correction |
-//! | [`surface_edit`], `bulge` | edits that follow any pose; growth along bones as a correction |
-//! | `hanging` | the skin as it hangs on the bones: what the two above read |
-//! | [`arap`], [`laplacian`], `cotangents`, `cholesky` | surfaces solved from handles, for programs that call them |
+//! | [`surface_edit`], `edits`, `bulge` | edits that follow any pose; those of a recipe; growth along bones as a correction |
+//! | [`edit_stage`] | where edits are made: the surface of a pose, and what was done to it |
+//! | [`arap`], [`laplacian`], `cotangents`, `cholesky` | surfaces solved from handles |
 //!
 //! The list is run again while a correction finds new contacts (a bulge may cross the border that the skin was brought
 //! back to), at most four times; nodes in contact stay where they are. Sums run in f64 in index order on one thread.
@@ -25,8 +25,9 @@ mod bulge;
 mod cholesky;
 mod correction_map;
 mod cotangents;
+pub mod edit_stage;
+mod edits;
 mod fold_over;
-mod hanging;
 pub mod laplacian;
 mod lists;
 mod local_volume;
@@ -34,12 +35,13 @@ mod segment_volume;
 mod sparse_lu;
 mod spring_skin;
 pub mod springs;
-mod surface;
+pub(crate) mod surface;
 pub mod surface_edit;
 #[cfg(test)]
 mod tests;
 mod vortex_muscles;
 
+pub(crate) use edits::{AskedEdit, Field, Fields};
 pub use local_volume::Outcome;
 pub use vortex_muscles::MuscleReport;
 pub(crate) use vortex_muscles::{FELT, felt_signals};
@@ -54,17 +56,19 @@ use crate::rig::{PartKind, Rig};
 use crate::simd::{LANES, Lanes, Points};
 use crate::skeleton::BoneId;
 use body::{Body, BodyFrame};
+use crate::attach::hanging::Hung;
 use bulge::{BULGE_PARAMS, Bulge};
 use correction_map::{MapPlan, SHAPES, Shape, correction_map};
+use edits::{BoundEdits, DirectEdits, EditWork};
 use fold_over::{FoldOver, Place};
 use glam::{DAffine3, DVec3};
-use hanging::Hung;
 use local_volume::{Limits, Restored};
 use segment_volume::{SegmentScratch, restore_segments};
 use sparse_lu::SparseLu;
-use spring_skin::{SPRING_PARAMS, SpringSkin, SpringWork};
+use spring_skin::{SPRING_PARAMS, STIFFNESSES, SpringSkin, SpringWork};
 use std::fmt;
 use surface::Surface;
+use surface_edit::SurfaceEdit;
 use vortex_muscles::{MUSCLE_PARAMS, Muscles};
 
 /// A correction, self-describing.
@@ -79,6 +83,8 @@ pub struct Correction {
     pub takes_maps: bool,
     /// What its table of bones says, where it takes one: bones by bone.
     pub bones_about: &'static str,
+    /// Parameters that bones and painted maps may multiply.
+    pub scaled: &'static [&'static str],
     bind: fn(&Binding<'_>) -> Box<dyn Bound>,
 }
 
@@ -102,6 +108,7 @@ pub static CORRECTIONS: &[Correction] = &[
         params: VOLUME_PARAMS,
         takes_maps: true,
         bones_about: "whose distance counts for the skin of a bone; all without it",
+        scaled: &[],
         bind: |binding| Box::new(Volume::bind(binding)),
     },
     Correction {
@@ -110,6 +117,7 @@ pub static CORRECTIONS: &[Correction] = &[
         params: FOLD_OVER_PARAMS,
         takes_maps: false,
         bones_about: "",
+        scaled: &[],
         bind: |binding| {
             let angle = binding.values.number("angle");
             Box::new(FoldOver::new(binding.rig, binding.rest, binding.surface, angle, binding.gain))
@@ -121,6 +129,7 @@ pub static CORRECTIONS: &[Correction] = &[
         params: MUSCLE_PARAMS,
         takes_maps: true,
         bones_about: "bones with a muscle, and those whose bending contracts it; fleshy places without it",
+        scaled: &[],
         bind: |binding| Box::new(Muscles::bind(binding)),
     },
     Correction {
@@ -129,6 +138,7 @@ pub static CORRECTIONS: &[Correction] = &[
         params: SPRING_PARAMS,
         takes_maps: true,
         bones_about: "bones that the skin of a bone hangs on; its own without it",
+        scaled: STIFFNESSES,
         bind: |binding| Box::new(SpringSkin::bind(binding)),
     },
     Correction {
@@ -137,6 +147,7 @@ pub static CORRECTIONS: &[Correction] = &[
         params: BULGE_PARAMS,
         takes_maps: true,
         bones_about: "bones that the skin of a bone hangs on; its own without it",
+        scaled: &[],
         bind: |binding| Box::new(Bulge::bind(binding)),
     },
 ];
@@ -241,6 +252,12 @@ pub(crate) struct Binding<'a> {
     distances: &'a [(Vec<BoneId>, Vec<BoneId>)],
     /// Where what muscles feel stands among the filtered signals.
     signals: [usize; FELT],
+    /// Bones and factors on parameters; later entries win.
+    factors: &'a [(Vec<BoneId>, Vec<(&'static str, f64)>)],
+    /// Parameters and painted factors on them.
+    painted_factors: &'a [(&'static str, Vec<Lanes>)],
+    /// Edits that springs draw the skin to.
+    edits: &'a [SurfaceEdit],
     /// Per slot: on a rigid part.
     is_rider: &'a [bool],
 }
@@ -250,6 +267,33 @@ impl Binding<'_> {
     fn rider_nodes(&self) -> impl Iterator<Item = bool> {
         self.surface.members.iter().map(|slots| slots.iter().any(|&slot| self.is_rider[slot as usize]))
     }
+
+    /// Share of the correction that each node takes: the gain times the painted map; nothing for riders.
+    fn shares(&self) -> Vec<f64> {
+        let painted = self.painted.map(|map| node_means(self.surface, map));
+        let share = |(node, is_rider): (usize, bool)| {
+            let map = painted.as_ref().map_or(1.0, |map| map[node].max(0.0));
+            if is_rider { 0.0 } else { self.gain * map }
+        };
+        self.rider_nodes().enumerate().map(share).collect()
+    }
+}
+
+/// Means of a painted map over the slots of each node.
+fn node_means(surface: &Surface, map: &[Lanes]) -> Vec<f64> {
+    let value = |&slot: &u32| f64::from(map[slot as usize / LANES][slot as usize % LANES]);
+    surface.members.iter().map(|slots| slots.iter().map(value).sum::<f64>() / slots.len().max(1) as f64).collect()
+}
+
+/// Per slot: on a mesh that rides on a bone.
+pub(crate) fn rider_slots(rig: &Rig) -> Vec<bool> {
+    let mut is_rider = vec![false; rig.rows().len() * LANES];
+    for part in rig.parts().iter().filter(|part| part.kind == PartKind::Rider) {
+        for vertex in part.primitives.iter().flat_map(|primitive| primitive.vertices.clone()) {
+            is_rider[rig.point_of_vertex()[vertex] as usize] = true;
+        }
+    }
+    is_rider
 }
 
 /// A correction bound to one character.
@@ -316,6 +360,7 @@ struct Work {
     field: VortexField,
     springs: SpringWork,
     hung: Hung,
+    edits: EditWork,
     /// Per correction, its first entry in the report.
     first_volumes: Vec<usize>,
 }
@@ -345,6 +390,10 @@ pub(crate) struct Asked<'a> {
     pub distances: Vec<(Vec<BoneId>, Vec<BoneId>)>,
     /// Where what muscles feel stands among the filtered signals.
     pub signals: [usize; FELT],
+    /// Bones and factors on parameters; later entries win.
+    pub factors: Vec<(Vec<BoneId>, Vec<(&'static str, f64)>)>,
+    /// Parameters and painted factors on them.
+    pub painted_factors: Vec<(&'static str, Vec<Lanes>)>,
 }
 
 /// Everything the corrections read at one frame.
@@ -356,27 +405,25 @@ pub(crate) struct CorrectionFrame<'a> {
     pub morphed_rest: Option<&'a Points>,
     pub effects_rest: bool,
     pub kinematics: &'a Kinematics,
+    /// Time in the clip, for what is keyed.
+    pub time: f64,
 }
 
 /// Passes over the list while there are new contacts.
 const PASSES: usize = 4;
 
 impl Corrections {
-    pub fn build(rig: &Rig, asked: &[Asked<'_>]) -> Self {
-        if asked.is_empty() {
+    pub fn build(rig: &Rig, asked: &[Asked<'_>], edits: &[AskedEdit<'_>]) -> Self {
+        if asked.is_empty() && edits.is_empty() {
             return Self { surfaces: Vec::new() };
         }
         let rest = RestSurface::new(rig);
-        let mut is_rider = vec![false; rig.rows().len() * LANES];
-        for part in rig.parts().iter().filter(|part| part.kind == PartKind::Rider) {
-            for vertex in part.primitives.iter().flat_map(|primitive| primitive.vertices.clone()) {
-                is_rider[rig.point_of_vertex()[vertex] as usize] = true;
-            }
-        }
+        let is_rider = rider_slots(rig);
         let surfaces = (0..rig.characters().len()).filter_map(|character| Surface::new(rig, character));
         let bind = |surface: Surface| {
+            let bound_edits = BoundEdits::new(rig, &surface, edits, &is_rider);
             let bound = asked.iter().map(|asked| {
-                let Asked { correction, values, gain, painted, distances, signals } = asked;
+                let Asked { correction, values, gain, painted, distances, signals, factors, painted_factors } = asked;
                 let painted = painted.as_deref();
                 let surface = &surface;
                 (correction.bind)(&Binding {
@@ -388,10 +435,14 @@ impl Corrections {
                     painted,
                     distances,
                     signals: *signals,
+                    factors,
+                    painted_factors,
+                    edits: &bound_edits.sprung,
                     is_rider: &is_rider,
                 })
             });
-            let bound = bound.collect();
+            let mut bound: Vec<Box<dyn Bound>> = bound.collect();
+            bound.extend(DirectEdits::new(rig, &surface, bound_edits.direct).map(|edits| Box::new(edits) as Box<dyn Bound>));
             (surface, bound)
         };
         Self { surfaces: surfaces.map(bind).collect() }
@@ -423,7 +474,7 @@ impl Corrections {
                 continue;
             }
             let character = surface.character;
-            let place = Place { rig, world, origin: frame.origins[character], kinematics: frame.kinematics };
+            let place = Place { rig, world, origin: frame.origins[character], kinematics: frame.kinematics, time: frame.time };
             let first_volume = report.volumes.len();
             work.first_volumes.clear();
             for pass in 0..=PASSES {

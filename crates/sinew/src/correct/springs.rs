@@ -36,6 +36,8 @@ const SAFETY: f64 = 0.9;
 const NO_LENGTH: f64 = 1e-6;
 /// Scale vectors are not taken for shorter than this share of their rest length.
 const LEAST_LENGTH: f64 = 0.1;
+/// The thesis steps by 1/30.
+const FIXED_STEPS: f64 = 30.0;
 /// Halvings of a step before the solver gives up: at rounding.
 const HALVINGS: u32 = 40;
 /// Corrections that L-BFGS remembers.
@@ -54,6 +56,11 @@ pub struct Stiffness {
     pub absolute: f64,
     /// Of the bind direction, as a multiple of `κ_t(h/ℓ)²`.
     pub bone: f64,
+}
+
+impl Stiffness {
+    /// As factors: no change.
+    pub const ONE: Self = Self { torsion: 1.0, surface: 1.0, length: 1.0, absolute: 1.0, bone: 1.0 };
 }
 
 impl Default for Stiffness {
@@ -132,6 +139,8 @@ pub struct Solved {
 pub enum Scheme {
     /// The thesis' iteration with a safe step per point.
     Plain,
+    /// The thesis' own: one time step for all, as long as it is safe.
+    Fixed,
     /// L-BFGS to the same equilibrium.
     #[default]
     Accelerated,
@@ -174,8 +183,8 @@ pub struct SpringRest<'a> {
     pub lines: &'a [DVec3],
     /// Neighbours.
     pub adjacency: &'a Adjacency,
-    /// Painted or per-bone factor of every stiffness, not negative; empty for 1.
-    pub factors: &'a [f64],
+    /// Per-bone and painted factors of the stiffnesses, not negative; empty for 1.
+    pub factors: &'a [Stiffness],
     /// Blend length; `None` for ‖s⁰‖ of each point.
     pub blend_length: Option<f64>,
 }
@@ -189,20 +198,21 @@ impl Springs {
         let least = if count > 0 { NO_LENGTH * (high - low).length() } else { 0.0 };
         let s: Vec<DVec3> = at.points.iter().zip(at.anchors).map(|(p, a)| *p - *a).collect();
         let rest: Vec<f64> = s.iter().map(|s| if s.length() > least { s.length() } else { 0.0 }).collect();
-        let factor = |point: usize| at.factors.get(point).copied().unwrap_or(1.0).max(0.0);
+        let factor = |point: usize| at.factors.get(point).copied().unwrap_or(Stiffness::ONE);
         let mut edges = Vec::new();
         for i in 0..count {
             for &j in at.adjacency.of(i).iter().filter(|&&j| j as usize > i) {
                 let j = j as usize;
-                let both = 0.5 * (factor(i) + factor(j));
+                let (own, other) = (factor(i), factor(j));
+                let both = |of: fn(&Stiffness) -> f64| 0.5 * (of(&own) + of(&other));
                 let hang = rest[i] > 0.0 && rest[j] > 0.0;
                 edges.push(Edge {
                     ends: [i as u32, j as u32],
                     length: at.points[i].distance(at.points[j]),
                     angle: if hang { angle(s[i], s[j]) } else { 0.0 },
-                    torsion: if hang { both * k.torsion * rest[i] * rest[j] } else { 0.0 },
-                    surface: both * k.surface,
-                    lengths: if hang { both * k.length } else { 0.0 },
+                    torsion: if hang { both(|f| f.torsion) * k.torsion * rest[i] * rest[j] } else { 0.0 },
+                    surface: both(|f| f.surface) * k.surface,
+                    lengths: if hang { both(|f| f.length) * k.length } else { 0.0 },
                 });
             }
         }
@@ -223,7 +233,7 @@ impl Springs {
             edges,
             stops,
             incident,
-            absolute: (0..count).map(|i| if rest[i] > 0.0 { factor(i) * k.absolute } else { 0.0 }).collect(),
+            absolute: (0..count).map(|i| if rest[i] > 0.0 { factor(i).absolute * k.absolute } else { 0.0 }).collect(),
             bone: vec![0.0; count],
             line_angle: (0..count).map(|i| if rest[i] > 0.0 { angle(s[i], at.lines[i]) } else { 0.0 }).collect(),
             stiffness: vec![0.0; count],
@@ -246,7 +256,7 @@ impl Springs {
             let blend = at.blend_length.unwrap_or(springs.rest[i]);
             if springs.rest[i] > 0.0 && blend > 0.0 && valence > 0.0 {
                 let h = length / valence;
-                springs.bone[i] = factor(i) * k.bone * k.torsion * (h / blend).powi(2);
+                springs.bone[i] = factor(i).bone * k.bone * k.torsion * (h / blend).powi(2);
             }
             springs.stiffness[i] = felt + springs.absolute[i] + springs.bone[i];
         }
@@ -404,6 +414,8 @@ impl Springs {
         let mut energy = self.forces(frame, points, directions, lengths, terms, forces);
         let mut evaluations = 1;
         let mut iterations = 0;
+        let edits = frame.edits.iter().map(|edit| edit.0).fold(0.0, f64::max);
+        let fixed = (1.0 / self.safe_fixed_step() + edits).max(FIXED_STEPS);
         // The plain scheme remembers a step that had to be halved and grows it again slowly.
         let mut trust = 1.0f64;
         loop {
@@ -424,7 +436,7 @@ impl Springs {
             if let Some(stopped) = met {
                 return Solved { iterations, evaluations, energy, largest_move, stopped };
             }
-            let plain = |i: usize, f: DVec3| f * (SAFETY / self.bound(frame, i));
+            let plain = |i: usize, f: DVec3| f * (SAFETY / if scheme == Scheme::Fixed { fixed } else { self.bound(frame, i) });
             let accelerated = scheme == Scheme::Accelerated && two_loops(forces, history, direction, plain);
             if !accelerated {
                 direction.clear();
