@@ -65,6 +65,15 @@ fn bends_from_three_bases_come_together() {
     let converged = [("iterations", 2000.0), ("tolerance", 1e-6)];
     let ends = bases().map(|base| posed(&stage, &recipe(base, "springs", &converged, 1.0), &pose));
     println!("apart in sizes: {:.4} before, {:.6} after", most(&starts) / stage.size(), most(&ends) / stage.size());
+    for n in [50.0, 500.0, 2000.0, 8000.0] {
+        let it = [("iterations", n), ("tolerance", 0.0)];
+        let ends = bases().map(|base| posed(&stage, &recipe(base, "springs", &it, 1.0), &pose));
+        for (a, b) in [(0, 1), (1, 2), (0, 2)] {
+            let v = (0..ends[a].positions.len()).max_by(|&x, &y| ends[a].positions[x].distance(ends[b].positions[x]).total_cmp(&ends[a].positions[y].distance(ends[b].positions[y]))).unwrap();
+            let off = ends[a].origins[0] - ends[b].origins[0];
+            println!("DIAG {n} {a}{b} diff {:.6} v {v} rest {:?} a {:?} b {:?} {off}", ends[a].positions[v].distance(ends[b].positions[v]) as f64 / stage.size(), stage.rig.rest().get(stage.rig.point_of_vertex()[v] as usize), ends[a].positions[v], ends[b].positions[v]);
+        }
+    }
     assert!(most(&starts) > 0.02 * stage.size());
     assert!(most(&ends) <= 0.25 * most(&starts));
 }

@@ -100,6 +100,18 @@ pub struct Recipe {
     pub edits: Vec<EditSpec>,
 }
 
+impl Recipe {
+    /// The same without effects, corrections and edits.
+    pub fn base_only(&self) -> Self {
+        Self { effects: Vec::new(), corrections: Vec::new(), edits: Vec::new(), ..self.clone() }
+    }
+
+    /// Whether it adds anything to its base.
+    pub fn adds(&self) -> bool {
+        !(self.effects.is_empty() && self.corrections.is_empty() && self.edits.is_empty())
+    }
+}
+
 /// Which base skinning.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum BaseSpec {
