@@ -127,7 +127,7 @@ const FAULTS: &[(&str, &str)] = &[
     ("bse = \"lbs\"", "line 2, column 1: bse: no such key; did you mean \"base\"?"),
     (
         "qqq = 1",
-        "line 2, column 1: qqq: no such key; give version, base, riders, normals, maps, motion, clip, effect or correction",
+        "line 2, column 1: qqq: no such key; give version, base, riders, normals, maps, motion, clip, effect, correction or edit",
     ),
     ("[[efect]]\ntype = \"floppy\"", "line 2, column 3: efect: no such key; did you mean \"effect\"?"),
     (
@@ -700,6 +700,7 @@ fn the_template_lists_everything_and_does_nothing() {
             }
         }
     }
+    assert!(file.recipe().edits.iter().all(|edit| edit.amount.keys() == [(0.0, 0.0)]));
     // What stands in comments is valid as well.
     let example = |line: &str| {
         line.strip_prefix("# ").filter(|line| line.starts_with(['[', '"']) || line.contains(" = ")).map(str::to_owned)
@@ -923,7 +924,7 @@ along = [[0, 0, 0], [0, 1, 0]]
     recipe.edits.iter().for_each(|edit| again.add_edit(edit).unwrap());
     assert_eq!(again.recipe().base, recipe.base);
     assert_eq!(again.recipe().edits, recipe.edits);
-    assert_eq!(again.recipe().corrections[0].factors.len(), 6, "{again}");
+    assert_eq!(again.recipe().corrections[0].factors, springs.factors, "{again}");
     again.set(Place::Edit(1, "amount"), 0.7).unwrap();
     assert_eq!(again.recipe().edits[1].amount.at(0.0), 0.7);
     again.remove_edit(0).unwrap();

@@ -64,6 +64,9 @@ fn bends_from_three_bases_come_together() {
     };
     let converged = [("iterations", 2000.0), ("tolerance", 1e-6)];
     let ends = bases().map(|base| posed(&stage, &recipe(base, "springs", &converged, 1.0), &pose));
+    let fifty = [("iterations", 50.0), ("tolerance", 0.0), ("scheme", 1.0)];
+    let fifty = bases().map(|base| posed(&stage, &recipe(base, "springs", &fifty, 1.0), &pose));
+    println!("after 50 plain iterations {:.6}", most(&fifty) / stage.size());
     println!("apart in sizes: {:.4} before, {:.6} after", most(&starts) / stage.size(), most(&ends) / stage.size());
     for n in [50.0, 500.0, 2000.0, 8000.0] {
         let it = [("iterations", n), ("tolerance", 0.0)];

@@ -133,6 +133,13 @@ pub(crate) struct Hung {
     pub scale: f64,
 }
 
+impl Hung {
+    /// How the bone that a node hangs on has turned, mirrors included.
+    pub fn turn(&self, hanging: &Hanging, node: usize) -> DMat3 {
+        self.turns[hanging.attachments[node].line as usize]
+    }
+}
+
 impl Hanging {
     /// `None` for a skin without bones.
     pub fn new(rig: &Rig, surface: &Surface, plan: &HangPlan<'_>) -> Option<Self> {

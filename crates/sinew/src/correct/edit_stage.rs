@@ -127,6 +127,44 @@ impl EditStage {
         Ok(Pulled { points, inside: self.depths(&region) })
     }
 
+    /// The skin of a pose by ARAP on its scale vectors (EX 4.1.1): one solve, with the rotations of the bones; what
+    /// hangs in the middle of its bone is held.
+    pub fn skin_by_scale_vectors(
+        &self,
+        rig: &Rig,
+        world: &WorldPose,
+        keep_lengths: bool,
+    ) -> Result<Vec<DVec3>, RegionError> {
+        /// Of a bone's length: what is held.
+        const HELD: f64 = 0.1;
+        let hung = self.hung(rig, world);
+        let bind = &self.surface.bind;
+        let rest: Vec<DVec3> = bind.iter().zip(self.hanging.anchors()).map(|(p, anchor)| *p - anchor).collect();
+        let in_the_middle = |node: &u32| (self.hanging.attachments[*node as usize].t - 0.5).abs() < HELD;
+        let seeds: Vec<u32> = (0..rest.len() as u32).filter(in_the_middle).collect();
+        let region = Region::grow(bind, &self.hanging.adjacency, &seeds, Reach::Rings(usize::MAX));
+        let mut vectors = hung.aims.clone();
+        let rotation = |node: usize| hung.turn(&self.hanging, node);
+        let rotations: Vec<DMat3> = (0..rest.len()).map(rotation).collect();
+        Arap::new(bind, &self.faces, &region)?.solve_scale_vectors(&rest, &rotations, &mut vectors, keep_lengths);
+        let place = |(anchor, s): (&DVec3, &DVec3)| (*anchor + *s) * hung.scale;
+        Ok(hung.anchors.iter().zip(&vectors).map(place).collect())
+    }
+
+    /// Puts nodes in world space into a frame's vertices.
+    pub fn put(&self, rig: &Rig, nodes: &[DVec3], mesh: &mut DeformedMesh) {
+        let mut of_slot = vec![None; rig.rows().len() * crate::simd::LANES];
+        for (slots, p) in self.surface.members.iter().zip(nodes) {
+            slots.iter().for_each(|&slot| of_slot[slot as usize] = Some(*p));
+        }
+        let origin = mesh.origins[self.surface.character];
+        for (position, &slot) in mesh.positions.iter_mut().zip(rig.point_of_vertex()) {
+            if let Some(p) = of_slot[slot as usize] {
+                *position = (p - origin).as_vec3();
+            }
+        }
+    }
+
     /// 1 at what is held, falling with every ring towards the border of the region.
     fn depths(&self, region: &Region) -> Vec<f64> {
         let mut rings = vec![u32::MAX; self.surface.nodes()];

@@ -9,7 +9,8 @@
 //! | `segment_volume`, `sparse_lu` | the volumes of its segments, restored together |
 //! | `fold_over` | skin in contact where joints bend |
 //! | `vortex_muscles` | flesh that swings and bulges |
-//! | [`springs`], `spring_skin` | springs between neighbours and bones; as a correction |
+//! | [`springs`], `spring_rows`, `descent` | springs between neighbours and bones; in rows; how they come to rest |
+//! | `spring_skin` | springs as a correction |
 //! | [`surface_edit`], `edits`, `bulge` | edits that follow any pose; those of a recipe; growth along bones as a correction |
 //! | [`edit_stage`] | where edits are made: the surface of a pose, and what was done to it |
 //! | [`arap`], [`laplacian`], `cotangents`, `cholesky` | surfaces solved from handles |
@@ -25,6 +26,7 @@ mod bulge;
 mod cholesky;
 mod correction_map;
 mod cotangents;
+mod descent;
 pub mod edit_stage;
 mod edits;
 mod fold_over;
@@ -33,6 +35,7 @@ mod lists;
 mod local_volume;
 mod segment_volume;
 mod sparse_lu;
+mod spring_rows;
 mod spring_skin;
 pub mod springs;
 pub(crate) mod surface;
@@ -53,7 +56,7 @@ use crate::motion::Kinematics;
 use crate::param::{ParamSpec, Values};
 use crate::pose::WorldPose;
 use crate::rig::{PartKind, Rig};
-use crate::simd::{LANES, Lanes, Points};
+use crate::simd::{LANES, Lanes, Level, Points};
 use crate::skeleton::BoneId;
 use body::{Body, BodyFrame};
 use crate::attach::hanging::Hung;
@@ -407,6 +410,8 @@ pub(crate) struct CorrectionFrame<'a> {
     pub kinematics: &'a Kinematics,
     /// Time in the clip, for what is keyed.
     pub time: f64,
+    /// Instruction set.
+    pub level: Level,
 }
 
 /// Passes over the list while there are new contacts.
@@ -474,7 +479,7 @@ impl Corrections {
                 continue;
             }
             let character = surface.character;
-            let place = Place { rig, world, origin: frame.origins[character], kinematics: frame.kinematics, time: frame.time };
+            let place = Place { rig, world, origin: frame.origins[character], kinematics: frame.kinematics, time: frame.time, level: frame.level };
             let first_volume = report.volumes.len();
             work.first_volumes.clear();
             for pass in 0..=PASSES {

@@ -1,7 +1,8 @@
 //! Springs as a correction: the skin of a frame is drawn to the equilibrium of [`super::springs`], without history.
 
 use super::edits::HungEdits;
-use super::springs::{BoneSpring, Scheme, SpringFrame, SpringRest, SpringScratch, Springs, Stiffness, Stop};
+use super::spring_rows::{RowScratch, SpringRows};
+use super::springs::{BoneSpring, Scheme, SpringFrame, SpringRest, Springs, Stiffness, Stop};
 use super::{Binding, Bound, Log, Place, Surface, Work, node_means};
 use crate::attach::hanging::{ATTACH, HangPlan, Hanging, SMOOTHING};
 use crate::param::ParamSpec;
@@ -33,7 +34,7 @@ pub(super) const SPRING_PARAMS: &[ParamSpec] = &[
 /// The springs of one surface.
 pub(super) struct SpringSkin {
     hanging: Option<Hanging>,
-    springs: Springs,
+    springs: SpringRows,
     stiffness: Stiffness,
     factors: Vec<Stiffness>,
     kind: BoneSpring,
@@ -48,7 +49,7 @@ pub(super) struct SpringSkin {
 #[derive(Clone, Debug, Default)]
 pub(super) struct SpringWork {
     points: Vec<DVec3>,
-    solver: SpringScratch,
+    solver: RowScratch,
 }
 
 impl SpringSkin {
@@ -127,7 +128,7 @@ fn springs(
     stiffness: &Stiffness,
     factors: &[Stiffness],
     kind: BoneSpring,
-) -> Springs {
+) -> SpringRows {
     let (anchors, lines) = hanging.map_or_else(Default::default, |hanging| (hanging.anchors(), hanging.directions()));
     let none = Default::default();
     let rest = SpringRest {
@@ -138,7 +139,7 @@ fn springs(
         factors,
         blend_length: None,
     };
-    Springs::new(&rest, stiffness, kind)
+    SpringRows::new(&Springs::new(&rest, stiffness, kind), rest.points)
 }
 
 impl Bound for SpringSkin {
@@ -157,16 +158,12 @@ impl Bound for SpringSkin {
         points.clear();
         points.extend(body.points[..surface.nodes()].iter().map(|&p| p / hung.scale));
         let frame = SpringFrame { anchors: &hung.anchors, aims: &hung.aims, lines: &hung.directions, edits: &edits.targets };
+        let how = (self.scheme, &self.stop);
         match &body.morphed {
             // Morph targets change the rest shape, and with it every spring.
-            Some(bind) => springs(Some(hanging), bind, &self.stiffness, &self.factors, self.kind).solve(
-                &frame,
-                points,
-                self.scheme,
-                &self.stop,
-                solver,
-            ),
-            None => self.springs.solve(&frame, points, self.scheme, &self.stop, solver),
+            Some(bind) => springs(Some(hanging), bind, &self.stiffness, &self.factors, self.kind)
+                .solve(place.level, &frame, points, how, solver),
+            None => self.springs.solve(place.level, &frame, points, how, solver),
         };
         for (node, p) in points.iter().enumerate() {
             let gain = self.gain[node];

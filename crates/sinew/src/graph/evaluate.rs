@@ -176,6 +176,7 @@ pub fn evaluate(
             effects_rest: scratch.moving.iter().all(MovingBones::is_empty),
             kinematics: frame.kinematics,
             time: frame.time,
+            level: cpu.level,
         };
         graph.corrections.run(&corrections, &mut scratch.displaced, &mut scratch.corrected, &mut out.corrected);
     }

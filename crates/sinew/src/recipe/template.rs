@@ -149,9 +149,11 @@ impl Lines {
         self.key("stiffness", "1.0", &format!("{}: against other edits, and against springs", words_of(STIFFNESS)));
         self.key("drive", "\"direct\"", &format!("{}: what moves the skin there", choices(DRIVES)));
         self.key("profile", "\"bulge\"", &format!("of radial: {}", choices(Profile::NAMES)));
-        self.comment("shape = \"NAME\"  # of shape; or keys such as [[0.0, \"\"], [0.5, \"NAME\"]]");
-        self.comment("along = [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]  # of wave, world space at the default transforms");
-        self.comment(&format!("  reach {}, crests {}, frequency {}", words_of(REACH), words_of(CRESTS), words_of(FREQUENCY)));
+        self.comment("  of shape: shape, a name in quotes, or keys such as [[0.0, \"\"], [0.5, \"NAME\"]]");
+        self.comment("  of wave: along, points such as [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]], world space at the default transforms;");
+        let wave = [("reach", REACH), ("crests", CRESTS), ("frequency", FREQUENCY)];
+        let wave = wave.map(|(key, range)| format!("{key} {}", words_of(range)));
+        self.comment(&format!("    {}", wave.join(", ")));
         self.comment("bones = [\"forearm*\"]  # only skin that hangs on these");
         self.comment("map = \"NAME\"  # painted map of how much each point takes");
     }
