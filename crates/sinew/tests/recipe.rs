@@ -839,7 +839,8 @@ fn no_text_and_no_edit_panics() {
         };
         match result {
             Ok(()) => edited += 1,
-            Err(EditError::NoSuchEffect { .. } | EditError::NoSuchCorrection { .. } | EditError::NoSuchEdit { .. }) => {}
+            Err(EditError::NoSuchEffect { .. } | EditError::NoSuchCorrection { .. } | EditError::NoSuchEdit { .. }) => {
+            }
             Err(EditError::Refused(error)) => panic!("refused: {error}\n{text}"),
         }
     }

@@ -267,7 +267,8 @@ fn map_files(scene: &Scene, edit: &AskedEdit, made: &Made) -> Result<Vec<(String
             for (ending, values) in &made.maps {
                 let values = values[primitive.vertices.clone()].to_vec();
                 let name = format!("{}{ending}", edit.name);
-                let map = MapFile::new(&scene.raw, &name, part.node, index, values).map_err(|error| error.to_string())?;
+                let map =
+                    MapFile::new(&scene.raw, &name, part.node, index, values).map_err(|error| error.to_string())?;
                 files.push((format!("{name}.{}.{index}.map.json", part.node), map));
             }
         }

@@ -46,8 +46,7 @@ fn an_edit_reproduces_at_its_pose_and_stays_attached_over_every_clip() {
     let top = before.iter().copied().max_by(|a, b| (a.x - middle.x).total_cmp(&(b.x - middle.x))).expect("points");
     let outward = DVec3::X * (0.06 * size);
     let (from, to) = (stroke(&[top]), stroke(&[top + outward]));
-    let pulled =
-        stage.pull(&world, &rig, &before, [&from, &to], Reach::Rings(5), Solve::Arap(20)).expect("a region");
+    let pulled = stage.pull(&world, &rig, &before, [&from, &to], Reach::Rings(5), Solve::Arap(20)).expect("a region");
     let changes = stage.encode(&world, &rig, &before, &pulled.points);
     for (ending, values) in stage.maps(&rig, &changes, &pulled.inside) {
         for part in rig.parts() {

@@ -227,7 +227,9 @@ fn one_spring_after_the_other(folder: &Path) -> Result<(), Error> {
     let only = |torsion: f64, surface: f64, length: f64| {
         let absolute = if length > 0.0 { 1.0 } else { 0.0 };
         let values = [("torsion", torsion), ("surface", surface), ("length", length), ("absolute", absolute)];
-        let spec = springs(&[&values[..], &[("iterations", 400.0), ("bone", if torsion > 0.0 { 1.0 } else { 0.0 })]].concat())?;
+        let spec = springs(
+            &[&values[..], &[("iterations", 400.0), ("bone", if torsion > 0.0 { 1.0 } else { 0.0 })]].concat(),
+        )?;
         cell(&subject, &on(BaseSpec::Rigid, vec![spec]), View::Front)
     };
     let columns = ["rigid", "surface", "+ length", "+ torsion"];
@@ -332,7 +334,8 @@ fn drawn_on_the_skin(folder: &Path) -> Result<(), Error> {
     let subject = Subject::of(raw.clone())?;
     let hump = |drive| EditSpec { drive, ..EditSpec::new(EditShape::Shape(vec![(0.0, "hump".to_owned())])) };
     let direct = Recipe { edits: vec![hump(Drive::Direct)], ..Recipe::default() };
-    let sprung = Recipe { edits: vec![hump(Drive::Springs)], ..on(BaseSpec::Lbs, vec![springs(&[("iterations", 200.0)])?]) };
+    let sprung =
+        Recipe { edits: vec![hump(Drive::Springs)], ..on(BaseSpec::Lbs, vec![springs(&[("iterations", 200.0)])?]) };
     let mut turned = Subject::of(raw)?;
     let clips = sinew_zoo::build("calf")?.clips;
     let clip = clips.last().ok_or("no clip")?;
@@ -389,9 +392,24 @@ fn posed_by_strokes(folder: &Path) -> Result<(), Error> {
     let mut subject = Subject::new("tube:vertices=3000,bones=10")?;
     let baseline = [DVec3::ZERO, DVec3::Y * 2.0];
     let arcs = [
-        ("an arc", (0..=20).map(|i| f64::from(i) / 20.0 * 2.0).map(|a| DVec3::new(1.0 - a.cos(), a.sin(), 0.0)).collect()),
-        ("an S", (0..=20).map(|i| f64::from(i) / 10.0).map(|y| DVec3::new(0.35 * (3.0 * y).sin(), 0.85 * y, 0.0)).collect()),
-        ("a hook", vec![DVec3::ZERO, DVec3::Y, DVec3::new(0.3, 1.45, 0.0), DVec3::new(0.75, 1.3, 0.0), DVec3::new(0.8, 0.8, 0.0)]),
+        (
+            "an arc",
+            (0..=20).map(|i| f64::from(i) / 20.0 * 2.0).map(|a| DVec3::new(1.0 - a.cos(), a.sin(), 0.0)).collect(),
+        ),
+        (
+            "an S",
+            (0..=20).map(|i| f64::from(i) / 10.0).map(|y| DVec3::new(0.35 * (3.0 * y).sin(), 0.85 * y, 0.0)).collect(),
+        ),
+        (
+            "a hook",
+            vec![
+                DVec3::ZERO,
+                DVec3::Y,
+                DVec3::new(0.3, 1.45, 0.0),
+                DVec3::new(0.75, 1.3, 0.0),
+                DVec3::new(0.8, 0.8, 0.0),
+            ],
+        ),
     ];
     let rest = subject.rig.rest_pose();
     let mut shot = Shot::new(View::Front)?;

@@ -139,7 +139,8 @@ impl ByPoint {
                     let away = |line: u32| {
                         let entry = hanging.entry(line as usize);
                         let bind_from_bone = surface.world_from_bind(entry, &bone_from_rest).inverse();
-                        middle.map_or(0.0, |m| hanging.lines[line as usize].distance(bind_from_bone.transform_point3(m)))
+                        middle
+                            .map_or(0.0, |m| hanging.lines[line as usize].distance(bind_from_bone.transform_point3(m)))
                     };
                     away(a).total_cmp(&away(b))
                 })

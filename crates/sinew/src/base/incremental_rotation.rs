@@ -106,7 +106,14 @@ mod tests {
         let second = Line { start: joint, end: joint + turn * DVec3::Y * (2.0 * stretch) };
         vec![
             PosedLine { line: first, linear: DMat3::IDENTITY, rotation: still, before: still, after: turn, influence },
-            PosedLine { line: second, linear: DMat3::from_quat(turn), rotation: turn, before: still, after: turn, influence },
+            PosedLine {
+                line: second,
+                linear: DMat3::from_quat(turn),
+                rotation: turn,
+                before: still,
+                after: turn,
+                influence,
+            },
         ]
     }
 
@@ -137,7 +144,10 @@ mod tests {
                 let half = DQuat::from_scaled_axis(rotation_log(turn) * 0.5) * point.scale_vector;
                 assert!((before - DVec3::Y * 2.0).distance(half) < 1e-12);
                 point.attachment = Attachment { line: 0, t: 0.5 };
-                assert!((skin(point, &lines, &[0, 1]) - DVec3::Y).distance(point.scale_vector) < 1e-12, "no farther than asked");
+                assert!(
+                    (skin(point, &lines, &[0, 1]) - DVec3::Y).distance(point.scale_vector) < 1e-12,
+                    "no farther than asked"
+                );
             }
         }
     }

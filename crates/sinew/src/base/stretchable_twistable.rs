@@ -93,7 +93,9 @@ mod tests {
         }
         for angle in [0.0, 1.0, -2.5] {
             let q = DQuat::from_rotation_x(0.7) * DQuat::from_rotation_y(angle);
-            assert!((twist_about(DVec3::Y, q) - angle).abs() < 1e-12 && (twist_about(DVec3::Y, -q) - angle).abs() < 1e-12);
+            assert!(
+                (twist_about(DVec3::Y, q) - angle).abs() < 1e-12 && (twist_about(DVec3::Y, -q) - angle).abs() < 1e-12
+            );
         }
         let point = Line { start: DVec3::ONE, end: DVec3::ONE };
         let flat = TwistBone { bind: point, posed: point, linear: DMat3::IDENTITY, twist: [1.0; 2] };

@@ -54,9 +54,9 @@ pub enum PullError {
 /// The surface of one character.
 #[derive(Clone, Debug)]
 pub struct EditStage {
-    surface: Surface,
+    pub(super) surface: Surface,
     faces: Vec<[u32; 3]>,
-    hanging: Hanging,
+    pub(super) hanging: Hanging,
 }
 
 impl EditStage {
@@ -224,7 +224,8 @@ impl EditStage {
         ]
     }
 
-    fn hung(&self, rig: &Rig, world: &WorldPose) -> Hung {
+    /// The skin as the bones of a pose take it.
+    pub(super) fn hung(&self, rig: &Rig, world: &WorldPose) -> Hung {
         let world_from_rest: Vec<DAffine3> =
             rig.palette().iter().map(|entry| world.world_from_bone(entry.bone) * entry.bone_from_rest).collect();
         let entries = 0..world_from_rest.len() as u32;

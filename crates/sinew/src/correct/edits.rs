@@ -80,7 +80,8 @@ fn bind(rig: &Rig, surface: &Surface, hanging: &Hanging, edit: &AskedEdit<'_>, t
     };
     let (points, change) = match shape {
         EditShape::Shape(_) => {
-            let keys: Vec<(f64, Vec<Encoded>, Vec<f64>)> = edit.fields.0.iter().map(|key| encoded(surface, key)).collect();
+            let keys: Vec<(f64, Vec<Encoded>, Vec<f64>)> =
+                edit.fields.0.iter().map(|key| encoded(surface, key)).collect();
             let inside = |node: usize| keys.iter().map(|key| key.2[node]).fold(0.0, f64::max) * takes[node];
             let points = reached(&inside);
             // What is taken in part is also done in part.
@@ -126,7 +127,8 @@ fn bind(rig: &Rig, surface: &Surface, hanging: &Hanging, edit: &AskedEdit<'_>, t
 /// Changes of all nodes, and how far inside they lie.
 fn encoded(surface: &Surface, (time, field): &(f64, Field)) -> (f64, Vec<Encoded>, Vec<f64>) {
     let none = || vec![0.0; surface.nodes()];
-    let [length, x, y, z] = field.changes.each_ref().map(|map| map.as_ref().map_or_else(none, |map| node_means(surface, map)));
+    let [length, x, y, z] =
+        field.changes.each_ref().map(|map| map.as_ref().map_or_else(none, |map| node_means(surface, map)));
     let turn = |node: usize| DVec3::new(x[node], y[node], z[node]);
     let changes = (0..surface.nodes())
         .map(|node| Encoded { ratio: (1.0 + length[node]).max(0.0), turn: DQuat::from_scaled_axis(turn(node)) })

@@ -10,7 +10,7 @@
 //! | `fold_over` | skin in contact where joints bend |
 //! | `vortex_muscles` | flesh that swings and bulges |
 //! | [`springs`], `spring_rows`, `descent` | springs between neighbours and bones; in rows; how they come to rest |
-//! | `spring_skin` | springs as a correction |
+//! | `spring_skin`, [`live_springs`] | springs as a correction; with history, for what is driven live |
 //! | [`surface_edit`], `edits`, `bulge` | edits that follow any pose; those of a recipe; growth along bones as a correction |
 //! | [`edit_stage`] | where edits are made: the surface of a pose, and what was done to it |
 //! | [`arap`], [`laplacian`], `cotangents`, `cholesky` | surfaces solved from handles |
@@ -32,6 +32,7 @@ mod edits;
 mod fold_over;
 pub mod laplacian;
 mod lists;
+pub mod live_springs;
 mod local_volume;
 mod segment_volume;
 mod sparse_lu;
@@ -49,6 +50,7 @@ pub use local_volume::Outcome;
 pub use vortex_muscles::MuscleReport;
 pub(crate) use vortex_muscles::{FELT, felt_signals};
 
+use crate::attach::hanging::Hung;
 use crate::kinodynamic::VortexField;
 use crate::limbs::Limbs;
 use crate::maps::RestSurface;
@@ -59,7 +61,6 @@ use crate::rig::{PartKind, Rig};
 use crate::simd::{LANES, Lanes, Level, Points};
 use crate::skeleton::BoneId;
 use body::{Body, BodyFrame};
-use crate::attach::hanging::Hung;
 use bulge::{BULGE_PARAMS, Bulge};
 use correction_map::{MapPlan, SHAPES, Shape, correction_map};
 use edits::{BoundEdits, DirectEdits, EditWork};
@@ -447,7 +448,9 @@ impl Corrections {
                 })
             });
             let mut bound: Vec<Box<dyn Bound>> = bound.collect();
-            bound.extend(DirectEdits::new(rig, &surface, bound_edits.direct).map(|edits| Box::new(edits) as Box<dyn Bound>));
+            bound.extend(
+                DirectEdits::new(rig, &surface, bound_edits.direct).map(|edits| Box::new(edits) as Box<dyn Bound>),
+            );
             (surface, bound)
         };
         Self { surfaces: surfaces.map(bind).collect() }
@@ -479,7 +482,14 @@ impl Corrections {
                 continue;
             }
             let character = surface.character;
-            let place = Place { rig, world, origin: frame.origins[character], kinematics: frame.kinematics, time: frame.time, level: frame.level };
+            let place = Place {
+                rig,
+                world,
+                origin: frame.origins[character],
+                kinematics: frame.kinematics,
+                time: frame.time,
+                level: frame.level,
+            };
             let first_volume = report.volumes.len();
             work.first_volumes.clear();
             for pass in 0..=PASSES {

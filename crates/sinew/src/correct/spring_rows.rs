@@ -10,7 +10,7 @@
 
 use super::descent::{DescentScratch, Energy, Scheme, Solved, Stop, descend};
 use super::springs::{BoneSpring, LEAST_LENGTH, SAFETY, SpringFrame, Springs};
-use crate::simd::{LANES, Lanes, Level, PointRow, Simd, V3, dispatch, f32x16, load, prelude::*, splat};
+use crate::simd::{LANES, Lanes, Level, PointRow, Simd, V3, dispatch, f32x4, f32x16, load, prelude::*, splat};
 use glam::DVec3;
 
 /// Rows whose products are summed in single precision before they are added up in double.
@@ -26,6 +26,10 @@ struct Spoke {
     surface: Lanes,
     lengths: Lanes,
 }
+
+/// What neighbours read of a point: x, y, z and the first coordinate of its direction; the other two, the excess of its
+/// length, nothing.
+type Record = [[f32; 4]; 2];
 
 /// The springs of a skin in rows.
 #[derive(Clone, Debug)]
@@ -74,7 +78,7 @@ struct RowFrame {
     directions: Vec<PointRow>,
     lengths: Vec<Lanes>,
     /// Per slot: position, direction, excess of length.
-    records: Vec<[f32; 8]>,
+    records: Vec<Record>,
 }
 
 impl SpringRows {
@@ -208,7 +212,7 @@ impl SpringRows {
         out.bound = out.bounds.iter().flatten().fold(0.0, |a: f64, &b| a.max(f64::from(b)));
         out.directions.resize(self.stops.len(), [[0.0; LANES]; 3]);
         out.lengths.resize(self.stops.len(), [0.0; LANES]);
-        out.records.resize(self.stops.len() * LANES, [0.0; 8]);
+        out.records.resize(self.stops.len() * LANES, [[0.0; 4]; 2]);
     }
 }
 
@@ -295,7 +299,7 @@ fn hang<S: Simd>(simd: S, springs: &SpringRows, frame: &mut RowFrame, points: &[
         let [px, py, pz] = &points[row];
         let records = &mut frame.records[row * LANES..(row + 1) * LANES];
         for lane in 0..LANES {
-            records[lane] = [px[lane], py[lane], pz[lane], dx[lane], dy[lane], dz[lane], excess[lane], 0.0];
+            records[lane] = [[px[lane], py[lane], pz[lane], dx[lane]], [dy[lane], dz[lane], excess[lane], 0.0]];
         }
     }
 }
@@ -322,6 +326,36 @@ fn angle<S: Simd>(simd: S, m2: f32x16<S>) -> (f32x16<S>, f32x16<S>) {
     let half = (p * x2).mul_add(x, x);
     let half = steep.select(splat(simd, std::f32::consts::FRAC_PI_2) - half, half);
     (half + half, m * q * splat(simd, 0.5))
+}
+
+/// The records of sixteen neighbours, turned four by four in registers.
+#[inline(always)]
+fn gather<S: Simd>(simd: S, records: &[Record], to: &[u32; LANES]) -> [f32x16<S>; 7] {
+    let none = f32x4::splat(simd, 0.0);
+    let mut columns = [[none; 4]; 8];
+    for (four, to) in to.as_chunks::<4>().0.iter().enumerate() {
+        let [a, b, c, d] =
+            [&records[to[0] as usize], &records[to[1] as usize], &records[to[2] as usize], &records[to[3] as usize]];
+        for half in 0..2 {
+            let [a, b, c, d] = [
+                f32x4::load_array_ref(simd, &a[half]),
+                f32x4::load_array_ref(simd, &b[half]),
+                f32x4::load_array_ref(simd, &c[half]),
+                f32x4::load_array_ref(simd, &d[half]),
+            ];
+            let ((ac0, ac1), (bd0, bd1)) = (a.interleave(c), b.interleave(d));
+            let ((x, y), (z, w)) = (ac0.interleave(bd0), ac1.interleave(bd1));
+            columns[4 * half][four] = x;
+            columns[4 * half + 1][four] = y;
+            columns[4 * half + 2][four] = z;
+            columns[4 * half + 3][four] = w;
+        }
+    }
+    let mut out = [splat(simd, 0.0); 7];
+    for (out, [a, b, c, d]) in out.iter_mut().zip(columns) {
+        *out = a.combine(b).combine(c.combine(d));
+    }
+    out
 }
 
 #[inline(always)]
@@ -364,25 +398,15 @@ fn row_forces<S: Simd>(
     // Springs to neighbours are counted at both ends.
     let mut shared = zero;
     for spoke in &springs.spokes[spokes] {
-        let mut g = [[0.0f32; LANES]; 7];
-        for lane in 0..LANES {
-            let record = &frame.records[spoke.to[lane] as usize];
-            g[0][lane] = record[0];
-            g[1][lane] = record[1];
-            g[2][lane] = record[2];
-            g[3][lane] = record[3];
-            g[4][lane] = record[4];
-            g[5][lane] = record[5];
-            g[6][lane] = record[6];
-        }
-        let edge = V3 { x: load(simd, &g[0]), y: load(simd, &g[1]), z: load(simd, &g[2]) }.sub(p);
+        let [px, py, pz, dx, dy, dz, their_excess] = gather(simd, &frame.records, &spoke.to);
+        let edge = V3 { x: px, y: py, z: pz }.sub(p);
         let long = edge.length();
         let stretch = long - load(simd, &spoke.length);
         let surface = load(simd, &spoke.surface);
         let is_long = long.simd_gt(zero);
         let tension = is_long.select(surface * stretch, zero) / is_long.select(long, one);
         pull = edge.mul_add(tension, pull);
-        let apart = V3 { x: load(simd, &g[3]), y: load(simd, &g[4]), z: load(simd, &g[5]) }.sub(direction);
+        let apart = V3 { x: dx, y: dy, z: dz }.sub(direction);
         let m2 = apart.dot(apart);
         let (theta, sine) = angle(simd, m2);
         let turn = theta - load(simd, &spoke.angle);
@@ -391,7 +415,7 @@ fn row_forces<S: Simd>(
         let moment = turned.select(torsion * turn, zero) / turned.select(sine, one);
         // ŝ_j − ŝ_i cos θ without the cancellation.
         across = direction.mul_add(m2 * half, apart).mul_add(moment, across);
-        let slope = load(simd, &g[6]) - excess;
+        let slope = their_excess - excess;
         let lengths = load(simd, &spoke.lengths);
         along = lengths.mul_add(slope, along);
         shared = (torsion * turn).mul_add(turn, shared);

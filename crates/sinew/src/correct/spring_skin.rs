@@ -25,7 +25,13 @@ pub(super) const SPRING_PARAMS: &[ParamSpec] = &[
     ParamSpec::choice("hold", BONE_SPRINGS, "what the bone holds: the whole direction, or the angle to its line alone"),
     ParamSpec::number("iterations", "", [1.0, 10_000.0], 50.0, "iterations at most"),
     ParamSpec::choice("until", UNTIL, "what ends it early: small moves, small forces, an energy that falls no more"),
-    ParamSpec::number("tolerance", "", [0.0, 1.0], 1e-4, "how small: moves and forces in smallest sides, of the energy"),
+    ParamSpec::number(
+        "tolerance",
+        "",
+        [0.0, 1.0],
+        1e-4,
+        "how small: moves and forces in smallest sides, of the energy",
+    ),
     ParamSpec::choice("scheme", SCHEMES, "how the equilibrium is reached: fast, plainly, or by the thesis' fixed step"),
     ATTACH,
     SMOOTHING,
@@ -157,12 +163,18 @@ impl Bound for SpringSkin {
         }
         points.clear();
         points.extend(body.points[..surface.nodes()].iter().map(|&p| p / hung.scale));
-        let frame = SpringFrame { anchors: &hung.anchors, aims: &hung.aims, lines: &hung.directions, edits: &edits.targets };
+        let frame =
+            SpringFrame { anchors: &hung.anchors, aims: &hung.aims, lines: &hung.directions, edits: &edits.targets };
         let how = (self.scheme, &self.stop);
         match &body.morphed {
             // Morph targets change the rest shape, and with it every spring.
-            Some(bind) => springs(Some(hanging), bind, &self.stiffness, &self.factors, self.kind)
-                .solve(place.level, &frame, points, how, solver),
+            Some(bind) => springs(Some(hanging), bind, &self.stiffness, &self.factors, self.kind).solve(
+                place.level,
+                &frame,
+                points,
+                how,
+                solver,
+            ),
             None => self.springs.solve(place.level, &frame, points, how, solver),
         };
         for (node, p) in points.iter().enumerate() {

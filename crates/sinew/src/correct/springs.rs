@@ -27,8 +27,8 @@
 //!
 //! Oracle: forces against differences of the energy; bind is a fixed point; from rigid, LBS and DQS to the same shape.
 
-pub use super::descent::{Scheme, Solved, Stop, Stopped};
 use super::descent::{DescentScratch, Energy, descend};
+pub use super::descent::{Scheme, Solved, Stop, Stopped};
 use crate::strokes::frames::least_turn;
 use crate::topology::Adjacency;
 use glam::DVec3;

@@ -425,7 +425,10 @@ fn rows_have_the_same_energy_and_end_in_the_same_shape() {
                     let a = springs.solve(&frame, &mut exact, scheme, &stop, &mut SpringScratch::default());
                     let b = rows.solve(level, &frame, &mut fast, (scheme, &stop), &mut RowScratch::default());
                     let off = apart(&exact, &fast) / tube.size();
-                    assert!(off < if scheme == Scheme::Accelerated { 1e-4 } else { 1e-6 }, "{kind:?} {scheme:?} {off:e}");
+                    assert!(
+                        off < if scheme == Scheme::Accelerated { 1e-4 } else { 1e-6 },
+                        "{kind:?} {scheme:?} {off:e}"
+                    );
                     assert!((a.energy - b.energy).abs() < 1e-4 * a.energy, "{scheme:?} {} {}", a.energy, b.energy);
                     assert_eq!(a.stopped, b.stopped, "{scheme:?}");
                 }
@@ -451,7 +454,8 @@ fn rows_have_the_same_energy_and_end_in_the_same_shape() {
         let frame = SpringFrame { anchors: &anchors, aims: &aims, lines: &posed.lines, edits: &[] };
         let mut points = scaled(&tube.rigid(turn));
         let stop = Stop::at_move(1e-5 * scale * tube.size(), 1000);
-        let solved = rows.solve(Level::new(), &frame, &mut points, (Scheme::Accelerated, &stop), &mut RowScratch::default());
+        let solved =
+            rows.solve(Level::new(), &frame, &mut points, (Scheme::Accelerated, &stop), &mut RowScratch::default());
         assert_eq!(solved.stopped, Stopped::Move, "{scale}");
         let mut unit = tube.rigid(turn);
         let stop = Stop::at_move(1e-5 * tube.size(), 1000);

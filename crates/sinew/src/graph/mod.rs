@@ -19,9 +19,7 @@ use crate::kinodynamic::{FoldOverFree, LimbSpec};
 use crate::motion::FilteredSignal;
 use crate::normals::Fans;
 use crate::param::Values;
-use crate::recipe::{
-    BaseSpec, BoneGain, Drive, EditShape, EditSpec, EffectSpec, KeyCurve, Normals, Recipe, Riders,
-};
+use crate::recipe::{BaseSpec, BoneGain, Drive, EditShape, EditSpec, EffectSpec, KeyCurve, Normals, Recipe, Riders};
 use crate::rig::{PartKind, Rig};
 use crate::simd::{LANES, Lanes};
 use crate::text::{nearest, wildcard};

@@ -68,8 +68,7 @@ impl Reader {
             let turn = At::of(inner, "turn", &at.path)
                 .and_then(|at| self.numbers(&at, "degrees about x, y and z, such as [0, 0, 20]", [DEGREES; 3]));
             let shift = At::of(inner, "shift", &at.path).and_then(|at| self.number(&at, SHIFT));
-            let edit =
-                DividerEdit { turn_degrees: turn.map_or(DVec3::ZERO, DVec3::from), shift: shift.unwrap_or(0.0) };
+            let edit = DividerEdit { turn_degrees: turn.map_or(DVec3::ZERO, DVec3::from), shift: shift.unwrap_or(0.0) };
             dividers.push((pattern.to_owned(), edit));
         }
         dividers

@@ -86,7 +86,9 @@ impl Reader {
             correction.scaled.iter().filter_map(|&name| Some((name, At::of(table, name, &at.path)?))).collect();
         let remedy = "name a painted map or leave the key out";
         let given = given.into_iter();
-        given.filter_map(|(name, at)| Some((name, self.name(&at, "the name of a painted map in quotes", remedy)?))).collect()
+        given
+            .filter_map(|(name, at)| Some((name, self.name(&at, "the name of a painted map in quotes", remedy)?)))
+            .collect()
     }
 
     fn counted_bones(&mut self, at: &At<'_>) -> Vec<(String, Vec<String>)> {

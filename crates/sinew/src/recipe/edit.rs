@@ -331,7 +331,8 @@ impl RecipeFile {
 
     /// Adds a surface edit after all others.
     pub fn add_edit(&mut self, edit: &EditSpec) -> Result<(), EditError> {
-        let lines: Vec<String> = edit_entries(edit).into_iter().map(|(key, value)| format!("{key} = {}", value.0)).collect();
+        let lines: Vec<String> =
+            edit_entries(edit).into_iter().map(|(key, value)| format!("{key} = {}", value.0)).collect();
         self.add_section("edit", &lines)
     }
 

@@ -78,16 +78,8 @@ pub(super) const NORMALS_WORDS: &[(&str, Normals)] =
     &[("auto", Normals::Auto), ("engine", Normals::Engine), ("exact", Normals::Exact), ("faces", Normals::Faces)];
 
 /// Every base by its name.
-const BASES: [&str; 8] = [
-    "lbs",
-    "dqs",
-    "blend",
-    "rigid",
-    FOLD_OVER_FREE,
-    INCREMENTAL_ROTATION,
-    CENTRES_OF_ROTATION,
-    STRETCHABLE_TWISTABLE,
-];
+const BASES: [&str; 8] =
+    ["lbs", "dqs", "blend", "rigid", FOLD_OVER_FREE, INCREMENTAL_ROTATION, CENTRES_OF_ROTATION, STRETCHABLE_TWISTABLE];
 /// A joint's twist winds up both bones that meet there.
 const TWIST_SHARE: f64 = 0.5;
 

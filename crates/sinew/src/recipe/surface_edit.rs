@@ -1,7 +1,7 @@
 //! One `[[edit]]` section → [`EditSpec`], and back.
 
-use super::effect::{COORDINATE, Setting};
 use super::edit::Literal;
+use super::effect::{COORDINATE, Setting};
 use super::error::{Fault, one_of};
 use super::parse::{At, Range, Reader, SECTIONS, TIME};
 use super::{Drive, EditShape, EditSpec, KeyCurve};
@@ -32,7 +32,9 @@ impl Reader {
         let kind = self.word(&at, TYPES)?;
         let valid = EDIT_KEYS.iter().chain(OWN_KEYS[kind]).copied();
         self.refuse_unknown(table, path, valid, SECTIONS);
-        let number = |reader: &mut Self, key: &str, range: Range| At::of(table, key, path).and_then(|at| reader.number(&at, range));
+        let number = |reader: &mut Self, key: &str, range: Range| {
+            At::of(table, key, path).and_then(|at| reader.number(&at, range))
+        };
         let shape = match kind {
             0 => EditShape::Shape(self.shapes(table, offset, path)?),
             1 => {
@@ -132,7 +134,8 @@ pub(super) fn edit_entries(spec: &EditSpec) -> Vec<(String, Literal)> {
     match &spec.shape {
         EditShape::Shape(keys) => {
             entries.push(("type", "shape".into()));
-            let key = |(time, name): &(f64, String)| format!("[{}, {}]", Value::from(*time), Value::from(name.as_str()));
+            let key =
+                |(time, name): &(f64, String)| format!("[{}, {}]", Value::from(*time), Value::from(name.as_str()));
             entries.push(match &keys[..] {
                 [(_, name)] => ("shape", name.as_str().into()),
                 _ => ("shape", list(keys.iter().map(key).collect())),

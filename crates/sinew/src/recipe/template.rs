@@ -2,12 +2,12 @@
 
 use super::RecipeFile;
 use super::correction::SHARE;
-use super::surface_edit::{AMOUNT, CRESTS, DRIVES, FREQUENCY, REACH, STIFFNESS};
 use super::effect::{CONE_GAIN, CONE_LENGTH, GAIN};
 use super::error::{one_of, range};
 use super::parse::{
     self, ENDS_WORDS, FACTOR, LOOP_WORDS, NORMALS_WORDS, RIDERS_WORDS, SMOOTHING, TRAVEL_WORDS, VERSION,
 };
+use super::surface_edit::{AMOUNT, CRESTS, DRIVES, FREQUENCY, REACH, STIFFNESS};
 use crate::correct::surface_edit::Profile;
 use crate::correct::{CORRECTIONS, Correction};
 use crate::param::{ParamKind, ParamSpec};
@@ -136,7 +136,10 @@ impl Lines {
             self.comment("\"belly*\" = [\"spine*\"]");
         }
         if !correction.scaled.is_empty() {
-            self.comment(&format!("[correction.stiffness]  # factors by bone, on {}", one_of(correction.scaled.iter().copied())));
+            self.comment(&format!(
+                "[correction.stiffness]  # factors by bone, on {}",
+                one_of(correction.scaled.iter().copied())
+            ));
             self.comment("\"belly*\" = 0.5");
             self.comment("[correction.maps]  # painted maps that multiply them");
         }
@@ -144,7 +147,11 @@ impl Lines {
 
     fn edit(&mut self) {
         self.0 += "\n[[edit]]\n";
-        self.key("type", "\"radial\"", "radial: growth along bones; shape: one made by `sinew edit`; wave: along a stroke");
+        self.key(
+            "type",
+            "\"radial\"",
+            "radial: growth along bones; shape: one made by `sinew edit`; wave: along a stroke",
+        );
         self.key("amount", "0.0", &format!("{}, or keys: how much of it", words_of(AMOUNT)));
         self.key("stiffness", "1.0", &format!("{}: against other edits, and against springs", words_of(STIFFNESS)));
         self.key("drive", "\"direct\"", &format!("{}: what moves the skin there", choices(DRIVES)));
