@@ -77,7 +77,7 @@ struct Shot<'a> {
 
 impl Shot<'_> {
     fn new(view: View) -> Result<Self, Error> {
-        Ok(Self { view, size: Size::new(230, 250).ok_or("size")?, heat: None, lines: Vec::new() })
+        Ok(Self { view, size: Size::new(210, 230).ok_or("size")?, heat: None, lines: Vec::new() })
     }
 
     fn draw(self, subject: &Subject, deformed: &DeformedMesh) -> Image {
@@ -157,6 +157,12 @@ fn cell(subject: &Subject, recipe: &Recipe, view: View) -> Result<Image, Error> 
     Ok(Shot::new(view)?.draw(subject, &subject.evaluate(recipe, 0.0)?))
 }
 
+/// A cell of a large sheet.
+fn small_cell(subject: &Subject, recipe: &Recipe) -> Result<Image, Error> {
+    let size = Size::new(150, 165).ok_or("size")?;
+    Ok(Shot { size, ..Shot::new(View::Front)? }.draw(subject, &subject.evaluate(recipe, 0.0)?))
+}
+
 /// A pointed bend, and how the length correction rounds it.
 fn length_correction(folder: &Path) -> Result<(), Error> {
     let subject = Subject::new(TUBE)?.turned("tube.2", bend(110.0))?;
@@ -176,7 +182,7 @@ fn incremental_rotation(folder: &Path) -> Result<(), Error> {
     })?;
     let squashed = Subject::new(TUBE)?.changed("tube.2", |trs| {
         trs.rotation *= bend(60.0);
-        trs.scale = DVec3::new(1.6, 0.5, 1.6);
+        trs.scale = DVec3::new(1.4, 0.6, 1.4);
     })?;
     let bulged = Recipe {
         edits: vec![EditSpec { amount: KeyCurve::constant(0.6), ..EditSpec::new(EditShape::Radial(Profile::Bulge)) }],
@@ -255,13 +261,13 @@ fn methods(folder: &Path) -> Result<(), Error> {
         ("incremental", on(irs(0.5, true), vec![])),
         ("centres", on(BaseSpec::CentresOfRotation, vec![])),
         ("twistable", on(BaseSpec::StretchableTwistable { share: 0.5 }, vec![])),
-        ("springs", on(BaseSpec::Rigid, vec![converged])),
+        ("springs", on(BaseSpec::Dqs { pivot: false }, vec![converged])),
     ];
     let columns: Vec<&str> = recipes.iter().map(|recipe| recipe.0).collect();
     let mut board = Board::new("19-methods.png", "a bend of 90° and a twist of 135°", &columns);
     for (name, turn) in [("bend", bend(90.0)), ("twist", DQuat::from_rotation_y(135f64.to_radians()))] {
         let subject = Subject::new(TUBE)?.turned("tube.2", turn)?;
-        let cells = recipes.iter().map(|(_, recipe)| cell(&subject, recipe, View::Front));
+        let cells = recipes.iter().map(|(_, recipe)| small_cell(&subject, recipe));
         board.row(name, cells.collect::<Result<_, _>>()?);
     }
     board.save(folder)
@@ -270,19 +276,19 @@ fn methods(folder: &Path) -> Result<(), Error> {
 /// Stiffness and iterations.
 fn stiffness_and_iterations(folder: &Path) -> Result<(), Error> {
     let settings = [
-        ("k ¼, 10", 0.25, 10.0),
+        ("k 0.25, 10", 0.25, 10.0),
         ("k 1, 10", 1.0, 10.0),
         ("k 1, 50", 1.0, 50.0),
         ("k 1, 400", 1.0, 400.0),
         ("k 10, 400", 10.0, 400.0),
     ];
     let columns: Vec<&str> = settings.iter().map(|setting| setting.0).collect();
-    let mut board = Board::new("21-stiffness.png", "torsion k and plain iterations, from a rigid start", &columns);
+    let mut board = Board::new("21-stiffness.png", "torsion k and plain iterations, from linear blending", &columns);
     for (name, turn) in [("swing", bend(90.0)), ("twist", DQuat::from_rotation_y(135f64.to_radians()))] {
         let subject = Subject::new(TUBE)?.turned("tube.2", turn)?;
         let draw = |&(_, torsion, iterations): &(&str, f64, f64)| {
             let values = [("torsion", torsion), ("iterations", iterations), ("tolerance", 0.0), ("scheme", 1.0)];
-            cell(&subject, &on(BaseSpec::Rigid, vec![springs(&values)?]), View::Front)
+            small_cell(&subject, &on(BaseSpec::Lbs, vec![springs(&values)?]))
         };
         board.row(name, settings.iter().map(draw).collect::<Result<_, _>>()?);
     }
@@ -426,7 +432,7 @@ fn posed_by_strokes(folder: &Path) -> Result<(), Error> {
         let posing = Posing { up: DVec3::Z, stretch: false, is_free: &|bone| rig.is_root(bone) };
         subject.pose = pose_by_offset(rig.skeleton(), &rest, &selection, [&strokes[0], &strokes[1]], &posing);
         let mut shot = Shot::new(View::Front)?;
-        shot.lines = vec![red(points.iter().copied())];
+        shot.lines = vec![red((0..=100).map(|i| strokes[1].at(f64::from(i) / 100.0)))];
         cells.push(shot.draw(&subject, &subject.evaluate(&on(irs(0.5, true), vec![]), 0.0)?));
         columns.push(name);
     }

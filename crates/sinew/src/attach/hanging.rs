@@ -9,7 +9,7 @@ use super::direct::{nearest_allowed, nearest_line};
 use super::planar::{Divider, between_dividers, dividers};
 use super::smoothed::{ROUNDS, smooth};
 use super::{Attachment, Gap, Line, largest_gap};
-use crate::base::incremental_rotation::{PosedLine, increment};
+use crate::base::incremental_rotation::{PosedLine, Turned, turned};
 use crate::correct::surface::{NO_SEGMENT, Surface};
 use crate::param::{ParamSpec, Values};
 use crate::polar::polar_rotation;
@@ -321,17 +321,16 @@ impl Hanging {
     /// The lines with the rotations of their bones and those beyond their joints. `reach` is how far the first and the
     /// last joint of each line reach along it; see [`PosedLine::influence`].
     pub fn posed_lines(&self, from_bind: &[DAffine3], reach: &dyn Fn(usize) -> [f64; 2]) -> Vec<PosedLine> {
-        let rotation = |entry: u32| DQuat::from_mat3(&polar_rotation(from_bind[entry as usize].matrix3));
+        let turned = |entry: u32| Turned::of(from_bind[entry as usize].matrix3);
         let mut lines = Vec::new();
         self.pose_lines(from_bind, &mut lines);
         let posed = |(index, (rail, line)): (usize, (&Rail, Line))| {
-            let own = rotation(rail.entry);
+            let own = turned(rail.entry);
             PosedLine {
                 line,
-                linear: from_bind[rail.entry as usize].matrix3,
-                rotation: own,
-                before: rail.before.map_or(own, rotation),
-                after: if let End::Joint(other) = rail.end { rotation(other) } else { own },
+                own,
+                before: rail.before.map_or(own, turned),
+                after: if let End::Joint(other) = rail.end { turned(other) } else { own },
                 influence: reach(index),
             }
         };
@@ -377,10 +376,8 @@ impl Hanging {
     pub fn pose_axes(&self, from_bind: &[DAffine3], hung: &mut Hung) {
         let lines = self.posed_lines(from_bind, &|_| [0.5; 2]);
         hung.axes.clear();
-        hung.axes.extend(self.attachments.iter().map(|attachment| {
-            let line = &lines[attachment.line as usize];
-            increment(line, attachment.t) * line.rotation
-        }));
+        hung.axes
+            .extend(self.attachments.iter().map(|attachment| turned(&lines[attachment.line as usize], attachment.t).0));
     }
 }
 

@@ -5,7 +5,7 @@
 //! base. Points are independent of each other: the same bits at any thread count.
 
 use super::centres_of_rotation::{self, TurningBone, centres};
-use super::incremental_rotation::{self, PosedLine, nearest_place};
+use super::incremental_rotation::{self, PosedLine, Turned, nearest_place};
 use super::stretchable_twistable::{self, TwistBone, twist_about};
 use crate::attach::hanging::{AttachBy, DividerEdit, HangPlan, Hanging};
 use crate::attach::smoothed::ROUNDS;
@@ -13,7 +13,6 @@ use crate::attach::{Attachment, Gap, Line};
 use crate::correct::rider_slots;
 use crate::correct::surface::Surface;
 use crate::kinodynamic::FreeFrame;
-use crate::polar::polar_rotation;
 use crate::rig::Rig;
 use crate::simd::{LANES, Points};
 use crate::skeleton::BoneId;
@@ -270,9 +269,8 @@ enum Posed {
 /// Signs of the rotations by the parent, root to leaf.
 fn turning(from_bind: &[DAffine3], entries: &[(u32, Option<u32>)]) -> Vec<TurningBone> {
     let split = |transform: &DAffine3| {
-        let turn = polar_rotation(transform.matrix3);
-        let rotation = DQuat::from_mat3(&turn).normalize();
-        TurningBone { transform: *transform, rotation, stretch: turn.transpose() * transform.matrix3 }
+        let Turned { rotation, stretch } = Turned::of(transform.matrix3);
+        TurningBone { transform: *transform, rotation, stretch }
     };
     let mut bones: Vec<TurningBone> = from_bind.iter().map(split).collect();
     for &(entry, parent) in entries {
@@ -294,14 +292,15 @@ fn twisting(from_bind: &[DAffine3], hanging: &Hanging, lines: &[Option<u32>], sh
         let Some(line) = lines[entry].map(|line| line as usize) else {
             return TwistBone { bind: still, posed: at, linear: transform.matrix3, twist: [0.0; 2] };
         };
-        let PosedLine { line: now, linear, rotation, before, after, .. } = posed[line];
+        let PosedLine { line: now, own, before, after, .. } = posed[line];
+        let (rotation, before, after) = (own.rotation, before.rotation, after.rotation);
         // The bone after is measured about its own line, as it does itself.
         let next = hanging.line_after(line).map_or(along(line), along);
         let twist = [
             -(1.0 - share) * twist_about(along(line), before.inverse() * rotation),
             share * twist_about(next, rotation.inverse() * after),
         ];
-        TwistBone { bind: hanging.lines[line], posed: now, linear, twist }
+        TwistBone { bind: hanging.lines[line], posed: now, linear: transform.matrix3, twist }
     };
     from_bind.iter().enumerate().map(bone).collect()
 }

@@ -29,7 +29,7 @@ pub(super) const SPRING_PARAMS: &[ParamSpec] = &[
         "tolerance",
         "",
         [0.0, 1.0],
-        1e-4,
+        1e-5,
         "how small: moves and forces in smallest sides, of the energy",
     ),
     ParamSpec::choice("scheme", SCHEMES, "how the equilibrium is reached: fast, plainly, or by the thesis' fixed step"),
