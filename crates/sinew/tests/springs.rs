@@ -187,3 +187,18 @@ fn live_springs_swing_and_come_to_the_same_rest() {
         assert!(largest_difference(&mesh, &before) < 1e-6 * stage.size());
     }
 }
+
+#[test]
+fn normals_are_those_of_the_skin_where_the_base_was_torn() {
+    let stage = Stage::zoo("tube:vertices=2400,bones=2");
+    let pose = turned(&stage, "tube.2", DQuat::from_rotation_y(0.75 * PI));
+    let mesh = posed(&stage, &recipe(BaseSpec::Rigid, "springs", &[("iterations", 400.0)], 1.0), &pose);
+    for v in 0..mesh.positions.len() {
+        let p = mesh.world_position(0, v);
+        if (0.5..1.5).contains(&p.y) {
+            let outward = DVec3::new(p.x, 0.0, p.z).normalize();
+            let cosine = mesh.normals[v].as_dvec3().dot(outward);
+            assert!(cosine > 0.9, "{p}: {} {cosine}", mesh.normals[v]);
+        }
+    }
+}

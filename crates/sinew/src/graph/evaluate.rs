@@ -6,6 +6,7 @@ use crate::base::{Base, BaseFrame, DqsPalette, Palette, Skinned, SurfaceGradient
 use crate::correct::{CorrectScratch, CorrectionFrame, CorrectionReport};
 use crate::kinodynamic::FreeFrame;
 use crate::motion::Kinematics;
+use crate::normals::FanTurn;
 use crate::pose::{Pose, WorldPose};
 use crate::rig::{NO_VERTEX, Rig};
 use crate::simd::{LANES, Lanes, Level, PointRow, Points, Simd, V3, dispatch, f32x4, prelude::*, splat};
@@ -79,7 +80,7 @@ pub struct Scratch {
     displaced: Points,
     normals: Points,
     tangents: Points,
-    turns: Vec<(Vec3, f32)>,
+    turns: Vec<FanTurn>,
     corrected: CorrectScratch,
 }
 
