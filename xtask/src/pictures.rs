@@ -1,4 +1,4 @@
-//! `cargo xtask pictures`: draws the pictures of the manual anew, each by a command the manual shows.
+//! `cargo xtask pictures`: draws the pictures of the manual anew, each by a command the manual shows, and the gallery.
 
 use std::process::ExitCode;
 
@@ -20,7 +20,14 @@ pub fn run() -> ExitCode {
             return ExitCode::FAILURE;
         }
     }
-    ExitCode::SUCCESS
+    let mut gallery = cargo("run --release --quiet -p sinew_render --example expressive -- docs/gallery");
+    match succeed(&mut gallery) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            eprintln!("{fault}");
+            ExitCode::FAILURE
+        }
+    }
 }
 
 #[cfg(test)]
@@ -39,5 +46,22 @@ mod tests {
             bytes += std::fs::metadata(format!("{root}/{file}")).expect("a picture").len();
         }
         assert!(bytes < 400_000, "{bytes} bytes are too many to clone");
+    }
+
+    #[test]
+    fn the_gallery_shows_every_picture_it_has() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/gallery");
+        let captions = std::fs::read_to_string(format!("{folder}/README.md")).expect("captions");
+        let mut pictures = 0;
+        for entry in std::fs::read_dir(folder).expect("the gallery") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|ending| ending == "png") {
+                let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+                assert!(captions.contains(&format!("]({name})")), "{name} is not shown");
+                assert!(std::fs::metadata(&path).expect("a file").len() < 150_000, "{name} is too large to clone");
+                pictures += 1;
+            }
+        }
+        assert_eq!(captions.matches(".png)").count(), pictures);
     }
 }

@@ -4,7 +4,9 @@
 //! corner is one fan, each side of a hard edge its own. The base's normal is turned by the smallest rotation that
 //! takes the fan's mean normal (by area) in the base to the one after the effects, so hard edges and authored normals
 //! survive, and where nothing moved the normal is the base's to the bit: rows of points that lie as the base put them,
-//! among rows that do, are passed over.
+//! among rows that do, are passed over. Where the base has torn its faces (rigid skinning at a twisted joint), so that
+//! they no longer lie under its normals as they did at rest, there is nothing to turn from, and the mean after the
+//! effects is taken.
 
 use crate::lists::Lists;
 use crate::rig::{NO_VERTEX, Rig};
@@ -18,6 +20,8 @@ pub(crate) struct Fans {
     of_layer_slot: Vec<u32>,
     ends: Vec<u32>,
     faces: Vec<u32>,
+    /// Per fan: at rest its faces lie under its normal.
+    lies_under: Vec<bool>,
     /// Fans are numbered by row: where those of each row stop.
     stops: Vec<u32>,
     /// Rows that share a face with each row, itself included.
@@ -25,6 +29,8 @@ pub(crate) struct Fans {
 }
 
 const NO_FAN: u32 = u32::MAX;
+/// Cosine of the widest angle between a normal and the faces under it.
+const UNDER: f32 = 0.7;
 
 impl Fans {
     pub fn new(rig: &Rig) -> Self {
@@ -37,9 +43,11 @@ impl Fans {
             .collect();
         keys.sort_unstable();
         let mut fan_of_vertex = vec![0u32; rig.vertex_count()];
+        let mut first_vertex = Vec::new();
         let mut count = 0u32;
         let mut stops = vec![0u32; rig.rows().len()];
         for fan in keys.chunk_by(|a, b| a.0 == b.0) {
+            first_vertex.push(fan[0].1);
             for &(_, vertex) in fan {
                 fan_of_vertex[vertex as usize] = count;
             }
@@ -72,12 +80,21 @@ impl Fans {
                 of_layer_slot[slot] = fan_of_vertex[vertex as usize];
             }
         }
+        let mut lies_under = Vec::with_capacity(ends.len());
+        for fan in pairs.chunk_by(|a, b| a.0 == b.0) {
+            let mean: Vec3 = fan.iter().map(|&(_, face)| face_normal(rig, rig.rest(), face)).sum();
+            // Fans without faces have no mean and are not under anything.
+            lies_under.resize(fan[0].0 as usize, false);
+            let normal = rig.layer_normals().get(slots[first_vertex[fan[0].0 as usize] as usize] as usize);
+            lies_under.push(unit(mean).dot(normal) > UNDER);
+        }
+        lies_under.resize(ends.len(), false);
         let near = rig.point_triangles().iter().flat_map(|corners| {
             let [a, b, c] = corners.map(|slot| slot / LANES as u32);
             [(a, a), (a, b), (a, c), (b, a), (b, b), (b, c), (c, a), (c, b), (c, c)]
         });
         let near = Lists::new(rig.rows().len(), near.collect());
-        Self { of_layer_slot, ends, faces: pairs.into_iter().map(|(_, face)| face).collect(), stops, near }
+        Self { of_layer_slot, ends, faces: pairs.into_iter().map(|(_, face)| face).collect(), lies_under, stops, near }
     }
 
     /// Turns the base's normals (and tangents) to the deformed surface.
@@ -91,10 +108,6 @@ impl Fans {
         mut tangents: Option<&mut Points>,
     ) {
         let FanScratch { moved, turns } = scratch;
-        let face_normal = |points: &Points, face: u32| {
-            let [a, b, c] = rig.point_triangles()[face as usize].map(|slot| points.get(slot as usize));
-            (b - a).cross(c - a)
-        };
         moved.clear();
         moved.extend(base.rows.iter().zip(&deformed.rows).map(|(base, deformed)| base != deformed));
         let mut first = 0;
@@ -109,29 +122,29 @@ impl Fans {
                 let start = fan.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
                 let (mut before, mut after) = (Vec3::ZERO, Vec3::ZERO);
                 for &face in &self.faces[start as usize..self.ends[fan as usize] as usize] {
-                    before += face_normal(base, face);
-                    after += face_normal(deformed, face);
+                    before += face_normal(rig, base, face);
+                    after += face_normal(rig, deformed, face);
                 }
-                turns.push(turn(before, after));
+                turns.push(FanTurn::new(before, after));
             }
             let layers = &rig.rows()[row].layers;
-            let apply = |vectors: &mut Points| {
-                for slot in layers.start as usize * LANES..layers.end as usize * LANES {
-                    let fan = self.of_layer_slot[slot];
-                    if fan == NO_FAN {
-                        continue;
-                    }
-                    let (axis, share) = turns[(fan - fans.start) as usize];
-                    if axis != Vec3::ZERO {
-                        let n = vectors.get(slot);
-                        let across = axis.cross(n);
-                        vectors.set(slot, n + across + axis.cross(across) * share);
-                    }
+            for slot in layers.start as usize * LANES..layers.end as usize * LANES {
+                let fan = self.of_layer_slot[slot];
+                if fan == NO_FAN {
+                    continue;
                 }
-            };
-            apply(normals);
-            if let Some(tangents) = tangents.as_deref_mut() {
-                apply(tangents);
+                let turn = &turns[(fan - fans.start) as usize];
+                if turn.before == turn.after {
+                    continue;
+                }
+                let n = normals.get(slot);
+                // Faces of a mirrored character are wound inward.
+                let is_torn = self.lies_under[fan as usize] && n.dot(turn.before).abs() < UNDER;
+                let is_usable = is_torn && turn.after != Vec3::ZERO;
+                normals.set(slot, if is_usable { turn.after * n.dot(turn.after).signum() } else { turn.apply(n) });
+                if let Some(tangents) = tangents.as_deref_mut() {
+                    tangents.set(slot, turn.apply(tangents.get(slot)));
+                }
             }
         }
     }
@@ -143,18 +156,42 @@ pub(crate) struct FanScratch {
     /// Per row: something moved it from where the base put it.
     moved: Vec<bool>,
     /// Of the fans of one row.
-    turns: Vec<(Vec3, f32)>,
+    turns: Vec<FanTurn>,
 }
 
-/// The smallest rotation from the direction of `a` to that of `b`, as (a×b, 1/(1+a·b)); none where it is not defined.
-fn turn(a: Vec3, b: Vec3) -> (Vec3, f32) {
-    let scaled = |v: Vec3| v / v.abs().max_element().max(f32::MIN_POSITIVE);
-    let (a, b) = (scaled(a).normalize_or_zero(), scaled(b).normalize_or_zero());
-    let cosine = a.dot(b);
-    if a == b || a == Vec3::ZERO || b == Vec3::ZERO || cosine < -0.999_99 {
-        return (Vec3::ZERO, 0.0);
+/// How the mean normal of a fan turned.
+#[derive(Clone, Copy, Debug, Default)]
+struct FanTurn {
+    before: Vec3,
+    after: Vec3,
+    /// a×b, and 1/(1+a·b); none where the smallest rotation is not defined.
+    axis: Vec3,
+    share: f32,
+}
+
+impl FanTurn {
+    fn new(before: Vec3, after: Vec3) -> Self {
+        let (before, after) = (unit(before), unit(after));
+        let cosine = before.dot(after);
+        let turns = before != after && before != Vec3::ZERO && after != Vec3::ZERO && cosine >= -0.999_99;
+        let (axis, share) = if turns { (before.cross(after), 1.0 / (1.0 + cosine)) } else { (Vec3::ZERO, 0.0) };
+        Self { before, after, axis, share }
     }
-    (a.cross(b), 1.0 / (1.0 + cosine))
+
+    fn apply(&self, n: Vec3) -> Vec3 {
+        let across = self.axis.cross(n);
+        n + across + self.axis.cross(across) * self.share
+    }
+}
+
+fn face_normal(rig: &Rig, points: &Points, face: u32) -> Vec3 {
+    let [a, b, c] = rig.point_triangles()[face as usize].map(|slot| points.get(slot as usize));
+    (b - a).cross(c - a)
+}
+
+/// Scaled first: a long vector squared may leave the range, and so may a short one.
+fn unit(v: Vec3) -> Vec3 {
+    (v / v.abs().max_element().max(f32::MIN_POSITIVE)).normalize_or_zero()
 }
 
 #[cfg(test)]
@@ -164,10 +201,8 @@ mod tests {
     #[test]
     fn the_turn_takes_one_direction_to_the_other() {
         for (a, b) in [(Vec3::X, Vec3::Y), (Vec3::new(1.0, 2.0, 3.0), Vec3::new(-1.0, 0.5, 2.0)), (Vec3::X, Vec3::X)] {
-            let (axis, share) = turn(a * 1e-20, b * 1e12);
-            let n = a.normalize();
-            let across = axis.cross(n);
-            assert!((n + across + axis.cross(across) * share).abs_diff_eq(b.normalize(), 1e-6));
+            let turn = FanTurn::new(a * 1e-20, b * 1e12);
+            assert!(turn.apply(a.normalize()).abs_diff_eq(b.normalize(), 1e-6));
         }
     }
 }

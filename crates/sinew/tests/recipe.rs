@@ -127,7 +127,7 @@ const FAULTS: &[(&str, &str)] = &[
     ("bse = \"lbs\"", "line 2, column 1: bse: no such key; did you mean \"base\"?"),
     (
         "qqq = 1",
-        "line 2, column 1: qqq: no such key; give version, base, riders, normals, maps, motion, clip, effect or correction",
+        "line 2, column 1: qqq: no such key; give version, base, riders, normals, maps, motion, clip, effect, correction or edit",
     ),
     ("[[efect]]\ntype = \"floppy\"", "line 2, column 3: efect: no such key; did you mean \"effect\"?"),
     (
@@ -345,15 +345,15 @@ const FAULTS: &[(&str, &str)] = &[
     ("base = \"dq\"", "line 2, column 8: base: \"dq\" is not one of the choices; did you mean \"dqs\"?"),
     (
         "base = \"zzzz\"",
-        "line 2, column 8: base: \"zzzz\" is not one of the choices; give \"lbs\", \"dqs\", \"blend\", \"rigid\" or \"fold-over-free\"",
+        "line 2, column 8: base: \"zzzz\" is not one of the choices; give \"lbs\", \"dqs\", \"blend\", \"rigid\", \"fold-over-free\", \"incremental-rotation\", \"centres-of-rotation\" or \"stretchable-twistable\"",
     ),
     (
         "base = 1",
-        "line 2, column 8: base: expected \"lbs\", \"dqs\", \"blend\", \"rigid\" or \"fold-over-free\", found the number 1",
+        "line 2, column 8: base: expected \"lbs\", \"dqs\", \"blend\", \"rigid\", \"fold-over-free\", \"incremental-rotation\", \"centres-of-rotation\" or \"stretchable-twistable\", found the number 1",
     ),
     (
         "base = { pivot = true }",
-        "line 2, column 8: base: the type of base is missing; add type = \"lbs\", \"dqs\", \"blend\", \"rigid\" or \"fold-over-free\"",
+        "line 2, column 8: base: the type of base is missing; add type = \"lbs\", \"dqs\", \"blend\", \"rigid\", \"fold-over-free\", \"incremental-rotation\", \"centres-of-rotation\" or \"stretchable-twistable\"",
     ),
     ("base = { type = \"lbs\", pivot = true }", "line 2, column 24: base.pivot: no such key; give type"),
     ("base = { type = \"blend\", factor = 1.5 }", "line 2, column 35: base.factor: 1.5 is out of range; give 0 to 1"),
@@ -700,6 +700,7 @@ fn the_template_lists_everything_and_does_nothing() {
             }
         }
     }
+    assert!(file.recipe().edits.iter().all(|edit| edit.amount.keys() == [(0.0, 0.0)]));
     // What stands in comments is valid as well.
     let example = |line: &str| {
         line.strip_prefix("# ").filter(|line| line.starts_with(['[', '"']) || line.contains(" = ")).map(str::to_owned)
@@ -838,7 +839,8 @@ fn no_text_and_no_edit_panics() {
         };
         match result {
             Ok(()) => edited += 1,
-            Err(EditError::NoSuchEffect { .. } | EditError::NoSuchCorrection { .. }) => {}
+            Err(EditError::NoSuchEffect { .. } | EditError::NoSuchCorrection { .. } | EditError::NoSuchEdit { .. }) => {
+            }
             Err(EditError::Refused(error)) => panic!("refused: {error}\n{text}"),
         }
     }
@@ -865,5 +867,82 @@ fn nesting_without_end_is_refused() {
             let error = RecipeFile::parse(&format!("version = 1\n{bomb}")).unwrap_err();
             assert!(error.to_string().len() < 2_000);
         }
+    }
+}
+
+#[test]
+fn bases_that_hang_and_edits_are_read_and_written_back() {
+    let text = r#"
+version = 1
+[base]
+type = "incremental-rotation"
+influence = 0.3
+keep_distance = false
+attach = "planar"
+smoothing = 2
+joints."elbow*" = 0.1
+dividers."arm.L" = { turn = [0, 0, 20], shift = 0.1 }
+
+[[correction]]
+type = "springs"
+until = "energy"
+stiffness."belly*" = 0.5
+stiffness."tail" = { torsion = 2.0 }
+maps.torsion = "soft"
+
+[[edit]]
+type = "shape"
+shape = [[0.0, ""], [0.5, "biceps"]]
+drive = "springs"
+stiffness = 10
+
+[[edit]]
+type = "radial"
+profile = "linear"
+amount = [[0.0, 0.0], [1.0, 0.4]]
+bones = ["arm*"]
+
+[[edit]]
+type = "wave"
+along = [[0, 0, 0], [0, 1, 0]]
+"#;
+    let file = RecipeFile::parse(text).unwrap();
+    let recipe = file.recipe();
+    let BaseSpec::IncrementalRotation(spec) = &recipe.base else { panic!("{:?}", recipe.base) };
+    assert_eq!((spec.influence, spec.keep_distance, spec.smoothing), (0.3, false, 2));
+    assert_eq!(spec.joints, [("elbow*".to_owned(), 0.1)]);
+    assert_eq!((spec.dividers[0].1.turn_degrees.z, spec.dividers[0].1.shift), (20.0, 0.1));
+    let springs = &recipe.corrections[0];
+    assert_eq!(springs.values.word("until"), "energy");
+    assert_eq!((springs.factors[0].1.len(), &springs.factors[1].1), (5, &vec![("torsion", 2.0)]));
+    assert_eq!(springs.painted, [("torsion", "soft".to_owned())]);
+    assert_eq!(recipe.edits.len(), 3);
+    assert_eq!(recipe.edits[1].amount.at(0.5), 0.2);
+    // What is written back means the same.
+    let mut again = RecipeFile::default();
+    again.set(Place::Base, &recipe.base).unwrap();
+    again.add_correction(springs).unwrap();
+    recipe.edits.iter().for_each(|edit| again.add_edit(edit).unwrap());
+    assert_eq!(again.recipe().base, recipe.base);
+    assert_eq!(again.recipe().edits, recipe.edits);
+    assert_eq!(again.recipe().corrections[0].factors, springs.factors, "{again}");
+    again.set(Place::Edit(1, "amount"), 0.7).unwrap();
+    assert_eq!(again.recipe().edits[1].amount.at(0.0), 0.7);
+    again.remove_edit(0).unwrap();
+    assert_eq!(again.remove_edit(2), Err(EditError::NoSuchEdit { index: 2, count: 2 }));
+    for base in [BaseSpec::CentresOfRotation, BaseSpec::StretchableTwistable { share: 0.25 }] {
+        again.set(Place::Base, &base).unwrap();
+        assert_eq!(again.recipe().base, base);
+    }
+    for (fault, words) in [
+        ("[[edit]]\namount = 1", "the type of edit is missing"),
+        ("[[edit]]\ntype = \"wave\"", "the stroke that the wave runs along is missing"),
+        ("[[edit]]\ntype = \"radial\"\nshape = \"a\"", "no such key"),
+        ("[[edit]]\ntype = \"shape\"\nshape = [[0.5, \"a\"], [0.5, \"b\"]]", "0.5"),
+        ("[[correction]]\ntype = \"volume\"\nmaps.torsion = \"a\"", "maps"),
+        ("base = { type = \"incremental-rotation\", smoothing = 10 }", "10 is out of range"),
+    ] {
+        let error = RecipeFile::parse(&format!("version = 1\n{fault}")).unwrap_err().to_string();
+        assert!(error.contains(words), "{fault}: {error}");
     }
 }

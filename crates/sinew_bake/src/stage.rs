@@ -51,13 +51,7 @@ pub(crate) struct Workspace {
 impl<'a> Stage<'a> {
     pub fn new(subject: Subject<'a>) -> Result<Self, GraphError> {
         let Subject { rig, recipe, .. } = subject;
-        let engine = Recipe {
-            base: BaseSpec::Lbs,
-            effects: Vec::new(),
-            corrections: Vec::new(),
-            normals: Normals::Engine,
-            ..recipe.clone()
-        };
+        let engine = Recipe { base: BaseSpec::Lbs, normals: Normals::Engine, ..recipe.base_only() };
         let positions = Recipe { normals: Normals::Engine, ..recipe.clone() };
         Ok(Self {
             subject,

@@ -3,6 +3,7 @@
 //! ```text
 //! sinew_bench [FILTER] [--json]
 //! sinew_bench kinodynamic
+//! sinew_bench springs
 //! ```
 //!
 //! One thread. FILTER is a part of a case's name; the baselines are measured whatever it says, in the same run.
@@ -15,6 +16,7 @@ mod kinodynamic;
 mod ozz;
 mod plain;
 mod plain_velocity;
+mod springs;
 mod stopwatch;
 
 use std::process::ExitCode;
@@ -43,6 +45,11 @@ fn main() -> ExitCode {
     if names.len() > 1 || flags.iter().any(|flag| flag != "--json") {
         eprintln!("usage: sinew_bench [FILTER] [--json]");
         return ExitCode::from(2);
+    }
+    if names.first().is_some_and(|name| name == "springs") {
+        pin();
+        springs::run();
+        return ExitCode::SUCCESS;
     }
     let filter = names.first().map_or("", String::as_str);
     if filter == kinodynamic::NAME {

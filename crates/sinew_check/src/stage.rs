@@ -53,8 +53,8 @@ impl<'a> Stage<'a> {
     pub fn new(rig: &'a Rig, recipe: &Recipe) -> Result<Self, GraphError> {
         // Positions alone are looked at, so normals are made as cheaply as can be.
         let recipe = Recipe { normals: Normals::Engine, ..recipe.clone() };
-        let base = Recipe { effects: Vec::new(), corrections: Vec::new(), ..recipe.clone() };
-        let has_effects = !(recipe.effects.is_empty() && recipe.corrections.is_empty());
+        let base = recipe.base_only();
+        let has_effects = recipe.adds();
         let build = |recipe| Ok::<_, GraphError>(FrameIndependentGraph::build(rig, recipe)?.metered(rig));
         let effects = has_effects.then(|| build(&recipe)).transpose()?;
         let mut roots = vec![None; rig.characters().len()];

@@ -4,6 +4,7 @@ use crate::bake::BakeArgs;
 use crate::bind::BindArgs;
 use crate::check::CheckArgs;
 use crate::demo::DemoArgs;
+use crate::edit::EditArgs;
 use crate::map::MapArgs;
 use crate::pose::PoseArgs;
 use crate::render::RenderArgs;
@@ -47,6 +48,8 @@ pub enum Command {
     Bake(BakeArgs),
     /// Pose bones by strokes: a baseline drawn along them and an offset that says where it should go.
     Pose(PoseArgs),
+    /// Edit the surface by strokes drawn on it: writes a recipe in which the edit follows any pose.
+    Edit(EditArgs),
     /// Measure how good a character is in motion: seams, jumps, volume, turned triangles, cracks, weights, engines.
     Check(CheckArgs),
     /// Compare two files in what they mean and how they move; exit status 3 where they differ.
@@ -227,6 +230,12 @@ pub enum BaseName {
     Blend,
     /// Along the way from the bind pose, without folding over.
     FoldOverFree,
+    /// By where the skin hangs on the bones, turned evenly about joints.
+    IncrementalRotation,
+    /// About optimised centres of rotation.
+    CentresOfRotation,
+    /// Bones that stretch and twist along themselves.
+    StretchableTwistable,
 }
 
 /// Whether a clip loops.

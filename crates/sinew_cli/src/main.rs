@@ -8,6 +8,7 @@ mod check;
 mod completions;
 mod demo;
 mod diff;
+mod edit;
 mod effects;
 mod fault;
 mod frame;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         Command::Render(options) => render::run(options, &talk),
         Command::Bake(options) => bake::run(options, &talk),
         Command::Pose(options) => pose::run(options, &talk),
+        Command::Edit(options) => edit::run(options, &talk),
         Command::Check(options) => check::run(options, &talk),
         Command::Diff(options) => diff::run(options, &talk),
         Command::Strip(options) => strip::run(options, &talk),

@@ -5,6 +5,7 @@ use crate::fault::Fault;
 use crate::load::Scene;
 use crate::text::quoted;
 use sinew::Looping;
+use sinew::base::IncrementalRotationSpec;
 use sinew::kinodynamic::FoldOverFreeSpec;
 use sinew::recipe::BaseSpec;
 use sinew::text::nearest;
@@ -71,6 +72,11 @@ pub fn base_spec(wanted: BaseName, recipe: &BaseSpec) -> BaseSpec {
         (BaseName::Blend, _) => BaseSpec::Blend { factor: 0.5, map: None, pivot: false },
         (BaseName::FoldOverFree, BaseSpec::FoldOverFree(_)) => recipe.clone(),
         (BaseName::FoldOverFree, _) => BaseSpec::FoldOverFree(FoldOverFreeSpec::default()),
+        (BaseName::IncrementalRotation, BaseSpec::IncrementalRotation(_))
+        | (BaseName::StretchableTwistable, BaseSpec::StretchableTwistable { .. }) => recipe.clone(),
+        (BaseName::IncrementalRotation, _) => BaseSpec::IncrementalRotation(IncrementalRotationSpec::default()),
+        (BaseName::CentresOfRotation, _) => BaseSpec::CentresOfRotation,
+        (BaseName::StretchableTwistable, _) => BaseSpec::StretchableTwistable { share: 0.5 },
     }
 }
 
@@ -82,5 +88,8 @@ pub fn base_name(base: &BaseSpec) -> &'static str {
         BaseSpec::Blend { .. } => "blend",
         BaseSpec::Rigid => "rigid",
         BaseSpec::FoldOverFree(_) => "fold-over-free",
+        BaseSpec::IncrementalRotation(_) => "incremental-rotation",
+        BaseSpec::CentresOfRotation => "centres-of-rotation",
+        BaseSpec::StretchableTwistable { .. } => "stretchable-twistable",
     }
 }

@@ -129,11 +129,8 @@ fn apply(scene: &Scene, asked: &PosingStroke, pose: &mut Pose) -> Result<usize, 
     };
     let radius = length(asked.radius, RADIUS, "radius")?;
     let tolerance = length(asked.tolerance, TOLERANCE, "tolerance")?;
-    let curve = |points: &[Vec<f64>], what: &str| {
-        let samples = samples(points).map_err(|fault| format!("the {what}: {fault}"))?;
-        Stroke::new(&simplify(&samples, tolerance)).map_err(|fault| format!("the {what}: {fault}"))
-    };
-    let (baseline, offset) = (curve(&asked.baseline, "baseline")?, curve(&asked.offset, "offset")?);
+    let baseline = stroke(&asked.baseline, "baseline", tolerance)?;
+    let offset = stroke(&asked.offset, "offset", tolerance)?;
     let up = match asked.normal {
         None => DVec3::Z,
         Some(normal) => DVec3::from(normal).try_normalize().ok_or("the normal has no direction")?,
@@ -153,6 +150,12 @@ fn apply(scene: &Scene, asked: &PosingStroke, pose: &mut Pose) -> Result<usize, 
     let posing = Posing { up, stretch: asked.stretch, is_free: &is_free };
     *pose = pose_by_offset(skeleton, pose, &selection, [&baseline, &offset], &posing);
     Ok(selection.bones().len())
+}
+
+/// A stroke of a file, simplified.
+pub fn stroke(points: &[Vec<f64>], what: &str, tolerance: f64) -> Result<Stroke, String> {
+    let samples = samples(points).map_err(|fault| format!("the {what}: {fault}"))?;
+    Stroke::new(&simplify(&samples, tolerance)).map_err(|fault| format!("the {what}: {fault}"))
 }
 
 fn samples(points: &[Vec<f64>]) -> Result<Vec<Sample>, String> {

@@ -8,8 +8,10 @@
 //! | [`direct`] | the nearest line, of all or of those that the skin weights allow |
 //! | [`planar`] | the line on whose side of all dividers the point lies |
 //! | [`smoothed`] | any of them, smoothed along the surface and put back on the lines |
+//! | [`hanging`] | the lines of a rig, its skin bound to them, and where bones take both |
 
 pub mod direct;
+pub mod hanging;
 pub mod planar;
 pub mod smoothed;
 

@@ -19,6 +19,8 @@ use glam::DVec3;
 pub struct Divider {
     /// The lines it parts.
     pub lines: [u32; 2],
+    /// The joint it stands at, wherever it is moved to.
+    pub joint: DVec3,
     /// A point of the plane.
     pub point: DVec3,
     /// Its normal, towards the first line; zero parts nothing.
@@ -43,7 +45,7 @@ pub fn dividers(lines: &[Line]) -> Vec<Divider> {
                 for (other, far_b) in [(second.start, second.end), (second.end, second.start)] {
                     if joint == other {
                         let normal = (far_a - joint).normalize_or_zero() - (far_b - joint).normalize_or_zero();
-                        dividers.push(Divider { lines: [a as u32, b as u32], point: joint, normal });
+                        dividers.push(Divider { lines: [a as u32, b as u32], joint, point: joint, normal });
                     }
                 }
             }
@@ -73,7 +75,7 @@ pub fn between_dividers(points: &[DVec3], lines: &[Line], dividers: &[Divider]) 
         let line = &lines[nearest.line as usize];
         let towards_end = (line.end - line.start).normalize_or_zero();
         let distance = |end: DVec3, across: DVec3| {
-            let at_end = of_line[nearest.line as usize].iter().filter(|divider| divider.point == end);
+            let at_end = of_line[nearest.line as usize].iter().filter(|divider| divider.joint == end);
             at_end
                 .map(|divider| divider.height(nearest.line, p))
                 .min_by(f64::total_cmp)

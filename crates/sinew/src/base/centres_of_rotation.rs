@@ -3,16 +3,22 @@
 //! A point with weights w turns by the blended rotation about `p* = Σ_t s(w, w_t) A_t c_t / Σ_t s(w, w_t) A_t`, over the
 //! triangles with mean weights w_t, areas A_t and middles c_t;
 //! `s(w, v) = Σ_{j≠k} w_j w_k v_j v_k exp(−(w_j v_k − w_k v_j)²/σ²)`, σ = 0.1: triangles that are blended in the same
-//! way. Skinned: `v' = R(v − p*) + Σ w_i T_i p*`, R the normalised sum of the bones' quaternions, each on the side of
-//! the first. Points of one bone have no centre and are rigid.
+//! way. Skinned: `v' = R(v − p*) + Σ w_i T_i p*`, R the normalised sum of the bones' quaternions, with the signs that
+//! the caller chose for them, times the blended stretch where bones are scaled. Points of one bone have no centre and
+//! are rigid.
 //!
-//! Only triangles that share two bones with a point count, so they are listed by pairs of bones.
+//! Only triangles that share two bones with a point count, so they are listed by pairs of bones. Triangles whose
+//! weights agree to a hundredth, a tenth of σ, are one piece with their mean weights: otherwise the cost would grow with the square of the
+//! mesh.
 //!
 //! Oracle: on a tube bent at a joint the centres lie on the axis; twists keep the radius.
 
-use glam::{DAffine3, DQuat, DVec3};
+use glam::{DAffine3, DMat3, DQuat, DVec3};
+use std::collections::BTreeMap;
 
 const SIGMA: f64 = 0.1;
+/// Weights that differ by less are taken together.
+const ALIKE: f64 = 0.01;
 
 /// Weights of one point: bones ascending, positive, summing to 1.
 pub type Weights = [(u32, f64)];
@@ -23,27 +29,42 @@ pub fn centres<'a>(
     triangles: &[[u32; 3]],
     weights: &(dyn Fn(usize) -> &'a Weights + 'a),
 ) -> Vec<Option<DVec3>> {
+    #[derive(Default)]
     struct Piece {
         weights: Vec<(u32, f64)>,
         area: f64,
+        /// Times the area.
         middle: DVec3,
     }
-    let pieces: Vec<Piece> = triangles
-        .iter()
-        .map(|face| {
-            let [a, b, c] = face.map(|v| points[v as usize]);
-            let mut sum: Vec<(u32, f64)> = Vec::new();
-            for &corner in face {
-                for &(bone, weight) in weights(corner as usize) {
-                    match sum.binary_search_by_key(&bone, |w| w.0) {
-                        Ok(at) => sum[at].1 += weight / 3.0,
-                        Err(at) => sum.insert(at, (bone, weight / 3.0)),
-                    }
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut known: BTreeMap<Vec<(u32, u32)>, usize> = BTreeMap::new();
+    for face in triangles {
+        let [a, b, c] = face.map(|v| points[v as usize]);
+        let mut mean: Vec<(u32, f64)> = Vec::new();
+        for &corner in face {
+            for &(bone, weight) in weights(corner as usize) {
+                match mean.binary_search_by_key(&bone, |w| w.0) {
+                    Ok(at) => mean[at].1 += weight / 3.0,
+                    Err(at) => mean.insert(at, (bone, weight / 3.0)),
                 }
             }
-            Piece { weights: sum, area: 0.5 * (b - a).cross(c - a).length(), middle: (a + b + c) / 3.0 }
-        })
-        .collect();
+        }
+        let area = 0.5 * (b - a).cross(c - a).length();
+        let rounded = mean.iter().map(|&(bone, weight)| (bone, (weight / ALIKE).round() as u32)).collect();
+        let index = *known.entry(rounded).or_insert(pieces.len());
+        if index == pieces.len() {
+            pieces.push(Piece { weights: mean.iter().map(|w| (w.0, 0.0)).collect(), ..Piece::default() });
+        }
+        let piece = &mut pieces[index];
+        piece.area += area;
+        piece.middle += (a + b + c) * (area / 3.0);
+        piece.weights.iter_mut().zip(&mean).for_each(|(sum, w)| sum.1 += w.1 * area);
+    }
+    pieces.retain(|piece| piece.area > 0.0);
+    for piece in &mut pieces {
+        let area = piece.area;
+        piece.weights.iter_mut().for_each(|w| w.1 /= area);
+    }
     let mut by_pair: Vec<(u32, u32, u32)> = Vec::new();
     for (index, piece) in pieces.iter().enumerate() {
         for (k, &(b, _)) in piece.weights.iter().enumerate() {
@@ -64,9 +85,9 @@ pub fn centres<'a>(
                     };
                     let (va, vb) = (of(a), of(b));
                     // Both orders of the pair give the same term.
-                    let alike = 2.0 * wa * wb * va * vb * (-((wa * vb - wb * va) / SIGMA).powi(2)).exp() * piece.area;
+                    let alike = 2.0 * wa * wb * va * vb * (-((wa * vb - wb * va) / SIGMA).powi(2)).exp();
                     sum += piece.middle * alike;
-                    total += alike;
+                    total += alike * piece.area;
                 }
             }
         }
@@ -76,19 +97,30 @@ pub fn centres<'a>(
     (0..points.len()).map(centre).collect()
 }
 
-/// Skins one point. `bones` are the transforms from bind to the pose, with their rotations.
-pub fn skin(p: DVec3, centre: Option<DVec3>, weights: &Weights, bones: &[(DAffine3, DQuat)]) -> DVec3 {
-    let blend =
-        |p: DVec3| weights.iter().map(|&(bone, w)| bones[bone as usize].0.transform_point3(p) * w).sum::<DVec3>();
-    let (Some(centre), Some(&(first, _))) = (centre, weights.first()) else { return blend(p) };
-    let side = bones[first as usize].1;
-    let mut sum = DQuat::from_xyzw(0.0, 0.0, 0.0, 0.0);
+/// A bone at a pose.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TurningBone {
+    /// From bind to the pose.
+    pub transform: DAffine3,
+    /// The rotation in it, on the side that it is to be blended on.
+    pub rotation: DQuat,
+    /// What is left of its linear part without the rotation.
+    pub stretch: DMat3,
+}
+
+/// Skins one point.
+pub fn skin(p: DVec3, centre: Option<DVec3>, weights: &Weights, bones: &[TurningBone]) -> DVec3 {
+    let blend = |p: DVec3| {
+        weights.iter().map(|&(bone, w)| bones[bone as usize].transform.transform_point3(p) * w).sum::<DVec3>()
+    };
+    let Some(centre) = centre else { return blend(p) };
+    let (mut turn, mut stretch) = (DQuat::from_xyzw(0.0, 0.0, 0.0, 0.0), DMat3::ZERO);
     for &(bone, w) in weights {
-        let q = bones[bone as usize].1;
-        sum = sum + q * if q.dot(side) < 0.0 { -w } else { w };
+        turn = turn + bones[bone as usize].rotation * w;
+        stretch += bones[bone as usize].stretch * w;
     }
     // Opposite rotations cancel: the linear blend is as good as any.
-    if sum.length() < 1e-9 { blend(p) } else { sum.normalize() * (p - centre) + blend(centre) }
+    if turn.length() < 1e-9 { blend(p) } else { turn.normalize() * (stretch * (p - centre)) + blend(centre) }
 }
 
 #[cfg(test)]
@@ -98,6 +130,10 @@ mod tests {
     use std::f64::consts::PI;
 
     type Tube = (Vec<DVec3>, Vec<[u32; 3]>, Vec<Vec<(u32, f64)>>);
+
+    fn bone(transform: DAffine3, rotation: DQuat) -> TurningBone {
+        TurningBone { transform, rotation, stretch: DMat3::IDENTITY }
+    }
 
     fn weighted() -> Tube {
         let (points, faces) = tube(|t| (DVec3::Y * (4.0 * t), DVec3::X, DVec3::Z), 0.5, 81, 24);
@@ -116,7 +152,7 @@ mod tests {
         let joint = DVec3::Y * 2.0;
         let turn = DQuat::from_rotation_y(PI * 0.9);
         let about = DAffine3::from_translation(joint) * DAffine3::from_quat(turn) * DAffine3::from_translation(-joint);
-        let bones = [(DAffine3::IDENTITY, DQuat::IDENTITY), (about, turn)];
+        let bones = [bone(DAffine3::IDENTITY, DQuat::IDENTITY), bone(about, turn)];
         for (i, p) in points.iter().enumerate() {
             if let Some(centre) = centres[i] {
                 assert!(centre.x.hypot(centre.z) < 0.5 * 0.01, "{centre}");
@@ -135,13 +171,13 @@ mod tests {
         let (points, faces, weights) = weighted();
         let centres = centres(&points, &faces, &|v| &weights[v]);
         let about = DAffine3::from_rotation_translation(DQuat::from_rotation_x(1.0), DVec3::ONE);
-        let bones = [(DAffine3::IDENTITY, DQuat::IDENTITY), (about, DQuat::from_rotation_x(1.0))];
+        let bones = [bone(DAffine3::IDENTITY, DQuat::IDENTITY), bone(about, DQuat::from_rotation_x(1.0))];
         let last = points.len() - 1;
         assert!(
             skin(points[last], centres[last], &weights[last], &bones).distance(about.transform_point3(points[last]))
                 < 1e-12
         );
-        let opposite = [bones[0], (about, DQuat::from_xyzw(0.0, 0.0, 0.0, -1.0))];
+        let opposite = [bones[0], bone(about, DQuat::from_xyzw(0.0, 0.0, 0.0, -1.0))];
         assert!(skin(points[900], centres[900], &weights[900], &opposite).is_finite());
     }
 }

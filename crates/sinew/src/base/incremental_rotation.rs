@@ -7,25 +7,45 @@
 //! both act they are blended as rotation vectors. Influence 0 is rigid.
 //!
 //! **Length correction** puts the point back to the distance from the skeleton that it had at bind (not to ‖s⁰‖, which
-//! is longer wherever s⁰ leans): without it a bend grows a sharp point.
+//! is longer wherever s⁰ leans): without it a bend grows a sharp point. The skeleton is the point's own line and those
+//! that share a joint with it: an arm that passes the hip is not pushed away by it. Bones that are scaled scale s⁰ and
+//! the distance, and meet half-way at joints as their rotations do.
 //!
 //! Oracle: a straight skeleton gives rigid; at a bent joint both sides meet; the correction keeps the distance.
 
 use crate::attach::{Attachment, Line};
 use crate::clip::rotation_log;
-use glam::{DQuat, DVec3};
+use crate::polar::polar_rotation;
+use glam::{DMat3, DQuat, DVec3};
+
+/// The linear part of a bone's skinning transform: a rotation after a stretch, which takes mirrors.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Turned {
+    /// The rotation.
+    pub rotation: DQuat,
+    /// The stretch.
+    pub stretch: DMat3,
+}
+
+impl Turned {
+    /// Splits a linear map.
+    pub fn of(linear: DMat3) -> Self {
+        let turn = polar_rotation(linear);
+        Self { rotation: DQuat::from_mat3(&turn).normalize(), stretch: turn.transpose() * linear }
+    }
+}
 
 /// A line at a pose.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PosedLine {
     /// Where it is.
     pub line: Line,
-    /// Skinning rotation of the bone it belongs to.
-    pub rotation: DQuat,
-    /// Skinning rotation of the bone before its first joint; its own where there is none.
-    pub before: DQuat,
-    /// Skinning rotation of the bone after its last joint; its own where there is none.
-    pub after: DQuat,
+    /// How the bone it belongs to has turned.
+    pub own: Turned,
+    /// The bone before its first joint; its own where there is none.
+    pub before: Turned,
+    /// The bone after its last joint; its own where there is none.
+    pub after: Turned,
     /// How far the first and the last joint reach along it, in [0, 1]; EX takes ½.
     pub influence: [f64; 2],
 }
@@ -41,41 +61,44 @@ pub struct Hung {
     pub distance: Option<f64>,
 }
 
-/// Skins one point.
-pub fn skin(point: &Hung, lines: &[PosedLine]) -> DVec3 {
+/// Distance of a point from some lines, and the nearest place on them.
+pub fn nearest_place(p: DVec3, lines: impl Iterator<Item = Line>) -> Option<(f64, DVec3)> {
+    let places = lines.map(|line| line.at(line.nearest(p)));
+    places.map(|at| (p.distance(at), at)).min_by(|a, b| a.0.total_cmp(&b.0))
+}
+
+/// Skins one point; `around` are the lines that its distance is kept to.
+pub fn skin(point: &Hung, lines: &[PosedLine], around: &[u32]) -> DVec3 {
     let Attachment { line, t } = point.attachment;
     let posed = &lines[line as usize];
-    let scale_vector = increment(posed, t) * (posed.rotation * point.scale_vector);
-    let skinned = posed.line.at(t) + scale_vector;
+    let (turn, stretch) = turned(posed, t);
+    let carried = turn * (stretch * point.scale_vector);
+    let skinned = posed.line.at(t) + carried;
     let Some(distance) = point.distance else { return skinned };
-    let mut nearest = (f64::INFINITY, posed.line.at(t));
-    for other in lines {
-        let at = other.line.at(other.line.nearest(skinned));
-        let away = skinned.distance_squared(at);
-        if away < nearest.0 {
-            nearest = (away, at);
-        }
-    }
-    match (skinned - nearest.1).try_normalize() {
-        Some(outward) => nearest.1 + outward * distance,
-        None => skinned,
+    let nearest = nearest_place(skinned, around.iter().map(|&line| lines[line as usize].line));
+    let scaled = distance * carried.length() / point.scale_vector.length();
+    match nearest.and_then(|(_, at)| Some((at, (skinned - at).try_normalize()?))) {
+        Some((at, outward)) if scaled.is_finite() => at + outward * scaled,
+        _ => skinned,
     }
 }
 
-/// The turn that the joints at either end add.
-fn increment(posed: &PosedLine, t: f64) -> DQuat {
+/// How skin turns at a place along a line: as its bone, and on towards those beyond its joints.
+pub fn turned(posed: &PosedLine, t: f64) -> (DQuat, DMat3) {
     let [from_first, from_last] = posed.influence;
     // Influence 0 divides by 0: no reach, no weight.
     let weight = |w: f64| if w.is_nan() { 0.0 } else { w.clamp(0.0, 1.0) };
     let (p, c) = (weight(1.0 - t / from_first), weight((t - (1.0 - from_last)) / from_last));
-    let half_back = rotation_log(posed.rotation * posed.before.inverse()) * (-0.5 * p);
-    let half_on = rotation_log(posed.after * posed.rotation.inverse()) * (0.5 * c);
-    match (p > 0.0, c > 0.0) {
-        (false, false) => DQuat::IDENTITY,
-        (true, false) => DQuat::from_scaled_axis(half_back),
-        (false, true) => DQuat::from_scaled_axis(half_on),
-        (true, true) => DQuat::from_scaled_axis((half_back * p + half_on * c) / (p + c)),
+    let Turned { rotation, stretch } = posed.own;
+    if p + c == 0.0 {
+        return (rotation, stretch);
     }
+    // Where one joint acts alone, half its weight; where both do, the mean of the two by weight.
+    let (back, on) = (0.5 * p * p / (p + c), 0.5 * c * c / (p + c));
+    let turn = rotation_log(posed.after.rotation * rotation.inverse()) * on
+        - rotation_log(rotation * posed.before.rotation.inverse()) * back;
+    let stretch = stretch * (1.0 - back - on) + posed.before.stretch * back + posed.after.stretch * on;
+    (DQuat::from_scaled_axis(turn) * rotation, stretch)
 }
 
 #[cfg(test)]
@@ -97,12 +120,12 @@ mod tests {
     fn posed(turn: DQuat, stretch: f64, influence: f64) -> Vec<PosedLine> {
         let joint = DVec3::Y * 2.0;
         let influence = [influence; 2];
-        let still = DQuat::IDENTITY;
+        let [still, moved] = [DQuat::IDENTITY, turn].map(|turn| Turned::of(DMat3::from_quat(turn)));
         let first = Line { start: DVec3::ZERO, end: joint };
         let second = Line { start: joint, end: joint + turn * DVec3::Y * (2.0 * stretch) };
         vec![
-            PosedLine { line: first, rotation: still, before: still, after: turn, influence },
-            PosedLine { line: second, rotation: turn, before: still, after: turn, influence },
+            PosedLine { line: first, own: still, before: still, after: moved, influence },
+            PosedLine { line: second, own: moved, before: still, after: moved, influence },
         ]
     }
 
@@ -114,7 +137,7 @@ mod tests {
                 let lines = posed(DQuat::IDENTITY, 1.5, influence);
                 for (point, rest) in points.iter().zip(&rest) {
                     let y = if rest.y > 2.0 { 2.0 + 1.5 * (rest.y - 2.0) } else { rest.y };
-                    assert!(skin(point, &lines).distance(DVec3::new(rest.x, y, rest.z)) < 1e-12);
+                    assert!(skin(point, &lines, &[0, 1]).distance(DVec3::new(rest.x, y, rest.z)) < 1e-12);
                 }
             }
         }
@@ -127,13 +150,16 @@ mod tests {
             let lines = posed(turn, 1.0, 0.5);
             for point in &mut points {
                 point.attachment = Attachment { line: 0, t: 1.0 };
-                let before = skin(point, &lines);
+                let before = skin(point, &lines, &[0, 1]);
                 point.attachment = Attachment { line: 1, t: 0.0 };
-                assert!(skin(point, &lines).distance(before) < 1e-12);
+                assert!(skin(point, &lines, &[0, 1]).distance(before) < 1e-12);
                 let half = DQuat::from_scaled_axis(rotation_log(turn) * 0.5) * point.scale_vector;
                 assert!((before - DVec3::Y * 2.0).distance(half) < 1e-12);
                 point.attachment = Attachment { line: 0, t: 0.5 };
-                assert!((skin(point, &lines) - DVec3::Y).distance(point.scale_vector) < 1e-12, "no farther than asked");
+                assert!(
+                    (skin(point, &lines, &[0, 1]) - DVec3::Y).distance(point.scale_vector) < 1e-12,
+                    "no farther than asked"
+                );
             }
         }
     }
@@ -144,7 +170,7 @@ mod tests {
         let lines = posed(DQuat::from_rotation_z(-2.0), 1.0, 0.5);
         // The outer side; on the inner one another line may come nearer once the point has moved.
         for point in points.iter().filter(|point| point.scale_vector.x <= 0.0) {
-            let p = skin(point, &lines);
+            let p = skin(point, &lines, &[0, 1]);
             let away = lines.iter().map(|l| l.line.distance(p)).fold(f64::INFINITY, f64::min);
             assert!((away - 0.5).abs() < 1e-9, "{away}");
         }

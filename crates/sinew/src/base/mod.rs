@@ -3,15 +3,17 @@
 //! Every base gives, per row, the skinned points and the linear map that carries normals and tangents, as engines
 //! apply it (the blended 3×3, not its inverse transpose).
 //!
-//! [`incremental_rotation`], [`centres_of_rotation`] and [`stretchable_twistable`] skin single points in f64, for
-//! programs that call them; recipes do not name them.
+//! [`incremental_rotation`], [`centres_of_rotation`] and [`stretchable_twistable`] skin single points in f64;
+//! [`by_point`] binds them to a rig.
 
+pub mod by_point;
 pub mod centres_of_rotation;
 mod dqs;
 pub mod incremental_rotation;
 mod lbs;
 pub mod stretchable_twistable;
 
+pub use by_point::{ByPoint, IncrementalRotationSpec};
 pub use dqs::Antipodality;
 pub(crate) use dqs::DqsPalette;
 use dqs::{dqs_row, dqs_weight_terms};
@@ -101,6 +103,8 @@ pub enum Base {
     Rigid(Vec<Lanes>),
     /// Points carried along the way to the pose; directions as in linear blending.
     FoldOverFree(Box<FoldOverFree>),
+    /// Points placed one by one; directions as in linear blending.
+    ByPoint(Box<ByPoint>),
 }
 
 impl Base {
@@ -119,7 +123,7 @@ impl Base {
     #[inline(always)]
     pub(crate) fn linear_weights<'a>(&'a self, rig: &'a Rig) -> Option<&'a [Lanes]> {
         match self {
-            Self::Lbs | Self::Blend(..) | Self::FoldOverFree(_) => Some(rig.skin_weights()),
+            Self::Lbs | Self::Blend(..) | Self::FoldOverFree(_) | Self::ByPoint(_) => Some(rig.skin_weights()),
             Self::Rigid(weights) => Some(weights),
             Self::Dqs(_) => None,
         }
@@ -129,7 +133,7 @@ impl Base {
     pub(crate) fn antipodality(&self) -> Option<&Antipodality> {
         match self {
             Self::Dqs(antipodality) | Self::Blend(_, antipodality) => Some(antipodality),
-            Self::Lbs | Self::Rigid(_) | Self::FoldOverFree(_) => None,
+            Self::Lbs | Self::Rigid(_) | Self::FoldOverFree(_) | Self::ByPoint(_) => None,
         }
     }
 

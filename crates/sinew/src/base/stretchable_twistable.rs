@@ -2,13 +2,18 @@
 //!
 //! Every bone a → b blends twice: by its weight w, and along itself by `e`, the point's place between its ends. Stretch
 //! moves a point along with the far end, `e·s`, `s = (‖b' − a'‖/‖b − a‖ − 1)(b − a)`, without swelling what it passes; the
-//! twists at the two ends meet in between: `v' = Σ w [a' + R·Rot((1 − e)θ_a + eθ_b, b − a)(v − a + e·s)]`.
+//! twists at the two ends meet in between: `v' = Σ w [a' + R·Rot((1 − e)θ_a + eθ_b, b − a)(v − a + e·s)]`. Where a bone is
+//! scaled, R is its whole linear part and only what it does not stretch by itself is added.
+//!
+//! Rigs have no twists at the ends of bones, but joints that twist. A joint's twist τ about the bone that begins there
+//! is shared out: `θ_b = στ` at the end of the bone before, `θ_a = −(1 − σ)τ` at the beginning of its own, so both sides
+//! meet at the joint for any σ, and a turned wrist winds up the forearm.
 //!
 //! Oracle: without stretch and twist it is linear blending; a stretched straight limb keeps its radius; a twist of one
 //! bone is spread evenly and keeps it as well.
 
 use crate::attach::Line;
-use glam::{DQuat, DVec3};
+use glam::{DMat3, DQuat, DVec3};
 
 /// A bone at bind and at a pose.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,8 +22,8 @@ pub struct TwistBone {
     pub bind: Line,
     /// At the pose.
     pub posed: Line,
-    /// Rotation from bind to the pose, without the twists.
-    pub rotation: DQuat,
+    /// Linear part of the transform from bind to the pose, without the twists.
+    pub linear: DMat3,
     /// Twist about its line at either end, radians.
     pub twist: [f64; 2],
 }
@@ -28,15 +33,21 @@ impl TwistBone {
     pub fn carry(&self, p: DVec3) -> DVec3 {
         let along = self.bind.end - self.bind.start;
         let e = self.bind.nearest(p);
-        let grown = (self.posed.end - self.posed.start).length() / along.length() - 1.0;
+        let grown = (self.posed.end - self.posed.start).length() / (self.linear * along).length() - 1.0;
         // A bone without length has nothing to stretch.
         let stretch = if grown.is_finite() { along * (e * grown) } else { DVec3::ZERO };
         let [first, last] = self.twist;
         let twist = along
             .try_normalize()
             .map_or(DQuat::IDENTITY, |axis| DQuat::from_axis_angle(axis, first + (last - first) * e));
-        self.posed.start + self.rotation * (twist * (p - self.bind.start + stretch))
+        self.posed.start + self.linear * (twist * (p - self.bind.start + stretch))
     }
+}
+
+/// The angle by which a rotation turns about a unit axis (Diebel 2006, swing and twist).
+pub fn twist_about(axis: DVec3, rotation: DQuat) -> f64 {
+    let q = if rotation.w < 0.0 { -rotation } else { rotation };
+    2.0 * DVec3::new(q.x, q.y, q.z).dot(axis).atan2(q.w)
 }
 
 /// Skins one point by bones and weights that sum to 1.
@@ -51,7 +62,7 @@ mod tests {
 
     fn bone(start: f64, end: f64) -> TwistBone {
         let bind = Line { start: DVec3::Y * start, end: DVec3::Y * end };
-        TwistBone { bind, posed: bind, rotation: DQuat::IDENTITY, twist: [0.0; 2] }
+        TwistBone { bind, posed: bind, linear: DMat3::IDENTITY, twist: [0.0; 2] }
     }
 
     #[test]
@@ -59,7 +70,7 @@ mod tests {
         let (points, _, _) = straight();
         let turn = DQuat::from_rotation_z(1.0);
         let mut second = bone(2.0, 4.0);
-        second.rotation = turn;
+        second.linear = DMat3::from_quat(turn);
         second.posed.end = second.posed.start + turn * DVec3::Y * 2.0;
         for p in points {
             let w = (p.y / 4.0).clamp(0.0, 1.0);
@@ -80,8 +91,14 @@ mod tests {
             let turned = DQuat::from_rotation_y(3.0 * p.y / 4.0) * DVec3::new(p.x, 0.0, p.z);
             assert!(DVec3::new(q.x, 0.0, q.z).distance(turned) < 1e-12);
         }
+        for angle in [0.0, 1.0, -2.5] {
+            let q = DQuat::from_rotation_x(0.7) * DQuat::from_rotation_y(angle);
+            assert!(
+                (twist_about(DVec3::Y, q) - angle).abs() < 1e-12 && (twist_about(DVec3::Y, -q) - angle).abs() < 1e-12
+            );
+        }
         let point = Line { start: DVec3::ONE, end: DVec3::ONE };
-        let flat = TwistBone { bind: point, posed: point, rotation: DQuat::IDENTITY, twist: [1.0; 2] };
+        let flat = TwistBone { bind: point, posed: point, linear: DMat3::IDENTITY, twist: [1.0; 2] };
         assert_eq!(flat.carry(DVec3::ZERO), DVec3::ZERO);
     }
 }

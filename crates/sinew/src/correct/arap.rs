@@ -13,7 +13,7 @@
 
 use super::cholesky::Cholesky;
 use super::cotangents::cotangent_weights;
-use crate::polar::nearest_rotation;
+use crate::polar::{nearest_rotation, refined_rotation};
 use crate::strokes::region::Region;
 use glam::{DMat3, DVec3};
 
@@ -105,8 +105,9 @@ impl Arap {
         let rest: Vec<DVec3> = self.vertices.iter().map(|&v| rest[v as usize]).collect();
         let mut now: Vec<DVec3> = self.vertices.iter().map(|&v| points[v as usize]).collect();
         let mut energies = Vec::with_capacity(iterations);
+        let mut rotations: Vec<DMat3> = Vec::new();
         for _ in 0..iterations {
-            let rotations = self.fit(&rest, &now);
+            self.fit(&rest, &now, &mut rotations);
             self.place(&rest, &rotations, &mut now);
             energies.push(self.energy(&rest, &rotations, &now));
         }
@@ -129,16 +130,20 @@ impl Arap {
         }
     }
 
-    fn fit(&self, rest: &[DVec3], now: &[DVec3]) -> Vec<DMat3> {
+    /// The rotations of the cells, from those of the iteration before.
+    fn fit(&self, rest: &[DVec3], now: &[DVec3], rotations: &mut Vec<DMat3>) {
         let fit = |i: usize| {
             let mut covariance = DMat3::ZERO;
             for &(j, weight) in self.cell(i) {
                 let (before, after) = (rest[i] - rest[j as usize], (now[i] - now[j as usize]) * weight);
                 covariance += DMat3::from_cols(after * before.x, after * before.y, after * before.z);
             }
-            nearest_rotation(covariance)
+            rotations
+                .get(i)
+                .and_then(|last| refined_rotation(*last, covariance))
+                .unwrap_or_else(|| nearest_rotation(covariance))
         };
-        (0..self.vertices.len()).map(fit).collect()
+        *rotations = (0..self.vertices.len()).map(fit).collect();
     }
 
     fn place(&self, rest: &[DVec3], rotations: &[DMat3], now: &mut [DVec3]) {

@@ -54,6 +54,17 @@ pub(super) struct Body {
 /// Bones whose transforms differ by less over the reach of a segment, in sizes, leave it rigid.
 const STILL: f64 = 1e-7;
 
+/// What corrections move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Reach {
+    /// Segments that change, and what touches them.
+    Moving,
+    /// Anything, where something changes.
+    Whole,
+    /// Anything, at any time.
+    Always,
+}
+
 /// What a frame gives a body.
 pub(super) struct BodyFrame<'a> {
     pub rig: &'a Rig,
@@ -61,10 +72,10 @@ pub(super) struct BodyFrame<'a> {
     pub world_from_rest: &'a [DAffine3],
     /// Rest points with morph targets, where any is active.
     pub morphed_rest: Option<&'a Points>,
-    /// No effect moves anything, nor does a correction that acts on what its bones leave alone.
+    /// No effect moves anything.
     pub effects_rest: bool,
-    /// Corrections leave still segments alone.
-    pub local: bool,
+    /// How far the corrections go.
+    pub reach: Reach,
     pub points: &'a Points,
 }
 
@@ -72,7 +83,7 @@ impl Body {
     /// Takes the frame's bones: what moves against what. Needs no point.
     pub fn pose(&mut self, surface: &Surface, frame: &BodyFrame<'_>) {
         self.size = frame.rig.characters()[surface.character].size;
-        self.has_effects = !frame.effects_rest;
+        self.has_effects = !frame.effects_rest || frame.reach == Reach::Always;
         self.centre = DVec3::ZERO;
         self.from_bind.clear();
         let entries = 0..frame.world_from_rest.len() as u32;
@@ -86,7 +97,10 @@ impl Body {
                 let turn = (other.matrix3 - own.matrix3).to_cols_array().iter().fold(0.0f64, |m, v| m.max(v.abs()));
                 shift + turn * segment.reach <= STILL * self.size
             };
-            self.still.push(frame.effects_rest && entries.iter().all(alike));
+            self.still.push(!self.has_effects && entries.iter().all(alike));
+        }
+        if frame.reach != Reach::Moving && !self.is_still() {
+            self.still.fill(false);
         }
         match (frame.morphed_rest, &mut self.morphed) {
             (None, morphed) => *morphed = None,
@@ -97,7 +111,7 @@ impl Body {
     /// Takes the frame's points after its bones; false if they are not finite.
     pub fn load(&mut self, surface: &Surface, frame: &BodyFrame<'_>) -> bool {
         let nodes = surface.nodes();
-        self.choose(surface, frame);
+        self.choose(surface);
         self.points.resize(nodes, DVec3::ZERO);
         let mut sum = DVec3::ZERO;
         for &node in &self.nodes {
@@ -138,7 +152,7 @@ impl Body {
     }
 
     /// Says which segments, nodes and triangles are at hand.
-    fn choose(&mut self, surface: &Surface, frame: &BodyFrame<'_>) {
+    fn choose(&mut self, surface: &Surface) {
         let nodes = surface.nodes();
         let count = surface.segments.len();
         for list in [&mut self.nodes, &mut self.free, &mut self.triangles] {
@@ -150,7 +164,7 @@ impl Body {
         }
         self.active.clear();
         // A rest shape with morph targets has no sums that were made ahead.
-        if !frame.local || self.morphed.is_some() || !self.still.contains(&true) {
+        if self.morphed.is_some() || !self.still.contains(&true) {
             self.active.resize(count, true);
             self.nodes.extend(0..nodes as u32);
             self.free.extend(0..nodes as u32);

@@ -2,9 +2,10 @@
 //!
 //! Oracle: at any pose the distance to the attachment point is the profile's multiple of what it was.
 
-use super::hanging::{Hanging, shares};
+use super::body::Reach;
 use super::surface_edit::Profile;
 use super::{Binding, Bound, Log, Place, Surface, Work};
+use crate::attach::hanging::{ATTACH, HangPlan, Hanging, SMOOTHING};
 use crate::param::ParamSpec;
 
 const PROFILES: &[&str] = &["bulge", "linear", "cubic-in", "quartic-out", "sine-in-out", "even"];
@@ -18,6 +19,8 @@ pub(super) const BULGE_PARAMS: &[ParamSpec] = &[
         "growth at the top of the profile; below 0 the limb is drawn in",
     ),
     ParamSpec::choice("profile", PROFILES, "how the growth goes along each bone"),
+    ATTACH,
+    SMOOTHING,
 ];
 
 /// The growth of each node of one surface.
@@ -29,23 +32,27 @@ pub(super) struct Bulge {
 
 impl Bulge {
     pub fn bind(binding: &Binding<'_>) -> Self {
-        let Binding { values, .. } = *binding;
+        let Binding { rig, surface, values, distances, .. } = *binding;
         let named = Profile::NAMES.iter().find(|(name, _)| *name == values.word("profile"));
         let profile = named.map_or(Profile::Bulge, |named| named.1);
-        let hanging = Hanging::new(binding);
+        let hanging = Hanging::new(rig, surface, &HangPlan::of(values, distances));
         let along = |node: usize| hanging.as_ref().map_or(0.0, |hanging| hanging.attachments[node].t);
         let ratio = |(node, share): (usize, f64)| profile.ratio(along(node), share * values.number("amount"));
-        let ratios = shares(binding).into_iter().enumerate().map(ratio).collect();
+        let ratios = binding.shares().into_iter().enumerate().map(ratio).collect();
         Self { hanging, ratios }
     }
 }
 
 impl Bound for Bulge {
+    fn reach(&self) -> Reach {
+        Reach::Always
+    }
+
     fn apply(&self, _: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
         let Work { body, hung, .. } = work;
         let Some(hanging) = &self.hanging else { return 0 };
         // Passes that follow new contacts find it done.
-        if log.is_later_pass() || !hanging.pose(body, body.bind(surface), hung) {
+        if log.is_later_pass() || !hanging.pose(&body.from_bind, body.bind(surface), hung) {
             return 0;
         }
         for (node, &ratio) in self.ratios.iter().enumerate() {

@@ -23,6 +23,7 @@ use crate::maps::RestSurface;
 use crate::motion::Kinematics;
 use crate::pose::WorldPose;
 use crate::rig::Rig;
+use crate::simd::Level;
 use glam::DVec3;
 
 /// Steps from the skin to the bone, and how many of them may be taken.
@@ -59,6 +60,10 @@ pub(super) struct Place<'a> {
     /// What the frame's points are relative to.
     pub origin: DVec3,
     pub kinematics: &'a Kinematics,
+    /// Time in the clip.
+    pub time: f64,
+    /// Instruction set.
+    pub level: Level,
 }
 
 impl FoldOver {

@@ -10,10 +10,11 @@
 //! | `volume_meter` | the volumes of its segments, told |
 //! | `fold_over` | skin in contact where joints bend |
 //! | `vortex_muscles` | flesh that swings and bulges |
-//! | [`springs`], `spring_skin` | springs between neighbours and bones; as a correction |
-//! | [`surface_edit`], `bulge` | edits that follow any pose; growth along bones as a correction |
-//! | `hanging` | the skin as it hangs on the bones: what the two above read |
-//! | [`arap`], [`laplacian`], `cotangents`, `cholesky` | surfaces solved from handles, for programs that call them |
+//! | [`springs`], `spring_rows`, `descent` | springs between neighbours and bones; in rows; how they come to rest |
+//! | `spring_skin`, [`live_springs`] | springs as a correction; with history, for what is driven live |
+//! | [`surface_edit`], `edits`, `bulge` | edits that follow any pose; those of a recipe; growth along bones as a correction |
+//! | [`edit_stage`] | where edits are made: the surface of a pose, and what was done to it |
+//! | [`arap`], [`laplacian`], `cotangents`, `cholesky` | surfaces solved from handles |
 //!
 //! The list is run again while a correction finds new contacts (a bulge may cross the border that the skin was brought
 //! back to), at most four times; nodes in contact stay where they are. Sums run in f64 in index order on one thread.
@@ -26,26 +27,32 @@ mod bulge;
 mod cholesky;
 mod correction_map;
 mod cotangents;
+mod descent;
+pub mod edit_stage;
+mod edits;
 mod fold_over;
-mod hanging;
 pub mod laplacian;
+pub mod live_springs;
 mod local_volume;
 mod segment_volume;
 mod sparse_lu;
+mod spring_rows;
 mod spring_skin;
 pub mod springs;
-mod surface;
+pub(crate) mod surface;
 pub mod surface_edit;
 #[cfg(test)]
 mod tests;
 mod volume_meter;
 mod vortex_muscles;
 
+pub(crate) use edits::{AskedEdit, Field, Fields};
 pub use local_volume::Outcome;
 pub use volume_meter::SegmentVolume;
 pub(crate) use vortex_muscles::{BoundMuscle, FELT, felt_signals};
 pub use vortex_muscles::{FittedShape, MuscleReport, MuscleShape, MuscleSpec};
 
+use crate::attach::hanging::Hung;
 use crate::kinodynamic::{Near, VortexField};
 use crate::limbs::Limbs;
 use crate::maps::RestSurface;
@@ -53,20 +60,21 @@ use crate::motion::Kinematics;
 use crate::param::{ParamSpec, Values};
 use crate::pose::WorldPose;
 use crate::rig::{PartKind, Rig};
-use crate::simd::{LANES, Lanes, Points};
+use crate::simd::{LANES, Lanes, Level, Points};
 use crate::skeleton::BoneId;
-use body::{Body, BodyFrame};
+use body::{Body, BodyFrame, Reach};
 use bulge::{BULGE_PARAMS, Bulge};
 use correction_map::{MapPlan, SHAPES, Shape, correction_map};
+use edits::{BoundEdits, DirectEdits, EditWork};
 use fold_over::{FoldOver, Place};
 use glam::{DAffine3, DVec3};
-use hanging::Hung;
 use local_volume::{Limits, Restored};
 use segment_volume::{SegmentScratch, restore_segments};
 use sparse_lu::SparseLu;
-use spring_skin::{SPRING_PARAMS, SpringSkin, SpringWork};
+use spring_skin::{SPRING_PARAMS, STIFFNESSES, SpringSkin, SpringWork};
 use std::fmt;
 use surface::Surface;
+use surface_edit::SurfaceEdit;
 use volume_meter::VolumeMeter;
 use vortex_muscles::{MUSCLE_PARAMS, Muscles};
 
@@ -82,6 +90,8 @@ pub struct Correction {
     pub takes_maps: bool,
     /// What its table of bones says, where it takes one: bones by bone.
     pub bones_about: &'static str,
+    /// Parameters that bones and painted maps may multiply.
+    pub scaled: &'static [&'static str],
     bind: fn(&Binding<'_>) -> Box<dyn Bound>,
 }
 
@@ -105,6 +115,7 @@ pub static CORRECTIONS: &[Correction] = &[
         params: VOLUME_PARAMS,
         takes_maps: true,
         bones_about: "whose distance counts for the skin of a bone; all without it",
+        scaled: &[],
         bind: |binding| Box::new(Volume::bind(binding)),
     },
     Correction {
@@ -113,6 +124,7 @@ pub static CORRECTIONS: &[Correction] = &[
         params: FOLD_OVER_PARAMS,
         takes_maps: false,
         bones_about: "",
+        scaled: &[],
         bind: |binding| {
             let angle = binding.values.number("angle");
             Box::new(FoldOver::new(binding.rig, binding.rest, binding.surface, angle, binding.gain))
@@ -124,6 +136,7 @@ pub static CORRECTIONS: &[Correction] = &[
         params: MUSCLE_PARAMS,
         takes_maps: true,
         bones_about: "bones with a muscle, and those whose bending contracts it; fleshy places without it",
+        scaled: &[],
         bind: |binding| Box::new(Muscles::bind(binding)),
     },
     Correction {
@@ -132,6 +145,7 @@ pub static CORRECTIONS: &[Correction] = &[
         params: SPRING_PARAMS,
         takes_maps: true,
         bones_about: "bones that the skin of a bone hangs on; its own without it",
+        scaled: STIFFNESSES,
         bind: |binding| Box::new(SpringSkin::bind(binding)),
     },
     Correction {
@@ -140,6 +154,7 @@ pub static CORRECTIONS: &[Correction] = &[
         params: BULGE_PARAMS,
         takes_maps: true,
         bones_about: "bones that the skin of a bone hangs on; its own without it",
+        scaled: &[],
         bind: |binding| Box::new(Bulge::bind(binding)),
     },
 ];
@@ -256,6 +271,12 @@ pub(crate) struct Binding<'a> {
     muscles: &'a [BoundMuscle],
     /// Where what muscles feel stands among the filtered signals, from now back.
     signals: &'a [[usize; FELT]],
+    /// Bones and factors on parameters; later entries win.
+    factors: &'a [(Vec<BoneId>, Vec<(&'static str, f64)>)],
+    /// Parameters and painted factors on them.
+    painted_factors: &'a [(&'static str, Vec<Lanes>)],
+    /// Edits that springs draw the skin to.
+    edits: &'a [SurfaceEdit],
     /// Per slot: on a rigid part.
     is_rider: &'a [bool],
 }
@@ -265,6 +286,33 @@ impl Binding<'_> {
     fn rider_nodes(&self) -> impl Iterator<Item = bool> {
         self.surface.members.iter().map(|slots| slots.iter().any(|&slot| self.is_rider[slot as usize]))
     }
+
+    /// Share of the correction that each node takes: the gain times the painted map; nothing for riders.
+    fn shares(&self) -> Vec<f64> {
+        let painted = self.painted.map(|map| node_means(self.surface, map));
+        let share = |(node, is_rider): (usize, bool)| {
+            let map = painted.as_ref().map_or(1.0, |map| map[node].max(0.0));
+            if is_rider { 0.0 } else { self.gain * map }
+        };
+        self.rider_nodes().enumerate().map(share).collect()
+    }
+}
+
+/// Means of a painted map over the slots of each node.
+fn node_means(surface: &Surface, map: &[Lanes]) -> Vec<f64> {
+    let value = |&slot: &u32| f64::from(map[slot as usize / LANES][slot as usize % LANES]);
+    surface.members.iter().map(|slots| slots.iter().map(value).sum::<f64>() / slots.len().max(1) as f64).collect()
+}
+
+/// Per slot: on a mesh that rides on a bone.
+pub(crate) fn rider_slots(rig: &Rig) -> Vec<bool> {
+    let mut is_rider = vec![false; rig.rows().len() * LANES];
+    for part in rig.parts().iter().filter(|part| part.kind == PartKind::Rider) {
+        for vertex in part.primitives.iter().flat_map(|primitive| primitive.vertices.clone()) {
+            is_rider[rig.point_of_vertex()[vertex] as usize] = true;
+        }
+    }
+    is_rider
 }
 
 /// A correction bound to one character.
@@ -279,10 +327,8 @@ trait Bound: Send + Sync {
     fn makes_contacts(&self) -> bool {
         false
     }
-    /// Whether it moves segments that are still because others are not.
-    fn spreads(&self) -> bool {
-        false
-    }
+    /// What it may move.
+    fn reach(&self) -> Reach;
 }
 
 /// Where one pass of one correction writes what it did.
@@ -336,6 +382,7 @@ struct Work {
     near: Near,
     springs: SpringWork,
     hung: Hung,
+    edits: EditWork,
     /// Per correction, its first entry in the report.
     first_volumes: Vec<usize>,
 }
@@ -369,6 +416,10 @@ pub(crate) struct Asked<'a> {
     pub muscles: Vec<BoundMuscle>,
     /// Where what muscles feel stands among the filtered signals, from now back.
     pub signals: Vec<[usize; FELT]>,
+    /// Bones and factors on parameters; later entries win.
+    pub factors: Vec<(Vec<BoneId>, Vec<(&'static str, f64)>)>,
+    /// Parameters and painted factors on them.
+    pub painted_factors: Vec<(&'static str, Vec<Lanes>)>,
 }
 
 /// Everything the corrections read at one frame.
@@ -380,27 +431,28 @@ pub(crate) struct CorrectionFrame<'a> {
     pub morphed_rest: Option<&'a Points>,
     pub effects_rest: bool,
     pub kinematics: &'a Kinematics,
+    /// Time in the clip, for what is keyed.
+    pub time: f64,
+    /// Instruction set.
+    pub level: Level,
 }
 
 /// Passes over the list while there are new contacts.
 const PASSES: usize = 4;
 
 impl Corrections {
-    pub fn build(rig: &Rig, asked: &[Asked<'_>]) -> Self {
-        if asked.is_empty() {
+    pub fn build(rig: &Rig, asked: &[Asked<'_>], edits: &[AskedEdit<'_>]) -> Self {
+        if asked.is_empty() && edits.is_empty() {
             return Self { surfaces: Vec::new(), meters: Vec::new() };
         }
         let rest = RestSurface::new(rig);
-        let mut is_rider = vec![false; rig.rows().len() * LANES];
-        for part in rig.parts().iter().filter(|part| part.kind == PartKind::Rider) {
-            for vertex in part.primitives.iter().flat_map(|primitive| primitive.vertices.clone()) {
-                is_rider[rig.point_of_vertex()[vertex] as usize] = true;
-            }
-        }
+        let is_rider = rider_slots(rig);
         let surfaces = (0..rig.characters().len()).filter_map(|character| Surface::new(rig, character));
         let bind = |surface: Surface| {
+            let bound_edits = BoundEdits::new(rig, &surface, edits, &is_rider);
             let bound = asked.iter().map(|asked| {
-                let Asked { correction, values, gain, painted, distances, muscles, signals } = asked;
+                let Asked { correction, values, gain, painted, distances, muscles, signals, factors, painted_factors } =
+                    asked;
                 let painted = painted.as_deref();
                 let surface = &surface;
                 (correction.bind)(&Binding {
@@ -413,10 +465,16 @@ impl Corrections {
                     distances,
                     muscles,
                     signals,
+                    factors,
+                    painted_factors,
+                    edits: &bound_edits.sprung,
                     is_rider: &is_rider,
                 })
             });
-            let bound = bound.collect();
+            let mut bound: Vec<Box<dyn Bound>> = bound.collect();
+            bound.extend(
+                DirectEdits::new(rig, &surface, bound_edits.direct).map(|edits| Box::new(edits) as Box<dyn Bound>),
+            );
             (surface, bound)
         };
         Self { surfaces: surfaces.map(bind).collect(), meters: Vec::new() }
@@ -450,14 +508,21 @@ impl Corrections {
         scratch.0.resize_with(self.surfaces.len(), Work::default);
         for (index, ((surface, bound), work)) in self.surfaces.iter().zip(&mut scratch.0).enumerate() {
             let CorrectionFrame { rig, world, world_from_rest, morphed_rest, effects_rest, .. } = *frame;
-            let local = !bound.iter().any(|bound| bound.spreads());
-            let loaded = BodyFrame { rig, world_from_rest, morphed_rest, effects_rest, local, points };
+            let reach = bound.iter().map(|bound| bound.reach()).max().unwrap_or(Reach::Moving);
+            let loaded = BodyFrame { rig, world_from_rest, morphed_rest, effects_rest, reach, points };
             work.body.pose(surface, &loaded);
             if !work.body.is_still() && !work.body.load(surface, &loaded) {
                 continue;
             }
             let character = surface.character;
-            let place = Place { rig, world, origin: frame.origins[character], kinematics: frame.kinematics };
+            let place = Place {
+                rig,
+                world,
+                origin: frame.origins[character],
+                kinematics: frame.kinematics,
+                time: frame.time,
+                level: frame.level,
+            };
             let first_volume = report.volumes.len();
             work.first_volumes.clear();
             for pass in 0..=PASSES {
@@ -514,6 +579,10 @@ impl Bound for FoldOver {
 
     fn makes_contacts(&self) -> bool {
         true
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Moving
     }
 }
 
@@ -585,7 +654,7 @@ impl Bound for Volume {
         0
     }
 
-    fn spreads(&self) -> bool {
-        self.whole && self.limits.local < 1.0
+    fn reach(&self) -> Reach {
+        if self.whole && self.limits.local < 1.0 { Reach::Whole } else { Reach::Moving }
     }
 }

@@ -10,6 +10,7 @@
 //! | absolute | `½κ_a λ²` | along ŝ_i |
 //! | bone | `½κ_b‖s⁰‖²∠(s, R_b s⁰)²` | across ŝ_i, `/ℓ̂_i` |
 //! | edit | `½κ_e‖v* − v‖²` | to v* |
+//! | anchor | `½κ_a‖a + R_b s⁰ − v‖²` | of points without a direction, in place of all but the surface spring |
 //!
 //! `ℓ̂ = max(‖s‖, ‖s⁰‖/10)` keeps a point that a collapsed skin left on its bone from being thrown away. The absolute
 //! spring is ours: differences alone never restore a radius. The thesis measures the bone spring to the bone's line
@@ -17,29 +18,29 @@
 //! default measures it to the whole bind direction. `κ_b = κ_t(h/ℓ)²` (h mean edge, ℓ blend length, ‖s⁰‖ unless given) is
 //! what makes the result independent of the resolution.
 //!
-//! **Step.** `D_i = Σ_j(κ_t max(1, ‖s_j⁰‖/‖s_i⁰‖) + κ_s + κ_l) + κ_a + κ_b + κ_e` bounds the stiffness that i feels, so
-//! `v += 0.9 F/D` is stable before anything is tried; where angles are far from linear the step is halved until the
-//! energy falls. No step that raises the energy is ever taken: parameters in range cannot diverge.
+//! A point closer to its bone than to its neighbours has no direction worth the name: a move of one edge turns it about,
+//! and the tip of a limb pops inside out and stays there. Such points are held to where their bone takes them instead.
 //!
-//! **Acceleration.** The plain iteration carries news by one edge per round. L-BFGS (Nocedal 1980) on the same energy,
-//! with `D⁻¹` as its first guess, reaches the same equilibrium in a fraction of the rounds.
+//! `D_i = Σ_j(κ_t max(1, ‖s_j⁰‖/‖s_i⁰‖) + κ_s + κ_l) + κ_a + κ_b + κ_e` bounds the stiffness that i feels: what
+//! [`super::descent`] needs to be stable before anything is tried. Here everything is f64, for programs and as the
+//! reference; frames are solved by the same springs in rows (`spring_rows`).
 //!
 //! Oracle: forces against differences of the energy; bind is a fixed point; from rigid, LBS and DQS to the same shape.
 
+use super::descent::{DescentScratch, Energy, descend};
+pub use super::descent::{Scheme, Solved, Stop, Stopped};
 use crate::strokes::frames::least_turn;
 use crate::topology::Adjacency;
 use glam::DVec3;
 
 /// Share of the bound on a point's stiffness that one step uses up.
-const SAFETY: f64 = 0.9;
-/// Scale vectors shorter than this, in extents of the skin, have no direction.
-const NO_LENGTH: f64 = 1e-6;
+pub(super) const SAFETY: f64 = 0.9;
+/// Scale vectors shorter than this, in mean edges at their point, have no direction.
+const NO_DIRECTION: f64 = 1.0;
 /// Scale vectors are not taken for shorter than this share of their rest length.
-const LEAST_LENGTH: f64 = 0.1;
-/// Halvings of a step before the solver gives up: at rounding.
-const HALVINGS: u32 = 40;
-/// Corrections that L-BFGS remembers.
-const MEMORY: usize = 8;
+pub(super) const LEAST_LENGTH: f64 = 0.1;
+/// The thesis steps by 1/30.
+pub(super) const FIXED_STEPS: f64 = 30.0;
 
 /// How stiff each spring is; all scale-free and not negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -54,6 +55,11 @@ pub struct Stiffness {
     pub absolute: f64,
     /// Of the bind direction, as a multiple of `κ_t(h/ℓ)²`.
     pub bone: f64,
+}
+
+impl Stiffness {
+    /// As factors: no change.
+    pub const ONE: Self = Self { torsion: 1.0, surface: 1.0, length: 1.0, absolute: 1.0, bone: 1.0 };
 }
 
 impl Default for Stiffness {
@@ -72,96 +78,31 @@ pub enum BoneSpring {
     ToLine,
 }
 
-/// When the solver stops; the first that is met.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stop {
-    /// Iterations at most.
-    pub iterations: usize,
-    /// No point would be moved farther by a plain step.
-    pub largest_move: f64,
-    /// No force is larger.
-    pub largest_force: f64,
-    /// An iteration lowers the energy by less than this share of it.
-    pub energy_share: f64,
-}
-
-impl Stop {
-    /// After so many iterations and nothing else.
-    pub fn after(iterations: usize) -> Self {
-        Self { iterations, largest_move: 0.0, largest_force: 0.0, energy_share: 0.0 }
-    }
-
-    /// When no point would be moved farther, or after many iterations.
-    pub fn at_move(largest_move: f64, iterations: usize) -> Self {
-        Self { largest_move, ..Self::after(iterations) }
-    }
-}
-
-/// Why the solver stopped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stopped {
-    /// The number of iterations.
-    Iterations,
-    /// The largest move.
-    Move,
-    /// The largest force.
-    Force,
-    /// The energy no longer falls by the share asked for.
-    Energy,
-    /// No step lowers the energy: it is at its minimum but for rounding.
-    Rounding,
-}
-
-/// What a solve did.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Solved {
-    /// Iterations.
-    pub iterations: usize,
-    /// Times that all forces were computed.
-    pub evaluations: usize,
-    /// Energy at the end.
-    pub energy: f64,
-    /// How far a plain step would move the farthest point at the end.
-    pub largest_move: f64,
-    /// Why it stopped.
-    pub stopped: Stopped,
-}
-
-/// How the solver moves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scheme {
-    /// The thesis' iteration with a safe step per point.
-    Plain,
-    /// L-BFGS to the same equilibrium.
-    #[default]
-    Accelerated,
-}
-
 #[derive(Clone, Copy, Debug)]
-struct Edge {
-    ends: [u32; 2],
-    length: f64,
-    angle: f64,
-    torsion: f64,
-    surface: f64,
-    lengths: f64,
+pub(super) struct Edge {
+    pub ends: [u32; 2],
+    pub length: f64,
+    pub angle: f64,
+    pub torsion: f64,
+    pub surface: f64,
+    pub lengths: f64,
 }
 
 /// The springs of a skin at rest.
 #[derive(Clone, Debug)]
 pub struct Springs {
-    edges: Vec<Edge>,
+    pub(super) edges: Vec<Edge>,
     /// Edges of each point, in offset form: edge and whether the point is its second end.
     stops: Vec<u32>,
     incident: Vec<(u32, bool)>,
-    /// ‖s⁰‖; 0 for points that lie on the skeleton.
-    rest: Vec<f64>,
-    absolute: Vec<f64>,
-    bone: Vec<f64>,
+    /// ‖s⁰‖; 0 for points without a direction.
+    pub(super) rest: Vec<f64>,
+    pub(super) absolute: Vec<f64>,
+    pub(super) bone: Vec<f64>,
     /// Angle of s⁰ to the line, for [`BoneSpring::ToLine`].
-    line_angle: Vec<f64>,
-    stiffness: Vec<f64>,
-    kind: BoneSpring,
+    pub(super) line_angle: Vec<f64>,
+    pub(super) stiffness: Vec<f64>,
+    pub(super) kind: BoneSpring,
 }
 
 /// What the springs of a skin are made from.
@@ -174,8 +115,8 @@ pub struct SpringRest<'a> {
     pub lines: &'a [DVec3],
     /// Neighbours.
     pub adjacency: &'a Adjacency,
-    /// Painted or per-bone factor of every stiffness, not negative; empty for 1.
-    pub factors: &'a [f64],
+    /// Per-bone and painted factors of the stiffnesses, not negative; empty for 1.
+    pub factors: &'a [Stiffness],
     /// Blend length; `None` for ‖s⁰‖ of each point.
     pub blend_length: Option<f64>,
 }
@@ -184,25 +125,29 @@ impl Springs {
     /// Measures the rest state.
     pub fn new(at: &SpringRest<'_>, k: &Stiffness, kind: BoneSpring) -> Self {
         let count = at.points.len();
-        let (low, high) =
-            at.points.iter().fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(l, h), &p| (l.min(p), h.max(p)));
-        let least = if count > 0 { NO_LENGTH * (high - low).length() } else { 0.0 };
         let s: Vec<DVec3> = at.points.iter().zip(at.anchors).map(|(p, a)| *p - *a).collect();
-        let rest: Vec<f64> = s.iter().map(|s| if s.length() > least { s.length() } else { 0.0 }).collect();
-        let factor = |point: usize| at.factors.get(point).copied().unwrap_or(1.0).max(0.0);
+        let mean_edge = |i: usize| {
+            let neighbours = at.adjacency.of(i);
+            let sum: f64 = neighbours.iter().map(|&j| at.points[i].distance(at.points[j as usize])).sum();
+            sum / neighbours.len().max(1) as f64
+        };
+        let length = |i: usize| if s[i].length() > NO_DIRECTION * mean_edge(i) { s[i].length() } else { 0.0 };
+        let rest: Vec<f64> = (0..count).map(length).collect();
+        let factor = |point: usize| at.factors.get(point).copied().unwrap_or(Stiffness::ONE);
         let mut edges = Vec::new();
         for i in 0..count {
             for &j in at.adjacency.of(i).iter().filter(|&&j| j as usize > i) {
                 let j = j as usize;
-                let both = 0.5 * (factor(i) + factor(j));
+                let (own, other) = (factor(i), factor(j));
+                let both = |of: fn(&Stiffness) -> f64| 0.5 * (of(&own) + of(&other));
                 let hang = rest[i] > 0.0 && rest[j] > 0.0;
                 edges.push(Edge {
                     ends: [i as u32, j as u32],
                     length: at.points[i].distance(at.points[j]),
                     angle: if hang { angle(s[i], s[j]) } else { 0.0 },
-                    torsion: if hang { both * k.torsion * rest[i] * rest[j] } else { 0.0 },
-                    surface: both * k.surface,
-                    lengths: if hang { both * k.length } else { 0.0 },
+                    torsion: if hang { both(|f| f.torsion) * k.torsion * rest[i] * rest[j] } else { 0.0 },
+                    surface: both(|f| f.surface) * k.surface,
+                    lengths: if hang { both(|f| f.length) * k.length } else { 0.0 },
                 });
             }
         }
@@ -223,7 +168,7 @@ impl Springs {
             edges,
             stops,
             incident,
-            absolute: (0..count).map(|i| if rest[i] > 0.0 { factor(i) * k.absolute } else { 0.0 }).collect(),
+            absolute: (0..count).map(|i| factor(i).absolute * k.absolute).collect(),
             bone: vec![0.0; count],
             line_angle: (0..count).map(|i| if rest[i] > 0.0 { angle(s[i], at.lines[i]) } else { 0.0 }).collect(),
             stiffness: vec![0.0; count],
@@ -246,7 +191,7 @@ impl Springs {
             let blend = at.blend_length.unwrap_or(springs.rest[i]);
             if springs.rest[i] > 0.0 && blend > 0.0 && valence > 0.0 {
                 let h = length / valence;
-                springs.bone[i] = factor(i) * k.bone * k.torsion * (h / blend).powi(2);
+                springs.bone[i] = factor(i).bone * k.bone * k.torsion * (h / blend).powi(2);
             }
             springs.stiffness[i] = felt + springs.absolute[i] + springs.bone[i];
         }
@@ -268,7 +213,8 @@ impl Springs {
         self.stiffness.iter().copied().fold(0.0, f64::max).recip()
     }
 
-    fn of(&self, point: usize) -> &[(u32, bool)] {
+    /// Edges of a point, and whether it is their second end.
+    pub(super) fn of(&self, point: usize) -> &[(u32, bool)] {
         let start = if point == 0 { 0 } else { self.stops[point - 1] as usize };
         &self.incident[start..self.stops[point] as usize]
     }
@@ -295,10 +241,7 @@ pub struct SpringScratch {
     /// Per edge: torsion moment over its sine, cosine, surface factor, moment of lengths.
     terms: Vec<[f64; 4]>,
     forces: Vec<DVec3>,
-    trial: Vec<DVec3>,
-    trial_forces: Vec<DVec3>,
-    direction: Vec<DVec3>,
-    history: Vec<Remembered>,
+    descent: DescentScratch<Vec<DVec3>>,
 }
 
 impl Springs {
@@ -374,6 +317,10 @@ impl Springs {
                     }
                 }
                 force += across * lever + direction * along;
+            } else {
+                let away = frame.anchors[i] + frame.aims[i] - points[i];
+                force += away * self.absolute[i];
+                energy += self.absolute[i] * away.length_squared();
             }
             if let Some(&(k, place)) = frame.edits.get(i) {
                 let away = place - points[i];
@@ -399,76 +346,57 @@ impl Springs {
         stop: &Stop,
         scratch: &mut SpringScratch,
     ) -> Solved {
-        let SpringScratch { directions, lengths, terms, forces, trial, trial_forces, direction, history } = scratch;
-        history.clear();
-        let mut energy = self.forces(frame, points, directions, lengths, terms, forces);
-        let mut evaluations = 1;
-        let mut iterations = 0;
-        // The plain scheme remembers a step that had to be halved and grows it again slowly.
-        let mut trust = 1.0f64;
-        loop {
-            let largest_move = (0..forces.len())
-                .map(|i| (forces[i] * (SAFETY / self.bound(frame, i))).length_squared())
-                .fold(0.0, f64::max)
-                .sqrt();
-            let largest_force = forces.iter().map(|f| f.length_squared()).fold(0.0, f64::max).sqrt();
-            let met = if largest_move <= stop.largest_move {
-                Some(Stopped::Move)
-            } else if largest_force <= stop.largest_force {
-                Some(Stopped::Force)
-            } else if iterations >= stop.iterations {
-                Some(Stopped::Iterations)
-            } else {
-                None
-            };
-            if let Some(stopped) = met {
-                return Solved { iterations, evaluations, energy, largest_move, stopped };
-            }
-            let plain = |i: usize, f: DVec3| f * (SAFETY / self.bound(frame, i));
-            let accelerated = scheme == Scheme::Accelerated && two_loops(forces, history, direction, plain);
-            if !accelerated {
-                direction.clear();
-                direction.extend(forces.iter().enumerate().map(|(i, &f)| plain(i, f)));
-            }
-            let mut step = if accelerated { 1.0 } else { trust };
-            let mut halvings = 0;
-            let lowered = loop {
-                trial.clear();
-                trial.extend(points.iter().zip(direction.iter()).map(|(&p, &d)| p + d * step));
-                let trial_energy = self.forces(frame, trial, directions, lengths, terms, trial_forces);
-                evaluations += 1;
-                if trial_energy < energy {
-                    break Some(trial_energy);
-                }
-                halvings += 1;
-                if halvings > HALVINGS {
-                    break None;
-                }
-                step *= 0.5;
-            };
-            let Some(lowered) = lowered else {
-                if accelerated {
-                    // A direction from memory may fail where the plain one does not.
-                    history.clear();
-                    continue;
-                }
-                return Solved { iterations, evaluations, energy, largest_move, stopped: Stopped::Rounding };
-            };
-            if !accelerated {
-                trust = if halvings == 0 { (2.0 * step).min(1.0) } else { step };
-            }
-            if scheme == Scheme::Accelerated {
-                remember(history, (points, forces), (trial, trial_forces));
-            }
-            std::mem::swap(points, trial);
-            std::mem::swap(forces, trial_forces);
-            let fell = energy - lowered;
-            energy = lowered;
-            iterations += 1;
-            if fell <= stop.energy_share * energy {
-                return Solved { iterations, evaluations, energy, largest_move, stopped: Stopped::Energy };
-            }
-        }
+        let SpringScratch { directions, lengths, terms, descent, .. } = scratch;
+        let edits = frame.edits.iter().map(|edit| edit.0).fold(0.0, f64::max);
+        let fixed = (1.0 / self.safe_fixed_step() + edits).max(FIXED_STEPS);
+        let mut energy = PointEnergy { springs: self, frame, fixed, directions, lengths, terms };
+        descend(&mut energy, points, scheme, stop, descent)
+    }
+}
+
+/// The energy of a frame, point by point.
+struct PointEnergy<'a> {
+    springs: &'a Springs,
+    frame: &'a SpringFrame<'a>,
+    /// One bound for all points.
+    fixed: f64,
+    directions: &'a mut Vec<DVec3>,
+    lengths: &'a mut Vec<f64>,
+    terms: &'a mut Vec<[f64; 4]>,
+}
+
+impl Energy for PointEnergy<'_> {
+    type Vectors = Vec<DVec3>;
+    const ROUNDING: f64 = 0.0;
+
+    fn forces(&mut self, points: &Vec<DVec3>, forces: &mut Vec<DVec3>) -> f64 {
+        self.springs.forces(self.frame, points, self.directions, self.lengths, self.terms, forces)
+    }
+
+    fn largest(&self, forces: &Vec<DVec3>) -> (f64, f64) {
+        let step = |(i, f): (usize, &DVec3)| f.length() * (SAFETY / self.springs.bound(self.frame, i));
+        let steps = forces.iter().enumerate().map(step).fold(0.0, f64::max);
+        (steps, forces.iter().map(|f| f.length()).fold(0.0, f64::max))
+    }
+
+    fn plain(&self, forces: &Vec<DVec3>, fixed: bool, out: &mut Vec<DVec3>) {
+        let bound = |i: usize| if fixed { self.fixed } else { self.springs.bound(self.frame, i) };
+        out.clear();
+        out.extend(forces.iter().enumerate().map(|(i, &f)| f * (SAFETY / bound(i))));
+    }
+
+    /// In index order: the same bits everywhere.
+    fn dot(&self, a: &Vec<DVec3>, b: &Vec<DVec3>) -> f64 {
+        a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum()
+    }
+
+    fn sum(&self, a: &Vec<DVec3>, b: &Vec<DVec3>, k: f64, out: &mut Vec<DVec3>) {
+        out.clear();
+        out.extend(a.iter().zip(b).map(|(&a, &b)| a + b * k));
+    }
+
+    fn add(&self, a: &mut Vec<DVec3>, b: &Vec<DVec3>, k: f64) {
+        a.iter_mut().zip(b).for_each(|(a, &b)| *a += b * k);
     }
 }
 
@@ -540,54 +468,6 @@ impl SpringState {
     pub fn points(&self) -> &[DVec3] {
         &self.points
     }
-}
-
-/// A move and the change of the gradient over it, with the inverse of their product.
-type Remembered = (Vec<DVec3>, Vec<DVec3>, f64);
-
-fn remember(history: &mut Vec<Remembered>, from: (&[DVec3], &[DVec3]), to: (&[DVec3], &[DVec3])) {
-    let (mut moved, mut changed, _) = if history.len() == MEMORY { history.remove(0) } else { Remembered::default() };
-    moved.clear();
-    moved.extend(to.0.iter().zip(from.0).map(|(b, a)| *b - *a));
-    changed.clear();
-    changed.extend(from.1.iter().zip(to.1).map(|(a, b)| *a - *b));
-    let product = dot(&moved, &changed);
-    // Where the energy is not convex the pair says nothing useful.
-    if product > 0.0 && product.recip().is_finite() {
-        history.push((moved, changed, product.recip()));
-    }
-}
-
-/// The two-loop recursion (Nocedal 1980): `direction` from the forces and the moves remembered; false where there are
-/// none or the direction does not descend.
-fn two_loops(
-    forces: &[DVec3],
-    history: &[Remembered],
-    direction: &mut Vec<DVec3>,
-    plain: impl Fn(usize, DVec3) -> DVec3,
-) -> bool {
-    let Some((moved, changed, _)) = history.last() else { return false };
-    direction.clear();
-    direction.extend_from_slice(forces);
-    let mut shares = [0.0; MEMORY];
-    for (share, (moved, changed, inverse)) in shares[..history.len()].iter_mut().zip(history).rev() {
-        *share = inverse * dot(moved, direction);
-        direction.iter_mut().zip(changed).for_each(|(d, &y)| *d -= y * *share);
-    }
-    let preconditioned: f64 = changed.iter().enumerate().map(|(i, &y)| y.dot(plain(i, y))).sum();
-    let scale = dot(moved, changed) / preconditioned;
-    direction.iter_mut().enumerate().for_each(|(i, d)| *d = plain(i, *d) * scale);
-    for (share, (moved, changed, inverse)) in shares.iter().zip(history) {
-        let rest = share - inverse * dot(changed, direction);
-        direction.iter_mut().zip(moved).for_each(|(d, &s)| *d += s * rest);
-    }
-    let descent = dot(direction, forces);
-    descent > 0.0 && descent.is_finite()
-}
-
-/// In index order: the same bits everywhere.
-fn dot(a: &[DVec3], b: &[DVec3]) -> f64 {
-    a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum()
 }
 
 /// Angle between two vectors of any length.

@@ -391,3 +391,81 @@ fn points_on_the_bone_and_points_on_each_other_are_finite() {
     assert!(points.iter().all(|p| p.is_finite()) && !springs.is_empty() && springs.len() == points.len());
     assert!(springs.safe_fixed_step() > 0.0);
 }
+
+#[test]
+fn rows_have_the_same_energy_and_end_in_the_same_shape() {
+    use crate::correct::spring_rows::{RowScratch, SpringRows};
+    use crate::simd::Level;
+    let (mut seed, scale) = (5, 37.0);
+    // An odd number of points, on a skin of another size and far from the origin.
+    let tube = Tube::new(21, 11, 2.0);
+    let far = DVec3::new(900.0, -400.0, 20.0);
+    let turn = DQuat::from_rotation_z(-1.2);
+    for kind in [BoneSpring::ToBind, BoneSpring::ToLine] {
+        let mut springs = tube.springs(&Stiffness { surface: 0.7, bone: 3.0, ..Stiffness::default() });
+        springs.kind = kind;
+        let rows = SpringRows::new(&springs, &tube.points);
+        let mut posed = tube.posed(turn);
+        posed.anchors.iter_mut().for_each(|a| *a += far);
+        let mut start = tube.blended(turn, false);
+        for p in &mut start {
+            *p += (DVec3::new(random(&mut seed), random(&mut seed), random(&mut seed)) - 0.5) * 0.1 + far;
+        }
+        let edits: Vec<(f64, DVec3)> =
+            start.iter().enumerate().map(|(i, p)| (if i % 7 == 0 { 0.5 } else { 0.0 }, *p + DVec3::X * 0.1)).collect();
+        for edits in [&[][..], &edits] {
+            let frame = SpringFrame { edits, ..posed.frame() };
+            for level in [Level::baseline(), Level::new()] {
+                for (scheme, stop) in [
+                    (Scheme::Plain, Stop::after(1)),
+                    (Scheme::Fixed, Stop::after(3)),
+                    (Scheme::Accelerated, Stop::at_move(1e-6 * tube.size(), 5000)),
+                ] {
+                    let (mut exact, mut fast) = (start.clone(), start.clone());
+                    let a = springs.solve(&frame, &mut exact, scheme, &stop, &mut SpringScratch::default());
+                    let b = rows.solve(level, &frame, &mut fast, (scheme, &stop), &mut RowScratch::default());
+                    let off = apart(&exact, &fast) / tube.size();
+                    assert!(
+                        off < if scheme == Scheme::Accelerated { 1e-4 } else { 1e-6 },
+                        "{kind:?} {scheme:?} {off:e}"
+                    );
+                    assert!((a.energy - b.energy).abs() < 1e-4 * a.energy, "{scheme:?} {} {}", a.energy, b.energy);
+                    assert_eq!(a.stopped, b.stopped, "{scheme:?}");
+                }
+            }
+        }
+    }
+    // Lengths may be of any size.
+    for scale in [scale, 1e-6, 1e6] {
+        let large: Vec<DVec3> = tube.points.iter().map(|p| *p * scale).collect();
+        let anchors: Vec<DVec3> = tube.anchors.iter().map(|p| *p * scale).collect();
+        let rest = SpringRest {
+            points: &large,
+            anchors: &anchors,
+            lines: &vec![DVec3::Y; large.len()],
+            adjacency: &tube.adjacency,
+            factors: &[],
+            blend_length: None,
+        };
+        let rows = SpringRows::new(&Springs::new(&rest, &Stiffness::default(), BoneSpring::ToBind), &large);
+        let posed = tube.posed(turn);
+        let scaled = |v: &Vec<DVec3>| v.iter().map(|p| *p * scale).collect::<Vec<DVec3>>();
+        let (anchors, aims) = (scaled(&posed.anchors), scaled(&posed.aims));
+        let frame = SpringFrame { anchors: &anchors, aims: &aims, lines: &posed.lines, edits: &[] };
+        let mut points = scaled(&tube.rigid(turn));
+        let stop = Stop::at_move(1e-5 * scale * tube.size(), 1000);
+        let solved =
+            rows.solve(Level::new(), &frame, &mut points, (Scheme::Accelerated, &stop), &mut RowScratch::default());
+        assert_eq!(solved.stopped, Stopped::Move, "{scale}");
+        let mut unit = tube.rigid(turn);
+        let stop = Stop::at_move(1e-5 * tube.size(), 1000);
+        tube.springs(&Stiffness::default()).solve(
+            &posed.frame(),
+            &mut unit,
+            Scheme::Accelerated,
+            &stop,
+            &mut SpringScratch::default(),
+        );
+        assert!(apart(&scaled(&unit), &points) < 1e-2 * scale * tube.size(), "{scale}");
+    }
+}

@@ -31,11 +31,11 @@ const SAME_PLACE: f64 = 1e-6;
 /// Weights this close are those of copies that an exporter pruned differently; an upper and a lower lip differ by more.
 const SAME_WEIGHT: f32 = 0.2;
 
-pub(super) const NO_SEGMENT: u32 = u32::MAX;
+pub(crate) const NO_SEGMENT: u32 = u32::MAX;
 
 /// The body of one character.
 #[derive(Clone, Debug)]
-pub(super) struct Surface {
+pub(crate) struct Surface {
     pub character: usize,
     /// Slots of each node.
     pub members: Lists,
@@ -81,7 +81,7 @@ pub(super) struct Surface {
 
 /// What follows one bone.
 #[derive(Clone, Debug)]
-pub(super) struct Segment {
+pub(crate) struct Segment {
     pub bone: BoneId,
     /// The palette entry whose transform is the segment's frame.
     pub entry: u32,
@@ -313,6 +313,11 @@ impl Surface {
     /// Nodes, without apexes.
     pub fn nodes(&self) -> usize {
         self.members.len()
+    }
+
+    /// Its triangles without caps.
+    pub fn faces(&self) -> Vec<[u32; 3]> {
+        [&self.triangles[..self.first_cap], &self.triangles[self.first_sheet..]].concat()
     }
 
     /// Whether anything of it encloses a volume.

@@ -1,8 +1,11 @@
-//! Surface edits that follow any pose (EX 5): lengths and turns of scale vectors against what the bones make of them.
+//! Surface edits that follow any pose (EX 5): lengths and turns of scale vectors against what stands there without them.
 //!
-//! A point moved to v* is kept as `ratio = ‖v* − a'‖/‖s⁰‖` and `turn`, the least rotation from ŝ⁰ to `R⁻¹(v* − a')`; at any
-//! pose it is `a' + R·turn(s⁰)·ratio`. The angle to the bone that the thesis keeps fixes the point only up to a turn
-//! about the bone; the whole rotation fixes it.
+//! A point at `v = a' + R s` (a' where it hangs, R its bone's axes) that is moved to v* is kept as
+//! `ratio = ‖v* − a'‖/‖s‖` and `turn`, the least rotation from ŝ to `R⁻¹(v* − a')`; at any pose it is
+//! `a' + R·turn(s)·ratio`. The angle to the bone that the thesis keeps fixes the point only up to a turn about the bone;
+//! the whole rotation fixes it. The thesis measures against s⁰, the scale vector at bind; here it is the one of the
+//! frame, so that base, effects and corrections stay alive under an edit, and a point that is not edited stays where it
+//! is instead of jumping to where its bone alone would have it.
 //!
 //! Edits are keyed over time (ratios linearly, turns by the shortest arc) and may overlap: at a point they are the mean
 //! of those that reach it, weighted by stiffness and by how far inside the edit the point lies, so an edit fades out of
@@ -12,14 +15,15 @@
 //! Oracle: encode, then decode at the same pose gives v*; at a turned pose it turns along; a key is met at its time.
 
 use crate::clip::{rotation_log, slerp};
+use crate::recipe::KeyCurve;
 use glam::{DQuat, DVec3};
 
-/// A scale vector against its rest: how many times as long, and turned by what, in the bone's bind axes.
+/// A scale vector against what it was: how many times as long, and turned by what, in the bone's axes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Encoded {
-    /// Length over the length at rest.
+    /// Length over the length before.
     pub ratio: f64,
-    /// Rotation from the direction at rest.
+    /// Rotation from the direction before.
     pub turn: DQuat,
 }
 
@@ -27,13 +31,13 @@ impl Encoded {
     /// No change.
     pub const IDENTITY: Self = Self { ratio: 1.0, turn: DQuat::IDENTITY };
 
-    /// What puts a point at `edited`, if its bone has turned by `rotation` and it hangs at `anchor`; `None` for a point on
-    /// the skeleton, which has no scale vector.
-    pub fn of(rest: DVec3, rotation: DQuat, anchor: DVec3, edited: DVec3) -> Option<Self> {
-        let length = rest.length();
+    /// What puts a point with the scale vector `before`, in its bone's axes, at `edited`, if the bone has turned by
+    /// `rotation` and the point hangs at `anchor`; `None` for a point on the skeleton, which has no scale vector.
+    pub fn of(before: DVec3, rotation: DQuat, anchor: DVec3, edited: DVec3) -> Option<Self> {
+        let length = before.length();
         let now = rotation.inverse() * (edited - anchor);
         let turn = match now.try_normalize() {
-            Some(direction) => DQuat::from_rotation_arc(rest.try_normalize()?, direction),
+            Some(direction) => DQuat::from_rotation_arc(before.try_normalize()?, direction),
             None => DQuat::IDENTITY,
         };
         let ratio = now.length() / length;
@@ -41,8 +45,17 @@ impl Encoded {
     }
 
     /// Where the point is at a pose.
-    pub fn place(&self, rest: DVec3, rotation: DQuat, anchor: DVec3) -> DVec3 {
-        anchor + rotation * (self.turn * rest) * self.ratio
+    pub fn place(&self, before: DVec3, rotation: DQuat, anchor: DVec3) -> DVec3 {
+        anchor + rotation * (self.turn * before) * self.ratio
+    }
+
+    /// A part of the change, or more than all of it.
+    pub fn scaled(self, amount: f64) -> Self {
+        if amount == 1.0 {
+            return self;
+        }
+        let turn = DQuat::from_scaled_axis(rotation_log(self.turn) * amount);
+        Self { ratio: (1.0 + (self.ratio - 1.0) * amount).max(0.0), turn }
     }
 
     /// Between two changes.
@@ -60,27 +73,44 @@ pub struct EditedPoint {
     pub weight: f64,
 }
 
-/// An edit of some points, keyed over time.
+/// What an edit does to its points.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Change {
+    /// One change per point and key, over time.
+    Keyed(Vec<(f64, Vec<Encoded>)>),
+    /// Growth of each point's scale vector at an amount of 1.
+    Radial(Vec<f64>),
+    /// A wave; per point, its fraction of the stroke and the share of the wave that it takes.
+    Wave(Wave, Vec<(f64, f64)>),
+}
+
+/// An edit of some points.
 ///
 /// # Invariants
-/// Times ascend; every key has one change per point; there is a key; weights and stiffness are finite and not negative.
+/// A change for every point; times of keys ascend and there is one; weights and stiffness are finite and not negative.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SurfaceEdit {
     points: Vec<EditedPoint>,
-    keys: Vec<(f64, Vec<Encoded>)>,
+    change: Change,
+    amount: KeyCurve,
     stiffness: f64,
 }
 
 impl SurfaceEdit {
     /// `None` where an invariant does not hold.
-    pub fn new(points: Vec<EditedPoint>, keys: Vec<(f64, Vec<Encoded>)>, stiffness: f64) -> Option<Self> {
+    pub fn new(points: Vec<EditedPoint>, change: Change, amount: KeyCurve, stiffness: f64) -> Option<Self> {
         let positive = |x: f64| x.is_finite() && x >= 0.0;
-        let sound = !keys.is_empty()
-            && positive(stiffness)
-            && points.iter().all(|p| positive(p.weight))
-            && keys.iter().all(|(time, changes)| time.is_finite() && changes.len() == points.len())
-            && keys.windows(2).all(|pair| pair[0].0 < pair[1].0);
-        sound.then_some(Self { points, keys, stiffness })
+        let changes = match &change {
+            Change::Keyed(keys) => {
+                !keys.is_empty()
+                    && keys.iter().all(|(time, changes)| time.is_finite() && changes.len() == points.len())
+                    && keys.windows(2).all(|pair| pair[0].0 < pair[1].0)
+            }
+            Change::Radial(growths) => growths.len() == points.len(),
+            Change::Wave(_, places) => places.len() == points.len(),
+        };
+        let sound = changes && positive(stiffness) && points.iter().all(|p| positive(p.weight));
+        sound.then_some(Self { points, change, amount, stiffness })
     }
 
     /// Its points.
@@ -95,14 +125,27 @@ impl SurfaceEdit {
 
     /// The change of one of its points at a time; the first and the last key hold beyond them.
     pub fn at(&self, index: usize, time_secs: f64) -> Encoded {
-        let next = self.keys.partition_point(|key| key.0 <= time_secs);
-        match (next.checked_sub(1).map(|i| &self.keys[i]), self.keys.get(next)) {
-            (Some((_, changes)), None) | (None, Some((_, changes))) => changes[index],
-            (Some((from, before)), Some((to, after))) => {
-                before[index].between(after[index], (time_secs - from) / (to - from))
+        let amount = self.amount.at(time_secs);
+        let grown = |growth: f64| Encoded { ratio: (1.0 + growth).max(0.0), turn: DQuat::IDENTITY };
+        match &self.change {
+            Change::Keyed(keys) => keyed(keys, index, time_secs).scaled(amount),
+            Change::Radial(growths) => grown(growths[index] * amount),
+            Change::Wave(wave, places) => {
+                let (fraction, share) = places[index];
+                grown(wave.growth(fraction, time_secs) * share * amount)
             }
-            (None, None) => Encoded::IDENTITY,
         }
+    }
+}
+
+fn keyed(keys: &[(f64, Vec<Encoded>)], index: usize, time_secs: f64) -> Encoded {
+    let next = keys.partition_point(|key| key.0 <= time_secs);
+    match (next.checked_sub(1).map(|i| &keys[i]), keys.get(next)) {
+        (Some((_, changes)), None) | (None, Some((_, changes))) => changes[index],
+        (Some((from, before)), Some((to, after))) => {
+            before[index].between(after[index], (time_secs - from) / (to - from))
+        }
+        (None, None) => Encoded::IDENTITY,
     }
 }
 
@@ -172,7 +215,7 @@ impl Profile {
         }
     }
 
-    /// Length over the length at rest, for a growth of `amount` at the profile's top; never negative.
+    /// Length over the length before, for a growth of `amount` at the profile's top; never negative.
     pub fn ratio(self, t: f64, amount: f64) -> f64 {
         (1.0 + amount * self.at(t)).max(0.0)
     }
@@ -181,8 +224,6 @@ impl Profile {
 /// A wave that runs along a stroke.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wave {
-    /// Growth of scale vectors at its crests.
-    pub amplitude: f64,
     /// Crests along the stroke.
     pub crests: f64,
     /// How often it runs the length of one crest, per second.
@@ -190,10 +231,11 @@ pub struct Wave {
 }
 
 impl Wave {
-    /// Length over the length at rest, at a fraction of the stroke and a time. It fades at both ends of the stroke.
-    pub fn ratio(&self, fraction: f64, time_secs: f64) -> f64 {
+    /// Growth of scale vectors, from −1 to 1, at a fraction of the stroke and a time. It fades at both ends of the
+    /// stroke.
+    pub fn growth(&self, fraction: f64, time_secs: f64) -> f64 {
         let phase = std::f64::consts::TAU * (self.crests * fraction - self.frequency_hz * time_secs);
-        (1.0 + self.amplitude * phase.sin() * Profile::Bulge.at(fraction)).max(0.0)
+        phase.sin() * Profile::Bulge.at(fraction)
     }
 }
 
@@ -223,18 +265,21 @@ mod tests {
 
     #[test]
     fn keys_are_met_and_held_beyond_the_ends() {
-        let point = |point| EditedPoint { point, weight: 1.0 };
+        let edit = |keys, stiffness| {
+            let points = vec![EditedPoint { point: 4, weight: 1.0 }];
+            SurfaceEdit::new(points, Change::Keyed(keys), KeyCurve::constant(1.0), stiffness)
+        };
         let keys = vec![(1.0, vec![change(1.0, 0.0)]), (3.0, vec![change(2.0, 1.0)])];
-        let edit = SurfaceEdit::new(vec![point(4)], keys.clone(), 1.0).expect("sound");
+        let two = edit(keys.clone(), 1.0).expect("sound");
         assert_eq!(
-            (edit.at(0, 0.0), edit.at(0, 1.0), edit.at(0, 9.0)),
+            (two.at(0, 0.0), two.at(0, 1.0), two.at(0, 9.0)),
             (change(1.0, 0.0), change(1.0, 0.0), change(2.0, 1.0))
         );
-        let middle = edit.at(0, 2.0);
+        let middle = two.at(0, 2.0);
         assert!((middle.ratio - 1.5).abs() < 1e-12 && rotation_log(middle.turn).distance(DVec3::X * 0.5) < 1e-12);
-        assert!(SurfaceEdit::new(vec![point(4)], vec![keys[1].clone(), keys[0].clone()], 1.0).is_none());
-        assert!(SurfaceEdit::new(vec![point(4)], Vec::new(), 1.0).is_none());
-        assert!(SurfaceEdit::new(vec![point(4)], keys, f64::NAN).is_none());
+        assert!(edit(vec![keys[1].clone(), keys[0].clone()], 1.0).is_none());
+        assert!(edit(Vec::new(), 1.0).is_none());
+        assert!(edit(keys, f64::NAN).is_none());
     }
 
     #[test]
@@ -247,7 +292,7 @@ mod tests {
             let smooth = |x: f64| x * x * (3.0 - 2.0 * x);
             let key =
                 reach.iter().map(|&i| change(1.0 + height * smooth(inside(i)), 0.3 * smooth(inside(i)))).collect();
-            SurfaceEdit::new(points, vec![(0.0, key)], 1.0).expect("sound")
+            SurfaceEdit::new(points, Change::Keyed(vec![(0.0, key)]), KeyCurve::constant(1.0), 1.0).expect("sound")
         };
         let largest_step = |edits: &[SurfaceEdit]| {
             let all = overlap(edits, 100, 0.0);
@@ -272,10 +317,10 @@ mod tests {
             assert!(values.iter().all(|v| (0.0..=1.0).contains(v)), "{name}");
             assert!(values.windows(2).all(|w| (w[1] - w[0]).abs() < 0.05), "{name}");
         }
-        let wave = Wave { amplitude: 0.4, crests: 3.0, frequency_hz: 2.0 };
-        assert_eq!((wave.ratio(0.0, 0.3), Profile::Even.ratio(0.5, -9.0)), (1.0, 0.0));
+        let wave = Wave { crests: 3.0, frequency_hz: 2.0 };
+        assert_eq!((wave.growth(0.0, 0.3), Profile::Even.ratio(0.5, -9.0)), (0.0, 0.0));
         // What is at a place now is a quarter of a crest further a quarter of a period later.
-        let shape = |x: f64, t: f64| (wave.ratio(x, t) - 1.0) / Profile::Bulge.at(x);
+        let shape = |x: f64, t: f64| wave.growth(x, t) / Profile::Bulge.at(x);
         assert!((shape(0.3, 0.1) - shape(0.3 + 0.25 / 3.0, 0.1 + 0.25 / 2.0)).abs() < 1e-12);
     }
 }

@@ -1,7 +1,7 @@
 //! The oracles in f64, below the rounding of positions: a cylinder of 16 × 16 points about the y axis, flat ends without
 //! a centre, radius 1, length 6, two bones with their joint in the middle, `w₂ = clamp((y + 2)/4)`.
 
-use super::body::{Body, BodyFrame, volume};
+use super::body::{Body, BodyFrame, Reach, volume};
 use super::correction_map::{MapPlan, Shape, correction_map};
 use super::local_volume::{Limits, Outcome, cubic, first_root, restore, target_volume};
 use super::segment_volume::{SegmentScratch, change, prism, restore_segments};
@@ -148,7 +148,7 @@ impl Stage {
             world_from_rest: &palette,
             morphed_rest: None,
             effects_rest: false,
-            local: false,
+            reach: Reach::Always,
             points: self.rig.rest(),
         };
         body.pose(&self.surface, &frame);

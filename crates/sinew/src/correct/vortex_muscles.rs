@@ -14,6 +14,7 @@
 //! Oracle: life 1 leaves the skin alone; the same bits in any frame order; loops close; windows that grow come to the run
 //! ahead; size is all that scale changes (tests/muscles.rs).
 
+use super::body::Reach;
 use super::surface::Surface;
 use super::{Binding, Bound, Log, Place, Work};
 use crate::kinodynamic::{Follow, Four, Muscle, PointQuad, QUAD, Shape, Sway, VortexField};
@@ -333,6 +334,10 @@ pub struct MuscleReport {
 }
 
 impl Bound for Muscles {
+    fn reach(&self) -> Reach {
+        Reach::Always
+    }
+
     fn muscles(&self) -> Vec<MuscleReport> {
         let report = |placed: &Placed| MuscleReport {
             bone: placed.bone,

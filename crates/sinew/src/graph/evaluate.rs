@@ -127,12 +127,16 @@ pub fn evaluate(
     out.normals.resize(rig.vertex_count(), Vec3::ZERO);
     out.tangents.resize(if has_tangents { rig.vertex_count() } else { 0 }, Vec4::ZERO);
 
+    let (world, world_from_rest) = (frame.world, scratch.palette.world());
+    let rest = if morphed { &scratch.rest } else { rig.rest() };
+    let free = FreeFrame { rig, world, origins: &out.origins, world_from_rest, rest };
     let carried = match &graph.base {
         Base::FoldOverFree(base) => {
-            let (world, world_from_rest) = (frame.world, scratch.palette.world());
-            let rest = if morphed { &scratch.rest } else { rig.rest() };
-            let frame = FreeFrame { rig, world, origins: &out.origins, world_from_rest, rest };
-            base.carry(&frame, cpu.level, cpu.pool, &mut scratch.free, &mut scratch.carried);
+            base.carry(&free, cpu.level, cpu.pool, &mut scratch.free, &mut scratch.carried);
+            Some(&scratch.carried.rows[..])
+        }
+        Base::ByPoint(base) => {
+            base.carry(&free, cpu.pool, &mut scratch.carried);
             Some(&scratch.carried.rows[..])
         }
         _ => None,
@@ -172,6 +176,8 @@ pub fn evaluate(
             morphed_rest: morphed.then_some(&scratch.rest),
             effects_rest: scratch.moving.iter().all(MovingBones::is_empty),
             kinematics: frame.kinematics,
+            time: frame.time,
+            level: cpu.level,
         };
         graph.corrections.run(&corrections, &mut scratch.displaced, &mut scratch.corrected, &mut out.corrected);
     }

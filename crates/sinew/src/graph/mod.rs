@@ -11,14 +11,17 @@ pub use cone_filter::FittedCone;
 pub use evaluate::{Cpu, DeformedMesh, Frame, Scratch, evaluate};
 pub use moving::MovingBones;
 
-use crate::base::{Antipodality, Base};
-use crate::correct::{Asked, BoundMuscle, Corrections, MuscleReport, MuscleSpec, felt_signals};
+use crate::base::by_point::JointTables;
+use crate::base::{Antipodality, Base, ByPoint};
+use crate::correct::{
+    Asked, AskedEdit, BoundMuscle, Corrections, Field, Fields, MuscleReport, MuscleSpec, felt_signals,
+};
 use crate::gradients::{Gradient, Gradients, Slopes, gain_slopes, gradient_of};
 use crate::kinodynamic::{BoundLimb, FoldOverFree, LimbSpec};
 use crate::motion::FilteredSignal;
 use crate::normals::Fans;
 use crate::param::Values;
-use crate::recipe::{BaseSpec, BoneGain, EffectSpec, KeyCurve, Normals, Recipe, Riders};
+use crate::recipe::{BaseSpec, BoneGain, Drive, EditShape, EditSpec, EffectSpec, KeyCurve, Normals, Recipe, Riders};
 use crate::rig::{PartKind, Rig};
 use crate::simd::{LANES, Lanes};
 use crate::text::{nearest, wildcard};
@@ -53,6 +56,9 @@ pub enum GraphError {
         /// What is the matter.
         why: String,
     },
+    /// An edit that springs should draw the skin to, and no springs.
+    #[error("an edit has drive = \"springs\", but there are none: add a [[correction]] of type \"springs\"")]
+    NoSprings,
     /// A key curve on something that cannot change over a clip.
     #[error("\"{name}\" of effect {effect} cannot be keyed: filters run over the whole clip ahead of time")]
     NotKeyable {
@@ -134,6 +140,18 @@ impl FrameIndependentGraph {
                 let limbs = spec.limbs.iter().map(find).collect::<Result<Vec<_>, GraphError>>()?;
                 Base::FoldOverFree(Box::new(FoldOverFree::new(rig, spec, &limbs)))
             }
+            BaseSpec::IncrementalRotation(spec) => {
+                let name = "incremental-rotation";
+                let tables = JointTables {
+                    joints: looked_up(rig, &spec.joints, name)?,
+                    dividers: looked_up(rig, &spec.dividers, name)?,
+                };
+                Base::ByPoint(Box::new(ByPoint::incremental_rotation(rig, spec, &tables)))
+            }
+            BaseSpec::CentresOfRotation => Base::ByPoint(Box::new(ByPoint::centres_of_rotation(rig))),
+            BaseSpec::StretchableTwistable { share } => {
+                Base::ByPoint(Box::new(ByPoint::stretchable_twistable(rig, *share)))
+            }
             BaseSpec::Blend { factor, map, pivot } => {
                 Base::Blend(painted(rig, map.as_deref(), *factor)?, antipodality(rig, *pivot))
             }
@@ -141,7 +159,7 @@ impl FrameIndependentGraph {
         let mut filtered: Vec<FilteredSignal> = Vec::new();
         let corrections = corrections(rig, recipe, &mut filtered)?;
         // Composed rotations and corrections, and points carried in steps, have no closed Jacobian here.
-        let carried = matches!(base, Base::FoldOverFree(_));
+        let carried = matches!(base, Base::FoldOverFree(_) | Base::ByPoint(_));
         let closed = corrections.is_empty() && !carried && !recipe.effects.iter().any(|effect| effect.compensate);
         let normals = match recipe.normals {
             Normals::Engine => NormalsPlan::Engine,
@@ -196,6 +214,14 @@ impl FrameIndependentGraph {
         }
     }
 
+    /// The base that places point by point, where it is the recipe's.
+    pub fn by_point(&self) -> Option<&ByPoint> {
+        match &self.base {
+            Base::ByPoint(base) => Some(base),
+            _ => None,
+        }
+    }
+
     /// The muscles of its corrections: those named, or those found in fleshy places.
     pub fn muscles(&self) -> Vec<MuscleReport> {
         self.corrections.muscles()
@@ -232,10 +258,56 @@ fn corrections(rig: &Rig, recipe: &Recipe, filtered: &mut Vec<FilteredSignal>) -
         }
         let felt = if name == "muscles" { felt_signals(&spec.values) } else { Vec::new() };
         let signals = felt.into_iter().map(|felt| felt.map(|wanted| place_of(wanted, filtered))).collect();
-        let (correction, values, gain) = (spec.correction, &spec.values, spec.gain);
-        Ok(Asked { correction, values, gain, painted, distances, muscles, signals })
+        let factors = looked_up(rig, &spec.factors, name)?;
+        let painted_by = |(param, map): &(&'static str, String)| Ok((*param, self::painted(rig, Some(map), 1.0)?));
+        Ok(Asked {
+            correction: spec.correction,
+            values: &spec.values,
+            gain: spec.gain,
+            painted,
+            distances,
+            muscles,
+            signals,
+            factors,
+            painted_factors: spec.painted.iter().map(painted_by).collect::<Result<_, GraphError>>()?,
+        })
     });
-    Ok(Corrections::build(rig, &asked.collect::<Result<Vec<_>, _>>()?))
+    let asked = asked.collect::<Result<Vec<_>, _>>()?;
+    let edits = recipe.edits.iter().filter(|edit| edit.amount.keys().iter().any(|key| key.1 != 0.0));
+    let edits = edits.map(|edit| asked_edit(rig, edit)).collect::<Result<Vec<_>, _>>()?;
+    let no_springs = !asked.iter().any(|asked| asked.correction.name == "springs");
+    if no_springs && edits.iter().any(|edit| edit.spec.drive == Drive::Springs) {
+        return Err(GraphError::NoSprings);
+    }
+    Ok(Corrections::build(rig, &asked, &edits))
+}
+
+/// An edit with its names looked up.
+fn asked_edit<'a>(rig: &Rig, spec: &'a EditSpec) -> Result<AskedEdit<'a>, GraphError> {
+    let mut bones = Vec::new();
+    for pattern in &spec.bones {
+        bones.extend(bones_called(rig, pattern, "edit")?);
+    }
+    let fields = match &spec.shape {
+        EditShape::Shape(keys) => {
+            let field = |(time, name): &(f64, String)| Ok((*time, field(rig, name)?));
+            Fields(keys.iter().map(field).collect::<Result<_, GraphError>>()?)
+        }
+        EditShape::Radial(_) | EditShape::Wave { .. } => Fields::default(),
+    };
+    let painted = spec.map.as_deref().map(|map| painted(rig, Some(map), 1.0)).transpose()?;
+    Ok(AskedEdit { spec, fields, bones, painted })
+}
+
+/// The maps of the shape of that name; an empty name is no change.
+fn field(rig: &Rig, name: &str) -> Result<Field, GraphError> {
+    let map = |part: &str| painted(rig, Some(&format!("{name}{part}")), 1.0);
+    let [length, x, y, z] = [".length", ".turn.x", ".turn.y", ".turn.z"].map(|part| map(part).ok());
+    let changes = [length, x, y, z];
+    if !name.is_empty() && changes.iter().all(Option::is_none) {
+        return map(".length").map(|_| Field::default());
+    }
+    Ok(Field { inside: map("").ok(), changes })
 }
 
 /// A muscle with its names looked up.
@@ -283,6 +355,15 @@ fn painted(rig: &Rig, map: Option<&str>, factor: f64) -> Result<Vec<Lanes>, Grap
             }),
         },
     }
+}
+
+/// A table by bone names, with the bones in their place.
+fn looked_up<T: Clone>(
+    rig: &Rig,
+    table: &[(String, T)],
+    place: &'static str,
+) -> Result<Vec<(Vec<crate::BoneId>, T)>, GraphError> {
+    table.iter().map(|(pattern, value)| Ok((bones_called(rig, pattern, place)?.collect(), value.clone()))).collect()
 }
 
 /// The bones whose names match, or the error that names the nearest.

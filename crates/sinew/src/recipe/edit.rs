@@ -4,13 +4,15 @@
 //! would not be a valid recipe is refused and nothing has changed. New keys are written the way their neighbours are:
 //! on a line of their own, dotted, or between braces.
 
+use super::by_point::{CENTRES_OF_ROTATION, STRETCHABLE_TWISTABLE};
 use super::effect::ABOUT_WORDS;
 use super::error::RecipeError;
 use super::fold_over_free::{AUTO, FOLD_OVER_FREE, METHODS, WEIGHTS};
 use super::parse::{NORMALS_WORDS, RIDERS_WORDS, parse};
 use super::splice::{Step, append_section, dotted, find, insert, insert_element, remove};
+use super::surface_edit::edit_entries;
 use super::{
-    BaseSpec, BoneGain, Centroid, ConeSpec, CorrectionSpec, EffectSpec, KeyCurve, Normals, RecipeFile, Riders,
+    BaseSpec, BoneGain, Centroid, ConeSpec, CorrectionSpec, EditSpec, EffectSpec, KeyCurve, Normals, RecipeFile, Riders,
 };
 use crate::kinodynamic::LimbSpec;
 use crate::param::{ParamKind, ParamSpec, Values};
@@ -40,6 +42,8 @@ pub enum Place<'a> {
     Correction(usize, &'a str),
     /// The bones that count for a bone name or pattern in the correction of that index.
     CorrectionBone(usize, &'a str),
+    /// A key of the surface edit of that index.
+    Edit(usize, &'a str),
 }
 
 impl<'a> Place<'a> {
@@ -55,6 +59,7 @@ impl<'a> Place<'a> {
             Self::Effect(index, key) => vec![Key("effect"), Index(index), Key(key)],
             Self::Bone(index, name) => vec![Key("effect"), Index(index), Key("bones"), Key(name)],
             Self::Correction(index, key) => vec![Key("correction"), Index(index), Key(key)],
+            Self::Edit(index, key) => vec![Key("edit"), Index(index), Key(key)],
             Self::CorrectionBone(index, name) => {
                 vec![Key("correction"), Index(index), Key("bones"), Key(name)]
             }
@@ -177,6 +182,11 @@ impl From<&BaseSpec> for Literal {
                 entries.extend(pivot.then(|| ("pivot", true.into())));
                 Self::table(&entries)
             }
+            BaseSpec::IncrementalRotation(spec) => spec.into(),
+            BaseSpec::CentresOfRotation => CENTRES_OF_ROTATION.into(),
+            BaseSpec::StretchableTwistable { share } => {
+                Self::table(&[("type", STRETCHABLE_TWISTABLE.into()), ("share", (*share).into())])
+            }
             BaseSpec::FoldOverFree(spec) => {
                 let mut entries = vec![
                     ("type", FOLD_OVER_FREE.into()),
@@ -221,6 +231,15 @@ impl Literal {
         Self(format!("[{}]", numbers.join(", ")))
     }
 
+    /// Text that is a value of TOML as it stands.
+    pub(super) fn raw(text: String) -> Self {
+        Self(text)
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.0
+    }
+
     pub(super) fn word<T: PartialEq>(value: T, words: &[(&str, T)]) -> Self {
         Self::from(words.iter().find(|(_, meaning)| *meaning == value).map_or("", |&(word, _)| word))
     }
@@ -256,6 +275,14 @@ pub enum EditError {
         /// The index.
         index: usize,
         /// How many corrections there are.
+        count: usize,
+    },
+    /// A surface edit that is not there.
+    #[error("there is no edit {index}; the recipe has {count}, counted from 0")]
+    NoSuchEdit {
+        /// The index.
+        index: usize,
+        /// How many edits there are.
         count: usize,
     },
     /// The recipe would not be valid; the place is that in the text as it would have been.
@@ -311,6 +338,19 @@ impl RecipeFile {
         self.remove_section("correction", index)
     }
 
+    /// Adds a surface edit after all others.
+    pub fn add_edit(&mut self, edit: &EditSpec) -> Result<(), EditError> {
+        let lines: Vec<String> =
+            edit_entries(edit).into_iter().map(|(key, value)| format!("{key} = {}", value.0)).collect();
+        self.add_section("edit", &lines)
+    }
+
+    /// Removes a surface edit and the comment right above it.
+    pub fn remove_edit(&mut self, index: usize) -> Result<(), EditError> {
+        self.check_edit(index)?;
+        self.remove_section("edit", index)
+    }
+
     fn add_section(&mut self, kind: &str, entries: &[String]) -> Result<(), EditError> {
         let mut text = self.text.clone();
         match find(&text, &[Step::Key(kind)], |node| node.elements()) {
@@ -333,6 +373,7 @@ impl RecipeFile {
         match place {
             Place::Effect(index, _) | Place::Bone(index, _) => self.check_effect(index),
             Place::Correction(index, _) | Place::CorrectionBone(index, _) => self.check_correction(index),
+            Place::Edit(index, _) => self.check_edit(index),
             _ => Ok(()),
         }
     }
@@ -345,6 +386,11 @@ impl RecipeFile {
     fn check_correction(&self, index: usize) -> Result<(), EditError> {
         let count = self.recipe().corrections.len();
         if index < count { Ok(()) } else { Err(EditError::NoSuchCorrection { index, count }) }
+    }
+
+    fn check_edit(&self, index: usize) -> Result<(), EditError> {
+        let count = self.recipe().edits.len();
+        if index < count { Ok(()) } else { Err(EditError::NoSuchEdit { index, count }) }
     }
 
     fn replace(&mut self, text: String) -> Result<(), EditError> {
@@ -419,6 +465,14 @@ fn correction_entries(spec: &CorrectionSpec) -> Vec<String> {
     }
     for (pattern, muscle) in &spec.muscles {
         entries.push((dotted(&["muscles", pattern]), muscle.into()));
+    }
+    for (pattern, factors) in &spec.factors {
+        for (param, factor) in factors {
+            entries.push((dotted(&["stiffness", pattern, param]), (*factor).into()));
+        }
+    }
+    for (param, map) in &spec.painted {
+        entries.push((dotted(&["maps", param]), map.as_str().into()));
     }
     entries.into_iter().map(|(key, value)| format!("{key} = {}", value.0)).collect()
 }

@@ -30,7 +30,7 @@ const RADIUS: Range = Range { min: 0.0, max: 1e9, unit: "" };
 const ANGLE: Range = Range { min: 0.0, max: f64::INFINITY, unit: "rad" };
 
 /// A number that may change over the clip.
-enum Setting {
+pub(super) enum Setting {
     Constant(f64),
     Keyed(KeyCurve),
 }
@@ -97,7 +97,7 @@ impl Reader {
     }
 
     /// A number, or keys: `[[seconds, value], …]`.
-    fn setting(&mut self, at: &At<'_>, range: Range, keyable: bool) -> Option<Setting> {
+    pub(super) fn setting(&mut self, at: &At<'_>, range: Range, keyable: bool) -> Option<Setting> {
         match at.item {
             Item::Value(Value::Array(_)) if !keyable => {
                 self.fault(at.value_offset(), &at.path, Fault::NotKeyable);

@@ -51,12 +51,13 @@
 //! |---|---|
 //! | `document` | the file: its text and what the text means |
 //! | `parse` | text → meaning, or the first fault in file order |
-//! | `effect`, `correction`, `muscle` | what stands under `[[effect]]` and `[[correction]]` |
-//! | `fold_over_free` | the base of that name |
+//! | `effect`, `correction`, `muscle`, `surface_edit` | what stands under `[[effect]]`, `[[correction]]` and `[[edit]]` |
+//! | `fold_over_free`, `by_point` | bases with settings of their own |
 //! | `edit`, `splice` | changes that leave every other byte alone |
 //! | `template` | a recipe that lists every effect and parameter |
 //! | `error` | faults with line, column, key and remedy |
 
+mod by_point;
 mod correction;
 mod document;
 mod edit;
@@ -66,6 +67,7 @@ mod fold_over_free;
 mod muscle;
 mod parse;
 mod splice;
+mod surface_edit;
 mod template;
 
 pub use document::RecipeFile;
@@ -73,7 +75,9 @@ pub use edit::{EditError, Literal, Place};
 pub use error::{Fault, RecipeError};
 pub use parse::VERSION;
 
+use crate::base::IncrementalRotationSpec;
 use crate::cone::Cone;
+use crate::correct::surface_edit::Profile;
 use crate::correct::{self, Correction, MuscleSpec};
 use crate::kinodynamic::FoldOverFreeSpec;
 use crate::param::Values;
@@ -93,6 +97,20 @@ pub struct Recipe {
     pub effects: Vec<EffectSpec>,
     /// Corrections, in the order they are made.
     pub corrections: Vec<CorrectionSpec>,
+    /// Surface edits, after everything else; those driven by springs with the corrections of that name.
+    pub edits: Vec<EditSpec>,
+}
+
+impl Recipe {
+    /// The same without effects, corrections and edits.
+    pub fn base_only(&self) -> Self {
+        Self { effects: Vec::new(), corrections: Vec::new(), edits: Vec::new(), ..self.clone() }
+    }
+
+    /// Whether it adds anything to its base.
+    pub fn adds(&self) -> bool {
+        !(self.effects.is_empty() && self.corrections.is_empty() && self.edits.is_empty())
+    }
 }
 
 /// Which base skinning.
@@ -119,6 +137,15 @@ pub enum BaseSpec {
     Rigid,
     /// Kinodynamic skinning: along the way from the bind pose, without folding over.
     FoldOverFree(FoldOverFreeSpec),
+    /// By attachments on the bones, turned evenly about joints; rigid with stretching bones at influence 0.
+    IncrementalRotation(IncrementalRotationSpec),
+    /// About optimised centres of rotation.
+    CentresOfRotation,
+    /// Stretchable and twistable bones.
+    StretchableTwistable {
+        /// Part of a joint's twist that winds up the bone before it; the rest is wound up along its own.
+        share: f64,
+    },
 }
 
 /// How normals and tangents are made.
@@ -211,6 +238,10 @@ pub struct CorrectionSpec {
     pub bones: Vec<(String, Vec<String>)>,
     /// Muscles by the name of the bone that carries them; of the correction `muscles` alone. Each entry makes its own.
     pub muscles: Vec<(String, MuscleSpec)>,
+    /// By bone name, factors on parameters of [`Correction::scaled`]; later entries win.
+    pub factors: Vec<(String, Vec<(&'static str, f64)>)>,
+    /// Parameters of [`Correction::scaled`] and painted maps that multiply them.
+    pub painted: Vec<(&'static str, String)>,
 }
 
 impl CorrectionSpec {
@@ -223,8 +254,67 @@ impl CorrectionSpec {
             map: None,
             bones: Vec::new(),
             muscles: Vec::new(),
+            factors: Vec::new(),
+            painted: Vec::new(),
         })
     }
+}
+
+/// A surface edit: lengths and turns of what hangs on the bones, at every pose.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EditSpec {
+    /// What it does.
+    pub shape: EditShape,
+    /// How much of it, over the clip.
+    pub amount: KeyCurve,
+    /// How strongly it counts against other edits and, driven by springs, against them. Not negative.
+    pub stiffness: f64,
+    /// What moves the skin there.
+    pub drive: Drive,
+    /// Only skin that hangs on bones of these names; all without any.
+    pub bones: Vec<String>,
+    /// Painted map that multiplies how much each point takes.
+    pub map: Option<String>,
+}
+
+impl EditSpec {
+    /// An edit with the defaults.
+    pub fn new(shape: EditShape) -> Self {
+        let amount = KeyCurve::constant(if matches!(shape, EditShape::Shape(_)) { 1.0 } else { 0.25 });
+        Self { shape, amount, stiffness: 1.0, drive: Drive::Direct, bones: Vec::new(), map: None }
+    }
+}
+
+/// What an edit does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EditShape {
+    /// Shapes by name over time, at least one, times ascending; an empty name is the skin as it is. The shape NAME is
+    /// the maps `NAME.length` (growth of scale vectors), `NAME.turn.x`, `.y`, `.z` (their rotation vector) and `NAME`
+    /// (how far inside a point lies).
+    Shape(Vec<(f64, String)>),
+    /// Growth along bones.
+    Radial(Profile),
+    /// A wave that runs along a stroke.
+    Wave {
+        /// The stroke, in world space at the default transforms; two points at least.
+        along: Vec<DVec3>,
+        /// How far from it the wave fades out, in sizes.
+        reach: f64,
+        /// Crests along the stroke.
+        crests: f64,
+        /// How often a crest runs its own length per second; backwards below 0.
+        frequency_hz: f64,
+    },
+}
+
+/// What moves the skin to an edit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Drive {
+    /// It is put there.
+    #[default]
+    Direct,
+    /// The springs of the recipe's correction draw it there.
+    Springs,
 }
 
 /// Settings of one bone: gains for what its translation and its rotation cause, and where squash has its centre.
@@ -287,6 +377,11 @@ impl KeyCurve {
         let sound =
             keys.iter().all(|(t, v)| t.is_finite() && v.is_finite()) && keys.windows(2).all(|w| w[0].0 < w[1].0);
         (sound && !keys.is_empty()).then_some(Self(keys))
+    }
+
+    /// The same value at all times; 0 for one that is not finite.
+    pub fn constant(value: f64) -> Self {
+        Self(vec![(0.0, if value.is_finite() { value } else { 0.0 })])
     }
 
     /// (time, value) pairs.

@@ -5,11 +5,14 @@
 //! Versions: [`VERSION`] is what this program writes. When a version 2 comes, the older document is rewritten at the
 //! head of [`parse`], step by step, before anything else looks at it; each version keeps a test file.
 
+use super::by_point::{CENTRES_OF_ROTATION, INCREMENTAL_KEYS, INCREMENTAL_ROTATION, STRETCHABLE_TWISTABLE};
 use super::correction::CORRECTION_KEYS;
 use super::effect::EFFECT_KEYS;
 use super::error::{Fault, RecipeError, one_of, range};
 use super::fold_over_free::{FOLD_OVER_FREE, KEYS};
+use super::surface_edit::EDIT_KEYS;
 use super::{BaseSpec, Normals, Recipe, Riders};
+use crate::base::IncrementalRotationSpec;
 use crate::kinodynamic::FoldOverFreeSpec;
 use crate::motion::{Ends, Looping, MotionSettings, Smoothing, Travel};
 use crate::text::nearest;
@@ -51,7 +54,8 @@ impl MotionKeys {
     }
 }
 
-const TOP_KEYS: &[&str] = &["version", "base", "riders", "normals", "maps", "motion", "clip", "effect", "correction"];
+const TOP_KEYS: &[&str] =
+    &["version", "base", "riders", "normals", "maps", "motion", "clip", "effect", "correction", "edit"];
 const MOTION_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing"];
 const CLIP_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing", "teleports"];
 
@@ -62,6 +66,7 @@ pub(super) const SECTIONS: &[(&[&str], &str)] = &[
     (CLIP_KEYS, "under [clip.\"NAME\"]"),
     (EFFECT_KEYS, "under [[effect]]"),
     (CORRECTION_KEYS, "under [[correction]]"),
+    (EDIT_KEYS, "under [[edit]]"),
 ];
 
 pub(super) const LOOP_WORDS: &[(&str, Looping)] =
@@ -71,6 +76,12 @@ pub(super) const TRAVEL_WORDS: &[(&str, Travel)] = &[("subtract", Travel::Subtra
 pub(super) const RIDERS_WORDS: &[(&str, Riders)] = &[("move", Riders::Move), ("still", Riders::Still)];
 pub(super) const NORMALS_WORDS: &[(&str, Normals)] =
     &[("auto", Normals::Auto), ("engine", Normals::Engine), ("exact", Normals::Exact), ("faces", Normals::Faces)];
+
+/// Every base by its name.
+const BASES: [&str; 8] =
+    ["lbs", "dqs", "blend", "rigid", FOLD_OVER_FREE, INCREMENTAL_ROTATION, CENTRES_OF_ROTATION, STRETCHABLE_TWISTABLE];
+/// A joint's twist winds up both bones that meet there.
+const TWIST_SHARE: f64 = 0.5;
 
 /// A closed range with its unit.
 #[derive(Clone, Copy)]
@@ -195,6 +206,9 @@ impl Reader {
         }
         if let Some(at) = At::of(root, "correction", "") {
             meaning.recipe.corrections = self.sections(&at, "{ type = \"volume\" }", Self::correction);
+        }
+        if let Some(at) = At::of(root, "edit", "") {
+            meaning.recipe.edits = self.sections(&at, "{ type = \"radial\" }", Self::surface_edit);
         }
         meaning
     }
@@ -322,18 +336,22 @@ impl Reader {
 
     fn base(&mut self, at: &At<'_>) -> BaseSpec {
         let blend = BaseSpec::Blend { factor: 0.5, map: None, pivot: false };
-        let kinds = ["lbs", "dqs", "blend", "rigid", FOLD_OVER_FREE].map(|name| (name, name));
+        let kinds = BASES.map(|name| (name, name));
         let Some(table) = at.item.as_table_like() else {
             return match self.word(at, &kinds) {
                 Some("dqs") => BaseSpec::Dqs { pivot: false },
                 Some("blend") => blend,
                 Some("rigid") => BaseSpec::Rigid,
                 Some(FOLD_OVER_FREE) => BaseSpec::FoldOverFree(FoldOverFreeSpec::default()),
+                Some(INCREMENTAL_ROTATION) => BaseSpec::IncrementalRotation(IncrementalRotationSpec::default()),
+                Some(CENTRES_OF_ROTATION) => BaseSpec::CentresOfRotation,
+                Some(STRETCHABLE_TWISTABLE) => BaseSpec::StretchableTwistable { share: TWIST_SHARE },
                 _ => BaseSpec::Lbs,
             };
         };
         let Some(kind) = At::of(table, "type", &at.path) else {
-            let add = "type = \"lbs\", \"dqs\", \"blend\", \"rigid\" or \"fold-over-free\"".to_owned();
+            let quoted = BASES.map(|name| format!("\"{name}\""));
+            let add = format!("type = {}", one_of(quoted.iter().map(String::as_str)));
             self.fault(at.value_offset(), &at.path, Fault::Missing { what: "the type of base", add });
             return BaseSpec::Lbs;
         };
@@ -342,6 +360,8 @@ impl Reader {
             "dqs" => &["type", "pivot"],
             "blend" => &["type", "factor", "map", "pivot"],
             FOLD_OVER_FREE => KEYS,
+            INCREMENTAL_ROTATION => INCREMENTAL_KEYS,
+            STRETCHABLE_TWISTABLE => &["type", "share"],
             _ => &["type"],
         };
         self.refuse_unknown(table, &at.path, keys.iter().copied(), &[]);
@@ -354,6 +374,12 @@ impl Reader {
             }
             "rigid" => BaseSpec::Rigid,
             FOLD_OVER_FREE => BaseSpec::FoldOverFree(self.fold_over_free(table, &at.path)),
+            INCREMENTAL_ROTATION => BaseSpec::IncrementalRotation(self.incremental_rotation(table, &at.path)),
+            CENTRES_OF_ROTATION => BaseSpec::CentresOfRotation,
+            STRETCHABLE_TWISTABLE => {
+                let share = At::of(table, "share", &at.path).and_then(|at| self.number(&at, FACTOR));
+                BaseSpec::StretchableTwistable { share: share.unwrap_or(TWIST_SHARE) }
+            }
             _ => BaseSpec::Lbs,
         }
     }

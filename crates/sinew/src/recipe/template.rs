@@ -7,6 +7,8 @@ use super::error::{one_of, range};
 use super::parse::{
     self, ENDS_WORDS, FACTOR, LOOP_WORDS, NORMALS_WORDS, RIDERS_WORDS, SMOOTHING, TRAVEL_WORDS, VERSION,
 };
+use super::surface_edit::{AMOUNT, CRESTS, DRIVES, FREQUENCY, REACH, STIFFNESS};
+use crate::correct::surface_edit::Profile;
 use crate::correct::{CORRECTIONS, Correction};
 use crate::param::{ParamKind, ParamSpec};
 use crate::registry::{EFFECTS, Effect};
@@ -18,10 +20,12 @@ impl RecipeFile {
         let mut lines = Lines(String::new());
         lines.comment("Every key of a Sinew recipe at its default. Keep what you need and delete the rest.");
         lines.key("version", VERSION, "of the recipe format; always needed");
-        lines.key("base", "\"lbs\"", "base skinning: lbs, dqs, blend, rigid or fold-over-free; or with settings:");
+        lines.key("base", "\"lbs\"", "base skinning; see the manual for those with settings, such as:");
         lines.comment("base = { type = \"dqs\", pivot = false }");
         lines.comment("base = { type = \"blend\", factor = 0.5, map = \"NAME\", pivot = false }");
         lines.comment("  fold-over-free takes steps, method, alpha, beta, weights and limbs");
+        lines.comment("  incremental-rotation takes influence, keep_distance, attach, smoothing, joints and dividers");
+        lines.comment("  stretchable-twistable takes share; centres-of-rotation and rigid take nothing");
         lines.comment(&format!("  factor  {}: 0 is lbs, 1 is dqs; a painted map multiplies it", words_of(FACTOR)));
         lines.comment("  pivot   signs by each vertex's largest influence instead of by the parent bone");
         lines.key("riders", "\"move\"", &format!("rigid parts carried by bones: {}", choices(RIDERS_WORDS)));
@@ -54,6 +58,9 @@ impl RecipeFile {
         for correction in CORRECTIONS {
             lines.correction(correction);
         }
+        lines.0 += "\n";
+        lines.comment("Edits of the surface follow everything else.");
+        lines.edit();
         lines.0
     }
 }
@@ -136,6 +143,34 @@ impl Lines {
             );
             self.comment("  in the bone's frame; a map says how much of it each place takes, and where a region is");
         }
+        if !correction.scaled.is_empty() {
+            self.comment(&format!(
+                "[correction.stiffness]  # factors by bone, on {}",
+                one_of(correction.scaled.iter().copied())
+            ));
+            self.comment("\"belly*\" = 0.5");
+            self.comment("[correction.maps]  # painted maps that multiply them");
+        }
+    }
+
+    fn edit(&mut self) {
+        self.0 += "\n[[edit]]\n";
+        self.key(
+            "type",
+            "\"radial\"",
+            "radial: growth along bones; shape: one made by `sinew edit`; wave: along a stroke",
+        );
+        self.key("amount", "0.0", &format!("{}, or keys: how much of it", words_of(AMOUNT)));
+        self.key("stiffness", "1.0", &format!("{}: against other edits, and against springs", words_of(STIFFNESS)));
+        self.key("drive", "\"direct\"", &format!("{}: what moves the skin there", choices(DRIVES)));
+        self.key("profile", "\"bulge\"", &format!("of radial: {}", choices(Profile::NAMES)));
+        self.comment("  of shape: shape, a name in quotes, or keys such as [[0.0, \"\"], [0.5, \"NAME\"]]");
+        self.comment("  of wave: along, points such as [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]], world space at the default transforms;");
+        let wave = [("reach", REACH), ("crests", CRESTS), ("frequency", FREQUENCY)];
+        let wave = wave.map(|(key, range)| format!("{key} {}", words_of(range)));
+        self.comment(&format!("    {}", wave.join(", ")));
+        self.comment("bones = [\"forearm*\"]  # only skin that hangs on these");
+        self.comment("map = \"NAME\"  # painted map of how much each point takes");
     }
 
     fn param(&mut self, spec: &ParamSpec) {

@@ -92,10 +92,10 @@ impl<'a> Snapshot<'a> {
         let frame = Frame { rig, pose: &pose, world: &world, kinematics: &kinematics, time };
         let (mut scratch, mut deformed) = (Scratch::default(), DeformedMesh::default());
         evaluate(&graph, &frame, &Cpu::serial(), &mut scratch, &mut deformed);
-        let skinned = if recipe.effects.is_empty() && recipe.corrections.is_empty() {
+        let skinned = if !recipe.adds() {
             deformed.clone()
         } else {
-            let base_only = build(&Recipe { effects: Vec::new(), corrections: Vec::new(), ..recipe.clone() })?;
+            let base_only = build(&recipe.base_only())?;
             let mut skinned = DeformedMesh::default();
             evaluate(&base_only, &frame, &Cpu::serial(), &mut scratch, &mut skinned);
             skinned

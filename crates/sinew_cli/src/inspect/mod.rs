@@ -7,6 +7,7 @@ use crate::fault::Fault;
 use crate::load::{Scene, load};
 use crate::output;
 use serde::Serialize;
+use sinew::attach::hanging::{AttachBy, continuity};
 use sinew::rig::{Part, PartKind};
 use sinew::simd::LANES;
 use sinew::{Clip, Interpolation, LoopVerdict, Motion, MotionSettings, Rig, Warning};
@@ -49,6 +50,8 @@ struct CharacterReport<'a> {
     /// Nodes of its meshes.
     meshes: Vec<usize>,
     surface: Surface,
+    /// By how the skin is hung on the bones, the widest gap between neighbours, in sizes.
+    attachment_gaps: BTreeMap<&'static str, f64>,
 }
 
 #[derive(Serialize)]
@@ -173,6 +176,10 @@ fn characters(rig: &Rig) -> Vec<CharacterReport<'_>> {
                 flipped_edges: surface.flipped_edges,
                 degenerate_triangles: surface.degenerate_triangles,
             },
+            attachment_gaps: AttachBy::NAMES
+                .iter()
+                .filter_map(|&(name, by)| Some((name, continuity(rig, index, by)? / character.size)))
+                .collect(),
         });
     }
     reports

@@ -59,8 +59,8 @@ impl<'a> Stage<'a> {
         let build = |recipe: &Recipe| {
             FrameIndependentGraph::build(rig, recipe).map_err(|error| Fault::in_file(&culprit, error))
         };
-        let base = build(&Recipe { effects: Vec::new(), corrections: Vec::new(), ..recipe.clone() })?;
-        let adds = !recipe.effects.is_empty() || !recipe.corrections.is_empty();
+        let base = build(&recipe.base_only())?;
+        let adds = recipe.adds();
         let effects = adds.then(|| build(&recipe)).transpose()?;
         let clip = match play.clip {
             Some(wanted) => Some(&scene.clips[find_clip(scene, wanted)?]),

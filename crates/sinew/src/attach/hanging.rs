@@ -1,0 +1,389 @@
+//! The skin of one character as it hangs on its bones: lines between joints, attachments and scale vectors at bind, and
+//! where bones take them at a frame.
+//!
+//! A line runs from a joint to each joint below it in the skin; a joint without any has one to the end of the skin that
+//! it moves. Nodes hang on the lines as [`AttachBy`] says, smoothed along the surface. Everything is measured in bind
+//! units: a character scaled as a whole is divided by that scale.
+
+use super::direct::{nearest_allowed, nearest_line};
+use super::planar::{Divider, between_dividers, dividers};
+use super::smoothed::{ROUNDS, smooth};
+use super::{Attachment, Gap, Line, largest_gap};
+use crate::base::incremental_rotation::{PosedLine, Turned, turned};
+use crate::correct::surface::{NO_SEGMENT, Surface};
+use crate::param::{ParamSpec, Values};
+use crate::polar::polar_rotation;
+use crate::rig::Rig;
+use crate::skeleton::BoneId;
+use crate::topology::Adjacency;
+use glam::{DAffine3, DMat3, DQuat, DVec3};
+
+/// How points find their lines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AttachBy {
+    /// The nearest of the lines at the bone that moves the point most.
+    #[default]
+    Weights,
+    /// The nearest of all lines.
+    Nearest,
+    /// The line between whose divider planes the point lies.
+    Planar,
+}
+
+impl AttachBy {
+    /// Every way by its name in recipes.
+    pub const NAMES: &[(&str, Self)] =
+        &[("weights", Self::Weights), ("nearest", Self::Nearest), ("planar", Self::Planar)];
+
+    /// The way of that name.
+    pub(crate) fn named(name: &str) -> Self {
+        Self::NAMES.iter().find(|named| named.0 == name).map_or(Self::default(), |named| named.1)
+    }
+}
+
+/// Most rounds of smoothing: EX stays below ten.
+pub const MOST_ROUNDS: usize = 9;
+
+const WAYS: &[&str] = &["weights", "nearest", "planar"];
+/// For what hangs and reads its parameters from a list.
+pub(crate) const ATTACH: ParamSpec =
+    ParamSpec::choice("attach", WAYS, "where skin hangs: at the bone it follows most, the nearest, between planes");
+/// As [`ATTACH`].
+pub(crate) const SMOOTHING: ParamSpec = ParamSpec::number(
+    "smoothing",
+    "",
+    [0.0, MOST_ROUNDS as f64],
+    ROUNDS as f64,
+    "rounds that even it out along the skin",
+);
+
+/// A divider moved by hand.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct DividerEdit {
+    /// Rotation vector in bind space, degrees.
+    pub turn_degrees: DVec3,
+    /// Along the bone that begins there, in its lengths.
+    pub shift: f64,
+}
+
+/// How a skin is hung.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HangPlan<'a> {
+    pub by: AttachBy,
+    pub rounds: usize,
+    /// Bones, and those that the skin which follows them hangs on; later entries win.
+    pub bones: &'a [(Vec<BoneId>, Vec<BoneId>)],
+    /// Bones, and how the dividers at their joints are moved.
+    pub dividers: &'a [(Vec<BoneId>, DividerEdit)],
+}
+
+impl<'a> HangPlan<'a> {
+    /// As [`ATTACH`] and [`SMOOTHING`] say.
+    pub fn of(values: &Values, bones: &'a [(Vec<BoneId>, Vec<BoneId>)]) -> Self {
+        // The range keeps it small.
+        let rounds = values.number(SMOOTHING.name) as usize;
+        Self { by: AttachBy::named(values.word(ATTACH.name)), rounds, bones, dividers: &[] }
+    }
+}
+
+impl Default for HangPlan<'_> {
+    fn default() -> Self {
+        Self { by: AttachBy::default(), rounds: ROUNDS, bones: &[], dividers: &[] }
+    }
+}
+
+/// Where a line ends.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    /// At the joint of another entry.
+    Joint(u32),
+    /// At a place that goes with its own bone.
+    Tip,
+}
+
+/// The bones that a line goes by.
+#[derive(Clone, Copy, Debug)]
+struct Rail {
+    bone: BoneId,
+    /// The entry it turns with.
+    entry: u32,
+    /// That of the bone before its first joint.
+    before: Option<u32>,
+    end: End,
+}
+
+/// Lines and attachments of one surface.
+#[derive(Clone, Debug)]
+pub(crate) struct Hanging {
+    rails: Vec<Rail>,
+    /// At bind.
+    pub lines: Vec<Line>,
+    pub attachments: Vec<Attachment>,
+    pub adjacency: Adjacency,
+    /// Smallest side of the box about the nodes that is not flat, at bind.
+    pub least_side: f64,
+}
+
+/// Lines, attachment points and scale vectors as the bones take them, in bind units.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Hung {
+    pub lines: Vec<Line>,
+    turns: Vec<DMat3>,
+    pub anchors: Vec<DVec3>,
+    pub aims: Vec<DVec3>,
+    pub directions: Vec<DVec3>,
+    /// Rotations of the bones at the nodes' attachment points, even across joints; see [`Hanging::pose_axes`].
+    pub axes: Vec<DQuat>,
+    /// World units per bind unit.
+    pub scale: f64,
+}
+
+impl Hung {
+    /// How the bone that a node hangs on has turned, mirrors included.
+    pub fn turn(&self, hanging: &Hanging, node: usize) -> DMat3 {
+        self.turns[hanging.attachments[node].line as usize]
+    }
+}
+
+impl Hanging {
+    /// `None` for a skin without bones.
+    pub fn new(rig: &Rig, surface: &Surface, plan: &HangPlan<'_>) -> Option<Self> {
+        let bone_from_rest: Vec<DAffine3> = rig.palette().iter().map(|entry| entry.bone_from_rest).collect();
+        let bind_from_bone = |entry: u32| surface.world_from_bind(entry, &bone_from_rest).inverse();
+        let mut entries: Vec<u32> = surface.entries().collect();
+        // Joints between those that move skin bound the lines as well.
+        let mut next = 0;
+        while let Some(&entry) = entries.get(next) {
+            entries.extend(rig.palette()[entry as usize].parent.filter(|parent| !entries.contains(parent)));
+            next += 1;
+        }
+        entries.sort_unstable();
+        entries.dedup();
+        // A bone in several skins is one joint.
+        let mut seen: Vec<BoneId> = Vec::new();
+        entries.retain(|&entry| {
+            let bone = rig.palette()[entry as usize].bone;
+            let is_new = !seen.contains(&bone) && bind_from_bone(entry).is_finite();
+            seen.push(bone);
+            is_new
+        });
+        let (mut rails, mut lines) = (Vec::new(), Vec::new());
+        let bone_of = |entry: u32| rig.palette()[entry as usize].bone;
+        let parent_of = |entry: u32| {
+            let parent = bone_of(rig.palette()[entry as usize].parent?);
+            entries.iter().copied().find(|&other| bone_of(other) == parent)
+        };
+        for &entry in &entries {
+            let start = bind_from_bone(entry).translation;
+            let (bone, before) = (bone_of(entry), parent_of(entry));
+            let first = lines.len();
+            for &other in entries.iter().filter(|&&other| parent_of(other) == Some(entry)) {
+                rails.push(Rail { bone, entry, before, end: End::Joint(other) });
+                lines.push(Line { start, end: bind_from_bone(other).translation });
+            }
+            if lines.len() == first {
+                // As far as the skin goes: half as far again as its middle.
+                let tip = rig.centroid(bone).unwrap_or(DVec3::ZERO) * 1.5;
+                rails.push(Rail { bone, entry, before, end: End::Tip });
+                lines.push(Line { start, end: bind_from_bone(entry).transform_point3(tip) });
+            }
+        }
+        if lines.is_empty() {
+            return None;
+        }
+        let adjacency = Adjacency::new(surface.nodes(), &surface.faces());
+        let mut hanging = Self { rails, lines, attachments: Vec::new(), adjacency, least_side: 0.0 };
+        hanging.attachments = match plan.by {
+            AttachBy::Weights => hanging.by_weights(rig, surface, plan),
+            AttachBy::Nearest => nearest_line(&surface.bind, &hanging.lines),
+            AttachBy::Planar => between_dividers(&surface.bind, &hanging.lines, &hanging.dividers(plan)),
+        };
+        smooth(&hanging.adjacency, &hanging.lines, &mut hanging.attachments, plan.rounds);
+        let (low, high) =
+            surface.bind.iter().fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(l, h), &p| (l.min(p), h.max(p)));
+        let sides = (high - low).to_array();
+        let longest = sides.into_iter().fold(0.0, f64::max);
+        hanging.least_side = sides.into_iter().filter(|&side| side > 1e-3 * longest).fold(longest, f64::min);
+        Some(hanging)
+    }
+
+    fn by_weights(&self, rig: &Rig, surface: &Surface, plan: &HangPlan<'_>) -> Vec<Attachment> {
+        let counted = |bone: BoneId| {
+            let asked = plan.bones.iter().rev().find(|(followed, _)| followed.contains(&bone));
+            asked.map_or_else(|| vec![bone], |(_, counted)| counted.clone())
+        };
+        let lines_at = |bone: BoneId, allowed: &mut Vec<u32>| {
+            for (line, rail) in self.rails.iter().enumerate() {
+                let at_end = matches!(rail.end, End::Joint(other) if rig.palette()[other as usize].bone == bone);
+                if rail.bone == bone || at_end {
+                    allowed.push(line as u32);
+                }
+            }
+        };
+        let by_segment: Vec<Vec<u32>> = surface
+            .segments
+            .iter()
+            .map(|segment| {
+                let mut allowed = Vec::new();
+                counted(segment.bone).into_iter().for_each(|bone| lines_at(bone, &mut allowed));
+                allowed
+            })
+            .collect();
+        nearest_allowed(&surface.bind, &self.lines, |node, allowed| {
+            let segment = surface.segment_of_node[node];
+            if segment != NO_SEGMENT {
+                allowed.extend_from_slice(&by_segment[segment as usize]);
+            }
+        })
+    }
+
+    /// The automatic dividers, as the plan moves them.
+    fn dividers(&self, plan: &HangPlan<'_>) -> Vec<Divider> {
+        let mut planes = dividers(&self.lines);
+        for plane in &mut planes {
+            let begins_there = |&line: &u32| self.lines[line as usize].start == plane.joint;
+            for line in plane.lines.into_iter().filter(begins_there) {
+                let bone = self.rails[line as usize].bone;
+                if let Some((_, edit)) = plan.dividers.iter().rev().find(|(bones, _)| bones.contains(&bone)) {
+                    let DividerEdit { turn_degrees, shift } = *edit;
+                    let turn = DQuat::from_scaled_axis(turn_degrees * (std::f64::consts::PI / 180.0));
+                    let Line { start, end } = self.lines[line as usize];
+                    plane.normal = turn * plane.normal;
+                    plane.point = plane.joint + (end - start) * shift;
+                }
+            }
+        }
+        planes
+    }
+
+    /// The widest gap between neighbours.
+    pub fn gap(&self) -> Option<Gap> {
+        largest_gap(&self.adjacency, &self.lines, &self.attachments)
+    }
+
+    /// The bone of a line.
+    pub fn bone(&self, line: u32) -> BoneId {
+        self.rails[line as usize].bone
+    }
+
+    /// The entry that a line turns with.
+    pub fn entry(&self, line: usize) -> u32 {
+        self.rails[line].entry
+    }
+
+    /// The first line of the bone that begins where a line ends.
+    pub fn line_after(&self, line: usize) -> Option<usize> {
+        let End::Joint(other) = self.rails[line].end else { return None };
+        self.rails.iter().position(|rail| rail.entry == other)
+    }
+
+    /// Lines that share a joint with each line, itself first.
+    pub fn lines_around(&self) -> Vec<Vec<u32>> {
+        let ends = |line: &Line| [line.start, line.end];
+        let around = |(index, line): (usize, &Line)| {
+            let touches = |other: &&u32| {
+                **other as usize != index
+                    && ends(&self.lines[**other as usize]).iter().any(|end| ends(line).contains(end))
+            };
+            let all: Vec<u32> = (0..self.lines.len() as u32).collect();
+            std::iter::once(index as u32).chain(all.iter().filter(touches).copied()).collect()
+        };
+        self.lines.iter().enumerate().map(around).collect()
+    }
+
+    /// Attachment points at bind.
+    pub fn anchors(&self) -> Vec<DVec3> {
+        self.attachments.iter().map(|attachment| attachment.point(&self.lines)).collect()
+    }
+
+    /// Directions of the nodes' lines at bind.
+    pub fn directions(&self) -> Vec<DVec3> {
+        let direction = |attachment: &Attachment| {
+            let line = &self.lines[attachment.line as usize];
+            line.end - line.start
+        };
+        self.attachments.iter().map(direction).collect()
+    }
+
+    /// Where bones take the lines; `from_bind` is per palette entry.
+    pub fn pose_lines(&self, from_bind: &[DAffine3], posed: &mut Vec<Line>) {
+        posed.clear();
+        posed.extend(self.rails.iter().zip(&self.lines).map(|(rail, line)| {
+            let own = &from_bind[rail.entry as usize];
+            let far = match rail.end {
+                End::Joint(other) => &from_bind[other as usize],
+                End::Tip => own,
+            };
+            Line { start: own.transform_point3(line.start), end: far.transform_point3(line.end) }
+        }));
+    }
+
+    /// The lines with the rotations of their bones and those beyond their joints. `reach` is how far the first and the
+    /// last joint of each line reach along it; see [`PosedLine::influence`].
+    pub fn posed_lines(&self, from_bind: &[DAffine3], reach: &dyn Fn(usize) -> [f64; 2]) -> Vec<PosedLine> {
+        let turned = |entry: u32| Turned::of(from_bind[entry as usize].matrix3);
+        let mut lines = Vec::new();
+        self.pose_lines(from_bind, &mut lines);
+        let posed = |(index, (rail, line)): (usize, (&Rail, Line))| {
+            let own = turned(rail.entry);
+            PosedLine {
+                line,
+                own,
+                before: rail.before.map_or(own, turned),
+                after: if let End::Joint(other) = rail.end { turned(other) } else { own },
+                influence: reach(index),
+            }
+        };
+        self.rails.iter().zip(lines).enumerate().map(posed).collect()
+    }
+
+    /// The bone that each end of a line is the joint of.
+    pub fn joints(&self, rig: &Rig, line: usize) -> [BoneId; 2] {
+        let Rail { bone, end, .. } = self.rails[line];
+        [bone, if let End::Joint(other) = end { rig.palette()[other as usize].bone } else { bone }]
+    }
+
+    /// Where the bones take everything; false where a bone is flattened.
+    pub fn pose(&self, from_bind: &[DAffine3], bind: &[DVec3], hung: &mut Hung) -> bool {
+        let stretch = |entry: u32| from_bind[entry as usize].matrix3.determinant().abs().cbrt();
+        hung.scale = self.rails.iter().map(|rail| stretch(rail.entry)).sum::<f64>() / self.rails.len() as f64;
+        if !(hung.scale > 0.0 && hung.scale.is_finite()) {
+            return false;
+        }
+        self.pose_lines(from_bind, &mut hung.lines);
+        for line in &mut hung.lines {
+            *line = Line { start: line.start / hung.scale, end: line.end / hung.scale };
+        }
+        hung.turns.clear();
+        hung.turns.extend(self.rails.iter().map(|rail| {
+            let linear = from_bind[rail.entry as usize].matrix3;
+            polar_rotation(linear) * if linear.determinant() < 0.0 { -1.0 } else { 1.0 }
+        }));
+        hung.anchors.clear();
+        hung.aims.clear();
+        hung.directions.clear();
+        for (attachment, &rest) in self.attachments.iter().zip(bind) {
+            let line = &hung.lines[attachment.line as usize];
+            hung.anchors.push(line.at(attachment.t));
+            hung.directions.push(line.end - line.start);
+            hung.aims.push(hung.turns[attachment.line as usize] * (rest - attachment.point(&self.lines)));
+        }
+        true
+    }
+
+    /// Axes that turn with the bones and pass evenly from one to the next about their joints, as incremental rotation
+    /// does: what surface edits are kept in.
+    pub fn pose_axes(&self, from_bind: &[DAffine3], hung: &mut Hung) {
+        let lines = self.posed_lines(from_bind, &|_| [0.5; 2]);
+        hung.axes.clear();
+        hung.axes
+            .extend(self.attachments.iter().map(|attachment| turned(&lines[attachment.line as usize], attachment.t).0));
+    }
+}
+
+/// The widest gap of a character's attachments, bound without anything set by hand; `None` where nothing hangs.
+pub fn continuity(rig: &Rig, character: usize, by: AttachBy) -> Option<f64> {
+    let surface = Surface::new(rig, character)?;
+    let hanging = Hanging::new(rig, &surface, &HangPlan { by, ..HangPlan::default() })?;
+    hanging.gap().map(|gap| gap.distance)
+}

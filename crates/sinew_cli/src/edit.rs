@@ -1,0 +1,291 @@
+//! `sinew edit FILE --edit E.json -o R.sinew.toml`: surface edits drawn by strokes, as shapes a recipe names.
+//!
+//! ```json
+//! {
+//!   "edits": [
+//!     { "name": "biceps", "clip": "wave", "time": 0.4,
+//!       "from": [[0.1, 1.2, 0.1], [0.2, 1.2, 0.1]], "to": [[0.1, 1.2, 0.2], [0.2, 1.2, 0.2]],
+//!       "rings": 4, "solve": "arap", "iterations": 20, "stiffness": 1, "drive": "direct" }
+//!   ]
+//! }
+//! ```
+//!
+//! World space at the pose of that clip and time, or at the default transforms. `from` is drawn on the skin, `to` is where
+//! it should go. Each edit is made on the surface that the recipe given, with the edits before, makes of the pose.
+
+use crate::args::{Input, RecipeArgs};
+use crate::fault::Fault;
+use crate::load::{Scene, load};
+use crate::output::Destination;
+use crate::played::find_clip;
+use crate::pose::stroke;
+use crate::recipe::LoadedRecipe;
+use crate::talk::Talk;
+use clap::Args as ClapArgs;
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use serde::Deserialize;
+use sinew::correct::edit_stage::{EditStage, Solve};
+use sinew::recipe::{Drive, EditShape, EditSpec, Literal, Place, RecipeFile};
+use sinew::strokes::Reach;
+use sinew::{
+    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Motion, Recipe, Rig, Scratch, WorldPose, evaluate,
+};
+use sinew_gltf::map_file::{self, MapFile};
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// Rings around a stroke that give way where an edit does not say.
+const RINGS: usize = 4;
+const ITERATIONS: usize = 20;
+const MOST_ITERATIONS: usize = 1000;
+
+#[derive(Debug, ClapArgs)]
+pub struct EditArgs {
+    /// A .glb or .gltf file, or a built-in character: zoo:NAME.
+    #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(Input::from))]
+    input: Input,
+
+    /// The edits: a JSON file with a list of strokes on the skin and where they should go.
+    #[arg(long, value_name = "E.json")]
+    edit: PathBuf,
+
+    #[command(flatten)]
+    recipe: RecipeArgs,
+
+    /// The recipe to write: the one given, with the edits; their maps are written beside it.
+    #[arg(long, short, value_name = "OUT.sinew.toml")]
+    output: PathBuf,
+
+    /// Replace files that exist.
+    #[arg(long)]
+    force: bool,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct EditsFile {
+    edits: Vec<AskedEdit>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AskedEdit {
+    name: String,
+    clip: Option<String>,
+    time: Option<f64>,
+    from: Vec<Vec<f64>>,
+    to: Vec<Vec<f64>>,
+    rings: Option<usize>,
+    distance: Option<f64>,
+    geodesic: Option<f64>,
+    #[serde(default)]
+    solve: SolveName,
+    iterations: Option<usize>,
+    tolerance: Option<f64>,
+    stiffness: Option<f64>,
+    #[serde(default)]
+    drive: DriveName,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum SolveName {
+    #[default]
+    Arap,
+    Laplacian,
+    ScaleVectors,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum DriveName {
+    #[default]
+    Direct,
+    Springs,
+}
+
+pub fn run(options: &EditArgs, talk: &Talk) -> Result<(), Fault> {
+    let destination = Destination::new(&options.output, options.force);
+    if destination == Destination::Stdout {
+        return Err(Fault::Usage("the maps of an edit lie beside its recipe; give the recipe's name with -o".into()));
+    }
+    destination.check()?;
+    let file = options.edit.display().to_string();
+    let asked = read(&options.edit, &file)?;
+    let loaded = LoadedRecipe::asked(&options.recipe)?;
+    let mut recipe = RecipeFile::parse(&loaded.text()).map_err(|error| Fault::in_file(&loaded.file, error))?;
+    let folder = |path: &Path| path.parent().map(Path::to_owned).filter(|p| !p.as_os_str().is_empty());
+    let (here, there) = (folder(&options.output), options.recipe.recipe.as_deref().and_then(folder));
+    if !recipe.maps().is_empty() && here != there {
+        return Err(Fault::Usage(format!(
+            "{}: the recipe names maps beside it; write the new one into the same folder",
+            loaded.file
+        )));
+    }
+    let mut scene = load(&options.input, &loaded.maps)?;
+    talk.warnings(&scene.warnings);
+    let mut files: Vec<(PathBuf, MapFile)> = Vec::new();
+    for edit in &asked {
+        let words = |fault: String| Fault::in_file(&file, format!("edit \"{}\": {fault}", edit.name));
+        let made = make(&scene, recipe.recipe(), edit).map_err(words)?;
+        let folder = here.clone().unwrap_or_default();
+        let maps = map_files(&scene, edit, &made).map_err(words)?;
+        let mut names: Vec<String> = recipe.maps().to_vec();
+        for (name, map) in maps {
+            map_file::apply(&mut scene.raw, &map).map_err(|error| words(error.to_string()))?;
+            if !names.contains(&name) {
+                names.push(name.clone());
+            }
+            files.push((folder.join(name), map));
+        }
+        scene.rig = Rig::build(&scene.raw).map_err(|error| Fault::in_file(&scene.name, error))?.0;
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let refused = |error: sinew::recipe::EditError| words(error.to_string());
+        recipe.set(Place::Maps, Literal::from(names.as_slice())).map_err(refused)?;
+        recipe.add_edit(&spec(edit).map_err(words)?).map_err(refused)?;
+        talk.note(&format!("{}: {} nodes, farthest {:.4} of the size", edit.name, made.moved, made.farthest));
+    }
+    for (path, map) in &files {
+        let destination = Destination::new(path, options.force);
+        destination.write(|out| out.write_all(map.to_text().as_bytes()).map_err(io::Error::other))?;
+    }
+    destination.write(|out| out.write_all(recipe.to_string().as_bytes()).map_err(io::Error::other))?;
+    talk.note(&format!("wrote {} and {} maps", options.output.display(), files.len()));
+    Ok(())
+}
+
+fn read(path: &Path, file: &str) -> Result<Vec<AskedEdit>, Fault> {
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Fault::in_file(file, format!("the edits cannot be read ({error}); check the path")))?;
+    let parsed: EditsFile = serde_json::from_str(&text).map_err(|error| {
+        Fault::in_file(
+            file,
+            format!("{error}; correct the JSON there, `sinew edit --help` and the manual show the form"),
+        )
+    })?;
+    Ok(parsed.edits)
+}
+
+/// What an edit came to.
+struct Made {
+    /// Names' endings and a value per vertex of the rig.
+    maps: [(&'static str, Vec<f32>); 5],
+    moved: usize,
+    /// In sizes.
+    farthest: f64,
+}
+
+fn make(scene: &Scene, recipe: &Recipe, edit: &AskedEdit) -> Result<Made, String> {
+    if edit.name.is_empty() || edit.name.contains(['/', '\\', ':']) {
+        return Err("give it a name without / \\ and :".to_owned());
+    }
+    let rig = &scene.rig;
+    let character = rig.characters().first().ok_or("the file has no character")?;
+    let stage = EditStage::new(rig, 0).ok_or("the character has no faces or no bones to edit")?;
+    let tolerance = match edit.tolerance {
+        None => 0.0,
+        Some(value) if value.is_finite() && value >= 0.0 => value,
+        Some(value) => return Err(format!("the tolerance is {value}; give a length of 0 or more")),
+    };
+    let from = stroke(&edit.from, "from", tolerance)?;
+    let to = stroke(&edit.to, "to", tolerance)?;
+    let (world, mesh) = pose(scene, recipe, edit)?;
+    let before = stage.points(rig, &mesh);
+    let iterations = edit.iterations.unwrap_or(ITERATIONS).min(MOST_ITERATIONS);
+    let solve = match edit.solve {
+        SolveName::Arap => Solve::Arap(iterations),
+        SolveName::Laplacian => Solve::Laplacian,
+        SolveName::ScaleVectors => Solve::ScaleVectors,
+    };
+    let pulled =
+        stage.pull(&world, rig, &before, [&from, &to], reach(edit)?, solve).map_err(|error| error.to_string())?;
+    if pulled.points.iter().any(|p| !p.is_finite()) {
+        return Err("the strokes carry the skin out of the range of numbers; draw them near the character".to_owned());
+    }
+    let changes = stage.encode(&world, rig, &before, &pulled.points);
+    let apart = || before.iter().zip(&pulled.points).map(|(a, b)| a.distance(*b));
+    Ok(Made {
+        maps: stage.maps(rig, &changes, &pulled.inside),
+        moved: apart().filter(|&d| d > 0.0).count(),
+        farthest: apart().fold(0.0, f64::max) / character.size,
+    })
+}
+
+fn reach(edit: &AskedEdit) -> Result<Reach, String> {
+    let length = |value: f64, what: &str| {
+        if value.is_finite() && value >= 0.0 { Ok(value) } else { Err(format!("the {what} is {value}; give a length")) }
+    };
+    match (edit.rings, edit.distance, edit.geodesic) {
+        (None, Some(distance), None) => Ok(Reach::Distance(length(distance, "distance")?)),
+        (None, None, Some(geodesic)) => Ok(Reach::Geodesic(length(geodesic, "geodesic distance")?)),
+        (rings, None, None) => Ok(Reach::Rings(rings.unwrap_or(RINGS))),
+        _ => Err("rings, distance and geodesic are ways to say the same; give one of them".to_owned()),
+    }
+}
+
+/// World transforms and skin of the pose that an edit is made at.
+fn pose(scene: &Scene, recipe: &Recipe, edit: &AskedEdit) -> Result<(WorldPose, DeformedMesh), String> {
+    let rig = &scene.rig;
+    let skeleton = rig.skeleton();
+    let graph = FrameIndependentGraph::build(rig, recipe).map_err(|error| error.to_string())?;
+    let filtered = graph.filtered_signals();
+    let mut pose = rig.rest_pose();
+    let mut world = WorldPose::default();
+    let mut kinematics = Kinematics::at_rest(skeleton.len(), filtered.len());
+    let mut time = edit.time.unwrap_or(0.0);
+    if !time.is_finite() {
+        return Err(format!("the time is {time}; give seconds"));
+    }
+    world.compose(skeleton, &pose);
+    if let Some(name) = &edit.clip {
+        let words = |fault: Fault| if let Fault::Usage(words) = fault { words } else { format!("{fault:?}") };
+        let clip = &scene.clips[find_clip(scene, name).map_err(words)?];
+        let settings = sinew::MotionSettings::default();
+        let motion = Motion::new(skeleton, rig.bone_sizes(), &rig.morph_layout(), clip, &settings, filtered)
+            .map_err(|error| error.to_string())?;
+        time = motion.sample_time(time);
+        motion.pose(time, &mut pose);
+        world.compose(skeleton, &pose);
+        motion.kinematics(time, &world, skeleton, &mut kinematics);
+    }
+    let frame = Frame { rig, pose: &pose, world: &world, kinematics: &kinematics, time };
+    let mut mesh = DeformedMesh::default();
+    evaluate(&graph, &frame, &Cpu::serial(), &mut Scratch::default(), &mut mesh);
+    Ok((world, mesh))
+}
+
+/// One map for each primitive that an edit reaches and each number it is made of, with its file's name.
+fn map_files(scene: &Scene, edit: &AskedEdit, made: &Made) -> Result<Vec<(String, MapFile)>, String> {
+    let mut files = Vec::new();
+    for part in scene.rig.parts() {
+        for (index, primitive) in part.primitives.iter().enumerate() {
+            // Where no mesh carries a map it counts as 0.
+            let reached = |(_, values): &(&str, Vec<f32>)| values[primitive.vertices.clone()].iter().any(|&v| v != 0.0);
+            if !made.maps.iter().any(reached) {
+                continue;
+            }
+            for (ending, values) in &made.maps {
+                let values = values[primitive.vertices.clone()].to_vec();
+                let name = format!("{}{ending}", edit.name);
+                let map =
+                    MapFile::new(&scene.raw, &name, part.node, index, values).map_err(|error| error.to_string())?;
+                files.push((format!("{name}.{}.{index}.map.json", part.node), map));
+            }
+        }
+    }
+    Ok(files)
+}
+
+fn spec(edit: &AskedEdit) -> Result<EditSpec, String> {
+    // Maps are known by their names in lower case.
+    let mut spec = EditSpec::new(EditShape::Shape(vec![(0.0, edit.name.to_lowercase())]));
+    spec.stiffness = edit.stiffness.unwrap_or(spec.stiffness);
+    if !(spec.stiffness.is_finite() && spec.stiffness >= 0.0) {
+        return Err(format!("the stiffness is {}; give 0 or more", spec.stiffness));
+    }
+    spec.drive = match edit.drive {
+        DriveName::Direct => Drive::Direct,
+        DriveName::Springs => Drive::Springs,
+    };
+    Ok(spec)
+}
