@@ -245,6 +245,9 @@ pub struct CorrectionReport {
     pub contacts: Vec<ContactReport>,
 }
 
+/// Parameters and what multiplies them.
+pub type Factors = Vec<(&'static str, f64)>;
+
 /// What a correction is bound to.
 pub(crate) struct Binding<'a> {
     rig: &'a Rig,
@@ -257,7 +260,7 @@ pub(crate) struct Binding<'a> {
     /// Where what muscles feel stands among the filtered signals.
     signals: [usize; FELT],
     /// Bones and factors on parameters; later entries win.
-    factors: &'a [(Vec<BoneId>, Vec<(&'static str, f64)>)],
+    factors: &'a [(Vec<BoneId>, Factors)],
     /// Parameters and painted factors on them.
     painted_factors: &'a [(&'static str, Vec<Lanes>)],
     /// Edits that springs draw the skin to.
@@ -395,7 +398,7 @@ pub(crate) struct Asked<'a> {
     /// Where what muscles feel stands among the filtered signals.
     pub signals: [usize; FELT],
     /// Bones and factors on parameters; later entries win.
-    pub factors: Vec<(Vec<BoneId>, Vec<(&'static str, f64)>)>,
+    pub factors: Vec<(Vec<BoneId>, Factors)>,
     /// Parameters and painted factors on them.
     pub painted_factors: Vec<(&'static str, Vec<Lanes>)>,
 }

@@ -77,7 +77,7 @@ pub use parse::VERSION;
 use crate::base::IncrementalRotationSpec;
 use crate::cone::Cone;
 use crate::correct::surface_edit::Profile;
-use crate::correct::{self, Correction};
+use crate::correct::{self, Correction, Factors};
 use crate::kinodynamic::FoldOverFreeSpec;
 use crate::param::Values;
 use crate::registry::{self, Effect};
@@ -236,7 +236,7 @@ pub struct CorrectionSpec {
     /// entries win; without one, all bones count.
     pub bones: Vec<(String, Vec<String>)>,
     /// By bone name, factors on parameters of [`Correction::scaled`]; later entries win.
-    pub factors: Vec<(String, Vec<(&'static str, f64)>)>,
+    pub factors: Vec<(String, Factors)>,
     /// Parameters of [`Correction::scaled`] and painted maps that multiply them.
     pub painted: Vec<(&'static str, String)>,
 }
