@@ -31,7 +31,7 @@ pub mod edit_stage;
 mod edits;
 mod fold_over;
 pub mod laplacian;
-mod lists;
+pub(crate) mod lists;
 pub mod live_springs;
 mod local_volume;
 mod segment_volume;
