@@ -199,7 +199,7 @@ fn make(scene: &Scene, recipe: &Recipe, edit: &AskedEdit) -> Result<Made, String
     };
     let pulled =
         stage.pull(&world, rig, &before, [&from, &to], reach(edit)?, solve).map_err(|error| error.to_string())?;
-    if pulled.points.iter().any(|p| !p.is_finite()) {
+    if pulled.points.iter().any(|p| !p.as_vec3().is_finite()) {
         return Err("the strokes carry the skin out of the range of numbers; draw them near the character".to_owned());
     }
     let changes = stage.encode(&world, rig, &before, &pulled.points);

@@ -10,6 +10,7 @@ use super::planar::{Divider, between_dividers, dividers};
 use super::smoothed::{ROUNDS, smooth};
 use super::{Attachment, Gap, Line, largest_gap};
 use crate::base::incremental_rotation::{PosedLine, Turned, turned};
+use crate::lists::Lists;
 use crate::correct::surface::{NO_SEGMENT, Surface};
 use crate::param::{ParamSpec, Values};
 use crate::polar::polar_rotation;
@@ -169,15 +170,16 @@ impl Hanging {
         });
         let (mut rails, mut lines) = (Vec::new(), Vec::new());
         let bone_of = |entry: u32| rig.palette()[entry as usize].bone;
-        let parent_of = |entry: u32| {
-            let parent = bone_of(rig.palette()[entry as usize].parent?);
-            entries.iter().copied().find(|&other| bone_of(other) == parent)
-        };
+        let mut entry_of_bone = vec![None; rig.skeleton().len()];
+        entries.iter().for_each(|&entry| entry_of_bone[bone_of(entry).index()] = Some(entry));
+        let parent_of = |entry: u32| entry_of_bone[bone_of(rig.palette()[entry as usize].parent?).index()];
+        let below = |&entry: &u32| Some((parent_of(entry)?, entry));
+        let below = Lists::new(rig.palette().len(), entries.iter().filter_map(below).collect());
         for &entry in &entries {
             let start = bind_from_bone(entry).translation;
             let (bone, before) = (bone_of(entry), parent_of(entry));
             let first = lines.len();
-            for &other in entries.iter().filter(|&&other| parent_of(other) == Some(entry)) {
+            for &other in below.of(entry as usize) {
                 rails.push(Rail { bone, entry, before, end: End::Joint(other) });
                 lines.push(Line { start, end: bind_from_bone(other).translation });
             }

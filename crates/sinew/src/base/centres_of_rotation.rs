@@ -116,7 +116,7 @@ pub fn skin(p: DVec3, centre: Option<DVec3>, weights: &Weights, bones: &[Turning
     let Some(centre) = centre else { return blend(p) };
     let (mut turn, mut stretch) = (DQuat::from_xyzw(0.0, 0.0, 0.0, 0.0), DMat3::ZERO);
     for &(bone, w) in weights {
-        turn = turn + bones[bone as usize].rotation * w;
+        turn += bones[bone as usize].rotation * w;
         stretch += bones[bone as usize].stretch * w;
     }
     // Opposite rotations cancel: the linear blend is as good as any.

@@ -258,6 +258,9 @@ impl CorrectionReport {
     }
 }
 
+/// Parameters and what multiplies them.
+pub type Factors = Vec<(&'static str, f64)>;
+
 /// What a correction is bound to.
 pub(crate) struct Binding<'a> {
     rig: &'a Rig,
@@ -272,7 +275,7 @@ pub(crate) struct Binding<'a> {
     /// Where what muscles feel stands among the filtered signals, from now back.
     signals: &'a [[usize; FELT]],
     /// Bones and factors on parameters; later entries win.
-    factors: &'a [(Vec<BoneId>, Vec<(&'static str, f64)>)],
+    factors: &'a [(Vec<BoneId>, Factors)],
     /// Parameters and painted factors on them.
     painted_factors: &'a [(&'static str, Vec<Lanes>)],
     /// Edits that springs draw the skin to.
@@ -417,7 +420,7 @@ pub(crate) struct Asked<'a> {
     /// Where what muscles feel stands among the filtered signals, from now back.
     pub signals: Vec<[usize; FELT]>,
     /// Bones and factors on parameters; later entries win.
-    pub factors: Vec<(Vec<BoneId>, Vec<(&'static str, f64)>)>,
+    pub factors: Vec<(Vec<BoneId>, Factors)>,
     /// Parameters and painted factors on them.
     pub painted_factors: Vec<(&'static str, Vec<Lanes>)>,
 }

@@ -315,14 +315,14 @@ fn angle<S: Simd>(simd: S, m2: f32x16<S>) -> (f32x16<S>, f32x16<S>) {
     let x = steep.select(q, m) / bottom.simd_gt(zero).select(bottom, one);
     let x2 = x * x;
     // Minimax for atan(x)/x on [0, 1], below 2e-7.
-    let p = splat(simd, 0.002_823_638_963_258_8);
-    let p = p.mul_add(x2, splat(simd, -0.015_956_902_876_496));
-    let p = p.mul_add(x2, splat(simd, 0.042_504_988_610_745));
-    let p = p.mul_add(x2, splat(simd, -0.074_890_092_015_266));
-    let p = p.mul_add(x2, splat(simd, 0.106_347_933_411_598));
-    let p = p.mul_add(x2, splat(simd, -0.142_027_363_181_114));
-    let p = p.mul_add(x2, splat(simd, 0.199_926_957_488_06));
-    let p = p.mul_add(x2, splat(simd, -0.333_331_018_686_294));
+    let p = splat(simd, 0.002_823_639);
+    let p = p.mul_add(x2, splat(simd, -0.015_956_903));
+    let p = p.mul_add(x2, splat(simd, 0.042_504_99));
+    let p = p.mul_add(x2, splat(simd, -0.074_890_09));
+    let p = p.mul_add(x2, splat(simd, 0.106_347_93));
+    let p = p.mul_add(x2, splat(simd, -0.142_027_36));
+    let p = p.mul_add(x2, splat(simd, 0.199_926_96));
+    let p = p.mul_add(x2, splat(simd, -0.333_331_02));
     let half = (p * x2).mul_add(x, x);
     let half = steep.select(splat(simd, std::f32::consts::FRAC_PI_2) - half, half);
     (half + half, m * q * splat(simd, 0.5))
@@ -423,7 +423,7 @@ fn row_forces<S: Simd>(
         shared = (surface * stretch).mul_add(stretch, shared);
     }
     let absolute = load(simd, &springs.absolute[row]);
-    along = along - absolute * excess;
+    along -= absolute * excess;
     let mut own = absolute * excess * excess;
     let towards = V3::load(simd, &frame.towards[row]);
     let apart = towards.sub(direction);
@@ -490,7 +490,7 @@ fn dot<S: Simd>(simd: S, a: &[PointRow], b: &[PointRow]) -> f64 {
     for (a, b) in a.chunks(BLOCK).zip(b.chunks(BLOCK)) {
         let mut sum = splat(simd, 0.0);
         for (a, b) in a.iter().zip(b) {
-            sum = sum + V3::load(simd, a).dot(V3::load(simd, b));
+            sum += V3::load(simd, a).dot(V3::load(simd, b));
         }
         for lane in sum.to_array() {
             total += f64::from(lane);

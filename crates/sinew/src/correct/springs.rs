@@ -22,7 +22,7 @@
 //! and the tip of a limb pops inside out and stays there. Such points are held to where their bone takes them instead.
 //!
 //! `D_i = Σ_j(κ_t max(1, ‖s_j⁰‖/‖s_i⁰‖) + κ_s + κ_l) + κ_a + κ_b + κ_e` bounds the stiffness that i feels: what
-//! [`super::descent`] needs to be stable before anything is tried. Here everything is f64, for programs and as the
+//! `descent` needs to be stable before anything is tried. Here everything is f64, for programs and as the
 //! reference; frames are solved by the same springs in rows (`spring_rows`).
 //!
 //! Oracle: forces against differences of the energy; bind is a fixed point; from rigid, LBS and DQS to the same shape.

@@ -3,7 +3,7 @@
 use super::CorrectionSpec;
 use super::error::{Fault, one_of};
 use super::parse::{At, Range, Reader, SECTIONS};
-use crate::correct::{CORRECTIONS, Correction};
+use crate::correct::{CORRECTIONS, Correction, Factors};
 use crate::param::Values;
 use toml_edit::TableLike;
 
@@ -59,7 +59,7 @@ impl Reader {
     }
 
     /// By bone name, a factor on everything that can be scaled, or a table of them.
-    fn factors(&mut self, at: &At<'_>, correction: &Correction) -> Vec<(String, Vec<(&'static str, f64)>)> {
+    fn factors(&mut self, at: &At<'_>, correction: &Correction) -> Vec<(String, Factors)> {
         let expected = "a table of factors by bone name, such as { \"belly*\" = { torsion = 0.2 } }";
         let Some(table) = self.table(at, expected) else { return Vec::new() };
         let mut factors = Vec::new();

@@ -78,7 +78,7 @@ pub use parse::VERSION;
 use crate::base::IncrementalRotationSpec;
 use crate::cone::Cone;
 use crate::correct::surface_edit::Profile;
-use crate::correct::{self, Correction, MuscleSpec};
+use crate::correct::{self, Correction, Factors, MuscleSpec};
 use crate::kinodynamic::FoldOverFreeSpec;
 use crate::param::Values;
 use crate::registry::{self, Effect};
@@ -239,7 +239,7 @@ pub struct CorrectionSpec {
     /// Muscles by the name of the bone that carries them; of the correction `muscles` alone. Each entry makes its own.
     pub muscles: Vec<(String, MuscleSpec)>,
     /// By bone name, factors on parameters of [`Correction::scaled`]; later entries win.
-    pub factors: Vec<(String, Vec<(&'static str, f64)>)>,
+    pub factors: Vec<(String, Factors)>,
     /// Parameters of [`Correction::scaled`] and painted maps that multiply them.
     pub painted: Vec<(&'static str, String)>,
 }

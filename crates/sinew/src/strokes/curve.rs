@@ -62,7 +62,8 @@ impl Stroke {
             return Err(StrokeError::NotFinite { index });
         }
         let mut knots: Vec<Sample> = samples.to_vec();
-        knots.dedup_by(|next, kept| !(next.position.distance(kept.position) > 0.0));
+        // The least distances vanish when squared.
+        knots.dedup_by(|next, kept| next.position.distance(kept.position) <= 0.0);
         if knots.is_empty() {
             return Err(StrokeError::Empty);
         }

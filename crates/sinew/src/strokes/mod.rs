@@ -2,7 +2,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | [`simplify`] | Ramer–Douglas–Peucker: the samples that matter |
+//! | [`mod@simplify`] | Ramer–Douglas–Peucker: the samples that matter |
 //! | [`curve`] | the composite Bézier curve through them, by arc length |
 //! | [`frames`] | frames along a curve that turn as little as they can |
 //! | [`posing`] | bones chosen by a baseline stroke, posed by an offset stroke |

@@ -1,5 +1,6 @@
 //! A clip's motion against independent truth: differences of composed world positions, direct convolution and
 //! integration, the same motion described in another way.
+#![allow(clippy::print_stdout, reason = "the figures are read by hand")]
 
 mod scene;
 

@@ -50,8 +50,8 @@ struct CharacterReport<'a> {
     /// Nodes of its meshes.
     meshes: Vec<usize>,
     surface: Surface,
-    /// By how the skin is hung on the bones, the widest gap between neighbours, in sizes.
-    attachment_gaps: BTreeMap<&'static str, f64>,
+    /// The widest gap between the places where neighbours hang on the bones, in sizes.
+    attachment_gap: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -176,10 +176,7 @@ fn characters(rig: &Rig) -> Vec<CharacterReport<'_>> {
                 flipped_edges: surface.flipped_edges,
                 degenerate_triangles: surface.degenerate_triangles,
             },
-            attachment_gaps: AttachBy::NAMES
-                .iter()
-                .filter_map(|&(name, by)| Some((name, continuity(rig, index, by)? / character.size)))
-                .collect(),
+            attachment_gap: continuity(rig, index, AttachBy::default()).map(|gap| gap / character.size),
         });
     }
     reports

@@ -61,10 +61,8 @@ fn characters(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
             write!(out, ", {} of them on another one without being joined to it", character.coincident_points)?;
         }
         writeln!(out, "\n  surface  {}", surface(&character.surface))?;
-        let gaps: Vec<String> =
-            character.attachment_gaps.iter().map(|(by, gap)| format!("{} % {by}", short(100.0 * gap))).collect();
-        if !gaps.is_empty() {
-            writeln!(out, "  hangs    on its bones with gaps up to {} between neighbours", gaps.join(", "))?;
+        if let Some(gap) = character.attachment_gap {
+            writeln!(out, "  hangs    on its bones with gaps up to {} % of the size", short(100.0 * gap))?;
         }
     }
     Ok(())
