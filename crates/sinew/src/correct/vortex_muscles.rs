@@ -65,6 +65,8 @@ pub(super) const MUSCLE_PARAMS: &[ParamSpec] = &[
 
 /// What muscles feel, in the order of [`felt_signals`].
 pub(crate) const FELT: usize = 5;
+/// Nodes that look for vortices together.
+const LOOK: usize = 8 * QUAD;
 /// Instants of a window whose displacements are accumulated.
 const INSTANTS: u32 = 32;
 
@@ -290,6 +292,11 @@ impl Muscles {
         }
         let mut shares: Vec<Four> = vec![[1.0; QUAD]; fields.len()];
         for first in (0..surface.nodes()).step_by(QUAD) {
+            if first % LOOK == 0 {
+                let some = body.points[first..surface.nodes().min(first + LOOK)].iter().filter(|p| p.is_finite());
+                let (low, high) = some.fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(l, h), p| (l.min(*p), h.max(*p)));
+                near.look(fields, low, high);
+            }
             let nodes = first..(first + QUAD).min(surface.nodes());
             let mut quad: PointQuad = [[0.0; QUAD]; 3];
             (0..QUAD).for_each(|at| set_lane(&mut quad, at, body.points[(first + at).min(nodes.end - 1)]));

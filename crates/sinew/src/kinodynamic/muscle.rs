@@ -201,7 +201,8 @@ impl Muscle {
             ((from_centre - on_axis) * 0.5 - on_axis) * (CONTRACTION * share)
         };
         let targets: Vec<DVec3> = self.plastic_places().map(target).collect();
-        (self.plastic, self.residual) = self.plastic_vorticity(&targets, PLASTIC_DAMPING * (self.samples.len() as f64).sqrt());
+        (self.plastic, self.residual) =
+            self.plastic_vorticity(&targets, PLASTIC_DAMPING * (self.samples.len() as f64).sqrt());
         self
     }
 
