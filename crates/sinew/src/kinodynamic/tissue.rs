@@ -234,13 +234,13 @@ impl PosedLimbs {
             let per_square = f64x4::splat(simd, line.per_radius_squared);
             let inverse = one / away.dot(away).mul_add(per_square, softness);
             let value = inverse * inverse * f64x4::splat(simd, line.strength);
-            m = m + value;
+            m += value;
             if with_gradients {
                 gradient = away.mul_add(value * inverse * per_square * f64x4::splat(simd, -4.0), gradient);
             }
             if line.last {
                 m.store_array(&mut out.m[line.limb]);
-                total.m = total.m + m;
+                total.m += m;
                 m = zero.x;
                 if with_gradients {
                     gradient.store(&mut out.gradients[line.limb]);
@@ -253,7 +253,7 @@ impl PosedLimbs {
             let (mut here, mut more, mut more_gradient) = ([[0.0; QUAD]; 3], [0.0; QUAD], [[0.0; QUAD]; 3]);
             p.store(&mut here);
             self.add_others(limbs, &here, out, &mut more, &mut more_gradient);
-            total.m = total.m + f64x4::load_array_ref(simd, &more);
+            total.m += f64x4::load_array_ref(simd, &more);
             total.gradient = total.gradient.add(Q3::load(simd, &more_gradient));
         }
         total
