@@ -10,7 +10,7 @@ const PICTURES: [&str; 6] = [
     "zoo:calf --clip look --preset cartoon --size 130 -o docs/pictures/calf.png",
     "zoo:arm --clip wave --preset lively --time 0.45 --ghost --trajectories 8 --size 300 -o docs/pictures/arm-ghost.png",
     "zoo:arm --clip wave --preset lively --time 0.45 --heat --skeleton --size 300 -o docs/pictures/arm-heat.png",
-    "zoo:calf --clip trot --recipe docs/recipes/belly.sinew.toml --view side --frames 3 --size 170 -o docs/pictures/calf-belly.png",
+    "zoo:calf --clip trot --recipe docs/recipes/belly.sinew.toml --view side --frames 3 --size 150 -o docs/pictures/calf-belly.png",
     "zoo:arm --clip bend --recipe docs/recipes/biceps.sinew.toml --view side --time 0.8 --compare --size 200 -o docs/pictures/arm-biceps.png",
 ];
 
