@@ -1,4 +1,5 @@
 //! The base `fold-over-free` on built-in characters, through the whole pipeline.
+#![allow(clippy::print_stdout, reason = "the figures are read by hand")]
 
 mod common;
 

@@ -311,7 +311,7 @@ impl<S: Simd> Field<S> for Affine<S> {
         self.z.mul_add(p.z, self.y.mul_add(p.y, self.x.mul_add(p.x, self.t)))
     }
 
-    /// As [`Generator::flow`].
+    /// By the exponential series: to the last bit of what half a radian needs.
     #[inline(always)]
     fn flow(&self, simd: S, t: f64, p: Q3<S>) -> Q3<S> {
         let mut term = self.at(p).scale(f64x4::splat(simd, t));

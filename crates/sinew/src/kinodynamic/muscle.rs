@@ -394,6 +394,7 @@ fn capsule(from: DVec3, length: f64, [along, u, v]: [DVec3; 3], radius: f64, cou
 }
 
 #[cfg(test)]
+#[allow(clippy::print_stdout, reason = "the figures are read by hand")]
 mod tests {
     use super::*;
     use glam::DQuat;

@@ -339,6 +339,7 @@ fn store(state: State, stored: &mut [DVec3], index: usize) {
 }
 
 #[cfg(test)]
+#[allow(clippy::print_stdout, reason = "the figures are read by hand")]
 mod tests {
     use super::super::oscillator::Oscillator;
     use super::*;
