@@ -8,8 +8,9 @@
 //!
 //! The sway of a limb is what the oscillators of [`crate::motion`] make of what it feels: run ahead over the clip, so every
 //! frame stands alone and loops close; or over a window of time before the frame, at whose start the flesh hangs still.
-//! The paper's own form accumulates what the vorticity does in each instant of the window, `p += δt V_Ẋ(p)`, which depends on the path and
-//! leaves a little of it behind; here the instants are [`INSTANTS`] parts of the window, in the limb's own frame.
+//! The paper's own form accumulates what the vorticity does in each instant of the window, `p += δt V_Ẋ(p)`, which depends
+//! on the path and leaves a little of it behind; here the instants are [`INSTANTS`] parts of the window, in the limb's own
+//! frame.
 //!
 //! Oracle: life 1 leaves the skin alone; the same bits in any frame order; loops close; windows that grow come to the run
 //! ahead; size is all that scale changes (tests/muscles.rs).
