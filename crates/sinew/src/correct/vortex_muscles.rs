@@ -193,12 +193,15 @@ impl Muscles {
             (0..surface.segments.len()).map(|s| fitted(&skin.segment(s), default)).collect();
         let radius = |shape: &Option<Shape>| shape.as_ref().map_or(0.0, Shape::radius);
         let thickest = shapes.iter().map(radius).fold(0.0, f64::max);
-        for (segment, shape) in surface.segments.iter().zip(&shapes) {
+        // A helmet is no flesh.
+        let is_rider: Vec<bool> = binding.rider_nodes().collect();
+        for (index, (segment, shape)) in surface.segments.iter().zip(&shapes).enumerate() {
+            let rigid = surface.segment_nodes.of(index).iter().any(|&node| is_rider[node as usize]);
             let asked = binding.distances.iter().rev().find(|(bones, _)| bones.contains(&segment.bone));
             let fleshy = segment.share >= FLESHY_SHARE && radius(shape) >= FLESHY_THICKNESS * thickest;
             if let Some((_, flexed_by)) = asked {
                 place(segment.bone, shape.clone(), flexed_by, None);
-            } else if !named && fleshy {
+            } else if !named && fleshy && !rigid {
                 place(segment.bone, shape.clone(), &[], None);
             }
         }
@@ -219,7 +222,7 @@ impl Muscles {
             }
         }
         let mut shares = binding.painted.map_or_else(|| vec![1.0; surface.nodes()], |map| on_nodes(surface, map));
-        for (share, is_rider) in shares.iter_mut().zip(binding.rider_nodes()) {
+        for (share, is_rider) in shares.iter_mut().zip(is_rider) {
             if is_rider {
                 *share = 0.0;
             }
