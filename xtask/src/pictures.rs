@@ -5,11 +5,13 @@ use std::process::ExitCode;
 use crate::command::{cargo, succeed};
 
 /// What follows `sinew render`, with the file under `docs/pictures` at the end.
-const PICTURES: [&str; 4] = [
+const PICTURES: [&str; 6] = [
     "zoo:flower --clip sway --preset cartoon --compare --size 190 --fps 15 -o docs/pictures/flower.gif",
     "zoo:calf --clip look --preset cartoon --size 130 -o docs/pictures/calf.png",
     "zoo:arm --clip wave --preset lively --time 0.45 --ghost --trajectories 8 --size 300 -o docs/pictures/arm-ghost.png",
     "zoo:arm --clip wave --preset lively --time 0.45 --heat --skeleton --size 300 -o docs/pictures/arm-heat.png",
+    "zoo:calf --clip trot --recipe docs/recipes/belly.sinew.toml --view side --frames 3 --size 150 -o docs/pictures/calf-belly.png",
+    "zoo:arm --clip bend --recipe docs/recipes/biceps.sinew.toml --view side --time 0.8 --compare --size 200 -o docs/pictures/arm-biceps.png",
 ];
 
 pub fn run() -> ExitCode {

@@ -8,8 +8,9 @@
 //!
 //! The sway of a limb is what the oscillators of [`crate::motion`] make of what it feels: run ahead over the clip, so every
 //! frame stands alone and loops close; or over a window of time before the frame, at whose start the flesh hangs still.
-//! The paper's own form accumulates what the vorticity does in each instant of the window, `p += δt V_Ẋ(p)`, which depends on the path and
-//! leaves a little of it behind; here the instants are [`INSTANTS`] parts of the window, in the limb's own frame.
+//! The paper's own form accumulates what the vorticity does in each instant of the window, `p += δt V_Ẋ(p)`, which depends
+//! on the path and leaves a little of it behind; here the instants are [`INSTANTS`] parts of the window, in the limb's own
+//! frame.
 //!
 //! Oracle: life 1 leaves the skin alone; the same bits in any frame order; loops close; windows that grow come to the run
 //! ahead; size is all that scale changes (tests/muscles.rs).
@@ -66,6 +67,8 @@ pub(super) const MUSCLE_PARAMS: &[ParamSpec] = &[
 
 /// What muscles feel, in the order of [`felt_signals`].
 pub(crate) const FELT: usize = 5;
+/// Nodes that look for vortices together.
+const LOOK: usize = 8 * QUAD;
 /// Instants of a window whose displacements are accumulated.
 const INSTANTS: u32 = 32;
 
@@ -191,12 +194,15 @@ impl Muscles {
             (0..surface.segments.len()).map(|s| fitted(&skin.segment(s), default)).collect();
         let radius = |shape: &Option<Shape>| shape.as_ref().map_or(0.0, Shape::radius);
         let thickest = shapes.iter().map(radius).fold(0.0, f64::max);
-        for (segment, shape) in surface.segments.iter().zip(&shapes) {
+        // A helmet is no flesh.
+        let is_rider: Vec<bool> = binding.rider_nodes().collect();
+        for (index, (segment, shape)) in surface.segments.iter().zip(&shapes).enumerate() {
+            let rigid = surface.segment_nodes.of(index).iter().any(|&node| is_rider[node as usize]);
             let asked = binding.distances.iter().rev().find(|(bones, _)| bones.contains(&segment.bone));
             let fleshy = segment.share >= FLESHY_SHARE && radius(shape) >= FLESHY_THICKNESS * thickest;
             if let Some((_, flexed_by)) = asked {
                 place(segment.bone, shape.clone(), flexed_by, None);
-            } else if !named && fleshy {
+            } else if !named && fleshy && !rigid {
                 place(segment.bone, shape.clone(), &[], None);
             }
         }
@@ -217,7 +223,7 @@ impl Muscles {
             }
         }
         let mut shares = binding.painted.map_or_else(|| vec![1.0; surface.nodes()], |map| on_nodes(surface, map));
-        for (share, is_rider) in shares.iter_mut().zip(binding.rider_nodes()) {
+        for (share, is_rider) in shares.iter_mut().zip(is_rider) {
             if is_rider {
                 *share = 0.0;
             }
@@ -291,6 +297,11 @@ impl Muscles {
         }
         let mut shares: Vec<Four> = vec![[1.0; QUAD]; fields.len()];
         for first in (0..surface.nodes()).step_by(QUAD) {
+            if first % LOOK == 0 {
+                let some = body.points[first..surface.nodes().min(first + LOOK)].iter().filter(|p| p.is_finite());
+                let (low, high) = some.fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(l, h), p| (l.min(*p), h.max(*p)));
+                near.look(fields, low, high);
+            }
             let nodes = first..(first + QUAD).min(surface.nodes());
             let mut quad: PointQuad = [[0.0; QUAD]; 3];
             (0..QUAD).for_each(|at| set_lane(&mut quad, at, body.points[(first + at).min(nodes.end - 1)]));

@@ -91,6 +91,7 @@ impl Pass {
 /// How a joint hands what it carries to its parent, from the last joint to the first.
 #[derive(Clone, Copy, Debug, Default)]
 struct Branch {
+    parent: Option<usize>,
     limb: Option<usize>,
     has_children: bool,
     /// Of several children the last comes first, and sets what the others add to.
@@ -112,6 +113,7 @@ impl Anatomy {
         }
         for (index, joint) in joints.iter().enumerate().rev() {
             if let Some(parent) = joint.parent {
+                branches[index].parent = Some(parent);
                 branches[index].comes_first = !branches[parent].has_children;
                 branches[parent].has_children = true;
             }
@@ -229,38 +231,62 @@ impl Stage {
     }
 }
 
-/// An affine map per limb, column by column: sums over limbs then stay in registers.
+/// An affine map per limb, column by column: sums over limbs then stay in registers. Where all are velocities of rigid
+/// motion they are kept as twists: angular, then linear.
 #[derive(Clone, Debug, Default)]
-struct Affines([Vec<DVec3>; 4]);
+struct Affines {
+    columns: [Vec<DVec3>; 4],
+    rigid: bool,
+}
 
 impl Affines {
-    fn set(&mut self, maps: impl Iterator<Item = DAffine3>) {
-        self.0.iter_mut().for_each(Vec::clear);
+    fn set(&mut self, maps: impl Iterator<Item = DAffine3> + Clone) {
+        let skew = |map: DAffine3| map.matrix3.transpose() == -map.matrix3;
+        self.rigid = maps.clone().all(skew);
+        self.columns.iter_mut().for_each(Vec::clear);
         for map in maps {
             let matrix = map.matrix3;
-            let columns = [matrix.x_axis, matrix.y_axis, matrix.z_axis, map.translation];
-            self.0.iter_mut().zip(columns).for_each(|(to, column)| to.push(column));
+            let mut columns = [matrix.x_axis, matrix.y_axis, matrix.z_axis, map.translation];
+            if self.rigid {
+                columns[0] = DVec3::new(matrix.y_axis.z, matrix.z_axis.x, matrix.x_axis.y);
+                columns[1] = map.translation;
+            }
+            self.columns.iter_mut().zip(columns).for_each(|(to, column)| to.push(column));
         }
     }
 
-    /// `Σ w_i A_i`, `w_i = m_i/Σm`.
+    /// `Σ w_i c_i` of one column, `w_i = m_i/Σm`.
     #[inline(always)]
-    fn blended<S: Simd>(&self, simd: S, m: &[Four], per_total: f64x4<S>) -> Affine<S> {
-        let zero = Q3::splat(simd, DVec3::ZERO);
-        let mut columns = [zero; 4];
-        for (sum, column) in columns.iter_mut().zip(&self.0) {
-            let mut s = zero;
-            for (m, &value) in m.iter().zip(column) {
-                s = Q3::splat(simd, value).mul_add(f64x4::load_array_ref(simd, m), s);
-            }
-            *sum = s.scale(per_total);
+    fn blended<S: Simd>(&self, simd: S, column: usize, m: &[Four], per_total: f64x4<S>) -> Q3<S> {
+        let mut sum = Q3::splat(simd, DVec3::ZERO);
+        for (m, &value) in m.iter().zip(&self.columns[column]) {
+            sum = Q3::splat(simd, value).mul_add(f64x4::load_array_ref(simd, m), sum);
         }
-        let [x, y, z, t] = columns;
-        Affine { x, y, z, t }
+        sum.scale(per_total)
+    }
+
+    /// The map of one limb at `p`.
+    #[inline(always)]
+    fn of_limb<S: Simd>(&self, simd: S, limb: usize, p: Q3<S>) -> Q3<S> {
+        let [x, y, z, t] = &self.columns;
+        if self.rigid {
+            return Q3::splat(simd, x[limb]).cross(p).add(Q3::splat(simd, y[limb]));
+        }
+        let (x, y) = (Q3::splat(simd, x[limb]), Q3::splat(simd, y[limb]));
+        let (z, t) = (Q3::splat(simd, z[limb]), Q3::splat(simd, t[limb]));
+        Affine { x, y, z, t }.at(p)
     }
 }
 
-/// An affine map per lane.
+/// A velocity field per lane, blended from those of the limbs.
+trait Field<S: Simd>: Copy {
+    fn blend(simd: S, limbs: &Affines, m: &[Four], per_total: f64x4<S>) -> Self;
+    fn at(&self, p: Q3<S>) -> Q3<S>;
+    /// Where its flow over a time of `t` takes `p`.
+    fn flow(&self, simd: S, t: f64, p: Q3<S>) -> Q3<S>;
+}
+
+/// Any affine field.
 #[derive(Clone, Copy)]
 struct Affine<S: Simd> {
     x: Q3<S>,
@@ -269,10 +295,15 @@ struct Affine<S: Simd> {
     t: Q3<S>,
 }
 
-impl<S: Simd> Affine<S> {
+impl<S: Simd> Field<S> for Affine<S> {
     #[inline(always)]
-    fn turn(&self, v: Q3<S>) -> Q3<S> {
-        self.z.mul_add(v.z, self.y.mul_add(v.y, self.x.scale(v.x)))
+    fn blend(simd: S, limbs: &Affines, m: &[Four], per_total: f64x4<S>) -> Self {
+        Self {
+            x: limbs.blended(simd, 0, m, per_total),
+            y: limbs.blended(simd, 1, m, per_total),
+            z: limbs.blended(simd, 2, m, per_total),
+            t: limbs.blended(simd, 3, m, per_total),
+        }
     }
 
     #[inline(always)]
@@ -280,18 +311,64 @@ impl<S: Simd> Affine<S> {
         self.z.mul_add(p.z, self.y.mul_add(p.y, self.x.mul_add(p.x, self.t)))
     }
 
-    /// Where its flow over a time of `t` takes `p`: as [`Generator::flow`].
+    /// By the exponential series: to the last bit of what half a radian needs.
     #[inline(always)]
     fn flow(&self, simd: S, t: f64, p: Q3<S>) -> Q3<S> {
         let mut term = self.at(p).scale(f64x4::splat(simd, t));
         let mut sum = p.add(term);
         for k in 2..=FLOW_TERMS {
-            term = self.turn(term).scale(f64x4::splat(simd, t / f64::from(k)));
+            let turned = self.z.mul_add(term.z, self.y.mul_add(term.y, self.x.scale(term.x)));
+            term = turned.scale(f64x4::splat(simd, t / f64::from(k)));
             sum = sum.add(term);
         }
         sum
     }
 }
+
+/// A field of rigid motion: `angular × p + linear`.
+#[derive(Clone, Copy)]
+struct Twisting<S: Simd> {
+    angular: Q3<S>,
+    linear: Q3<S>,
+}
+
+impl<S: Simd> Field<S> for Twisting<S> {
+    #[inline(always)]
+    fn blend(simd: S, limbs: &Affines, m: &[Four], per_total: f64x4<S>) -> Self {
+        Self { angular: limbs.blended(simd, 0, m, per_total), linear: limbs.blended(simd, 1, m, per_total) }
+    }
+
+    #[inline(always)]
+    fn at(&self, p: Q3<S>) -> Q3<S> {
+        self.angular.cross(p).add(self.linear)
+    }
+
+    /// `p + t v + (1−cos θ)/θ² t² ω×v + (θ−sin θ)/θ³ t³ ω×(ω×v)`, v the velocity at p and θ = t|ω|, by the series of both
+    /// quotients: to the last bit of what half a radian needs.
+    #[inline(always)]
+    fn flow(&self, simd: S, t: f64, p: Q3<S>) -> Q3<S> {
+        let turn = self.angular.scale(f64x4::splat(simd, t));
+        let square = turn.dot(turn);
+        let (mut a, mut b) = (f64x4::splat(simd, 0.0), f64x4::splat(simd, 0.0));
+        for (of_a, of_b) in QUOTIENTS {
+            a = a.mul_add(square, f64x4::splat(simd, of_a));
+            b = b.mul_add(square, f64x4::splat(simd, of_b));
+        }
+        let moved = self.at(p).scale(f64x4::splat(simd, t));
+        let across = turn.cross(moved);
+        turn.cross(across).mul_add(b, across.mul_add(a, p.add(moved)))
+    }
+}
+
+/// Of (1−cos θ)/θ² and (θ−sin θ)/θ³ in powers of θ², the highest first.
+const QUOTIENTS: [(f64, f64); 6] = [
+    (-1.0 / 479_001_600.0, -1.0 / 6_227_020_800.0),
+    (1.0 / 3_628_800.0, 1.0 / 39_916_800.0),
+    (-1.0 / 40_320.0, -1.0 / 362_880.0),
+    (1.0 / 720.0, 1.0 / 5_040.0),
+    (-1.0 / 24.0, -1.0 / 120.0),
+    (0.5, 1.0 / 6.0),
+];
 
 /// One step of the way.
 #[derive(Clone, Debug, Default)]
@@ -352,7 +429,8 @@ impl Passage {
             anatomy.limbs.iter().map(increment).collect()
         };
         let velocities = |from: &[DAffine3], to: &[DAffine3], per: f64| {
-            increments(from, to).into_iter().map(move |increment| Generator::log(increment).times(per).into())
+            let velocity = |increment| Generator::log(increment).times(per).into();
+            increments(from, to).into_iter().map(velocity).collect::<Vec<DAffine3>>().into_iter()
         };
         self.steps.resize_with(count, Step::default);
         for (k, step) in self.steps.iter_mut().enumerate() {
@@ -410,16 +488,11 @@ impl Passage {
         let (whole, half) = (f64x4::splat(simd, dl), f64x4::splat(simd, 0.5 * dl));
         match self.method {
             Method::Euler => {
-                let (map, b) = start.blend(simd, anatomy, &limbs[0], p, scratch);
+                let (map, b) = start.blend::<S, Affine<S>>(simd, anatomy, &limbs[0], p, scratch);
                 b.mul_add(whole, map.at(p))
             }
-            Method::SecondOrder => {
-                let (field, b) = start.blend(simd, anatomy, &limbs[0], p, scratch);
-                let half_way = field.flow(simd, 0.5 * dl, b.mul_add(half, p));
-                let (field, b) = middle.blend(simd, anatomy, &limbs[0], half_way, scratch);
-                let half_way = field.flow(simd, 0.5 * dl, p);
-                field.flow(simd, 0.5 * dl, b.mul_add(whole, half_way))
-            }
+            Method::SecondOrder if limbs[0].rigid => step.second_order::<S, Twisting<S>>(simd, anatomy, p, scratch),
+            Method::SecondOrder => step.second_order::<S, Affine<S>>(simd, anatomy, p, scratch),
             Method::RungeKutta => {
                 let k1 = start.velocity(simd, anatomy, &limbs[0], p, scratch);
                 let k2 = middle.velocity(simd, anatomy, &limbs[1], k1.mul_add(half, p), scratch);
@@ -469,8 +542,10 @@ impl Passage {
         let mut p = Q3::load(simd, points);
         let mut most = f64x4::splat(simd, 0.0);
         for step in &self.steps {
-            let (field, b) = step.stages[0].blend(simd, anatomy, &step.limbs[0], p, scratch);
-            let half = field.flow(simd, 0.5 * step.dl, b.mul_add(f64x4::splat(simd, 0.5 * step.dl), p));
+            let half = match step.limbs[0].rigid {
+                true => step.half_way::<S, Twisting<S>>(simd, anatomy, p, scratch),
+                false => step.half_way::<S, Affine<S>>(simd, anatomy, p, scratch),
+            };
             most = most.max(step.stages[1].strain(simd, anatomy, &step.limbs[0], half, scratch));
             p = self.step(simd, anatomy, step, p, scratch);
         }
@@ -478,17 +553,40 @@ impl Passage {
     }
 }
 
+impl Step {
+    /// The predictor.
+    #[inline(always)]
+    fn half_way<S: Simd, F: Field<S>>(&self, simd: S, anatomy: &Anatomy, p: Q3<S>, scratch: &mut QuadScratch) -> Q3<S> {
+        let (field, b) = self.stages[0].blend::<S, F>(simd, anatomy, &self.limbs[0], p, scratch);
+        field.flow(simd, 0.5 * self.dl, b.mul_add(f64x4::splat(simd, 0.5 * self.dl), p))
+    }
+
+    #[inline(always)]
+    fn second_order<S: Simd, F: Field<S>>(
+        &self,
+        simd: S,
+        anatomy: &Anatomy,
+        p: Q3<S>,
+        scratch: &mut QuadScratch,
+    ) -> Q3<S> {
+        let half_way = self.half_way::<S, F>(simd, anatomy, p, scratch);
+        let (field, b) = self.stages[1].blend::<S, F>(simd, anatomy, &self.limbs[0], half_way, scratch);
+        let half_way = field.flow(simd, 0.5 * self.dl, p);
+        field.flow(simd, 0.5 * self.dl, b.mul_add(f64x4::splat(simd, self.dl), half_way))
+    }
+}
+
 impl Stage {
     /// `Σ w_i A_i` and the volume term at `p`.
     #[inline(always)]
-    fn blend<S: Simd>(
+    fn blend<S: Simd, F: Field<S>>(
         &self,
         simd: S,
         anatomy: &Anatomy,
         limbs: &Affines,
         p: Q3<S>,
         scratch: &mut QuadScratch,
-    ) -> (Affine<S>, Q3<S>) {
+    ) -> (F, Q3<S>) {
         let has_volume = !anatomy.passes.is_empty();
         let total = self.limbs.evaluate(simd, &anatomy.limbs, p, has_volume, &mut scratch.values);
         let per_total = f64x4::splat(simd, 1.0) / total.m;
@@ -496,7 +594,7 @@ impl Stage {
         for pass in &anatomy.passes {
             b = self.volume(simd, anatomy, pass, p, total, per_total, scratch).mul_add(per_total, b);
         }
-        (limbs.blended(simd, &scratch.values.m, per_total), b)
+        (F::blend(simd, limbs, &scratch.values.m, per_total), b)
     }
 
     #[inline(always)]
@@ -508,7 +606,11 @@ impl Stage {
         p: Q3<S>,
         scratch: &mut QuadScratch,
     ) -> Q3<S> {
-        let (field, b) = self.blend(simd, anatomy, limbs, p, scratch);
+        if limbs.rigid {
+            let (field, b) = self.blend::<S, Twisting<S>>(simd, anatomy, limbs, p, scratch);
+            return field.at(p).add(b);
+        }
+        let (field, b) = self.blend::<S, Affine<S>>(simd, anatomy, limbs, p, scratch);
         field.at(p).add(b)
     }
 
@@ -525,19 +627,15 @@ impl Stage {
         let values = &mut scratch.values;
         let total = self.limbs.evaluate(simd, &anatomy.limbs, p, true, values);
         let per_total = f64x4::splat(simd, 1.0) / total.m;
-        let mean = limbs.blended(simd, &values.m, per_total).at(p);
-        let [x, y, z, t] = &limbs.0;
+        let mut mean = Q3::splat(simd, DVec3::ZERO);
+        for (limb, m) in values.m.iter().enumerate() {
+            mean = limbs.of_limb(simd, limb, p).mul_add(f64x4::load_array_ref(simd, m) * per_total, mean);
+        }
         let mut sum = f64x4::splat(simd, 0.0);
         for (limb, (m, gradient)) in values.m.iter().zip(&values.gradients).enumerate() {
             let w = f64x4::load_array_ref(simd, m) * per_total;
             let gradient = total.gradient.mul_add(-w, Q3::load(simd, gradient)).scale(per_total);
-            let map = Affine {
-                x: Q3::splat(simd, x[limb]),
-                y: Q3::splat(simd, y[limb]),
-                z: Q3::splat(simd, z[limb]),
-                t: Q3::splat(simd, t[limb]),
-            };
-            let apart = map.at(p).sub(mean);
+            let apart = limbs.of_limb(simd, limb, p).sub(mean);
             sum = (gradient.dot(gradient) * apart.dot(apart)).sqrt() + sum;
         }
         sum
@@ -560,7 +658,8 @@ impl Stage {
         carried.resize(anatomy.joints.len(), [[0.0; QUAD]; 4]);
         let zero = Q3::splat(simd, DVec3::ZERO);
         let mut b = zero;
-        for (j, (joint, branch)) in anatomy.joints.iter().zip(&anatomy.branches).enumerate().rev() {
+        let joints = anatomy.branches.iter().zip(&self.fields).enumerate();
+        for (j, (branch, field)) in joints.rev() {
             let (mut gradient, mut m) = (zero, zero.x);
             if branch.has_children {
                 (gradient, m) = load(simd, &carried[j]);
@@ -570,11 +669,11 @@ impl Stage {
                 gradient = Q3::load(simd, &values.gradients[limb]).mul_add(share, gradient);
                 m = f64x4::load_array_ref(simd, &values.m[limb]).mul_add(share, m);
             }
-            if let Some(field) = &self.fields[j] {
+            if let Some(field) = field {
                 let slope = total.gradient.mul_add(-(m * per_total), gradient);
                 b = b.add(field.volume(simd, p, slope, pass));
             }
-            if let Some(parent) = joint.parent {
+            if let Some(parent) = branch.parent {
                 if !branch.comes_first {
                     let (others, other_m) = load(simd, &carried[parent]);
                     (gradient, m) = (gradient.add(others), m + other_m);

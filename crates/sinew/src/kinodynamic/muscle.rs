@@ -134,8 +134,9 @@ const PLASTIC_BELOW: [f64; 2] = [0.6, 1.0];
 /// Shells above it, in its smallest radius, and how far targets reach there.
 const PLASTIC_ABOVE: [f64; 5] = [0.4, 0.9, 1.4, 2.0, 2.6];
 const PLASTIC_FADE: f64 = 2.0;
-/// Tikhonov's parameter of the plastic fit, over the norm of its matrix.
-const PLASTIC_DAMPING: f64 = 1e-2;
+/// Tikhonov's parameter of the plastic fit, over the largest column of its matrix and the root of the samples: with less,
+/// neighbouring vortices work against each other, and the skin ripples.
+const PLASTIC_DAMPING: f64 = 0.0125;
 /// How fast a contraction of 1 shortens; it widens half as fast, which keeps the volume.
 const CONTRACTION: f64 = 0.4;
 
@@ -200,7 +201,8 @@ impl Muscle {
             ((from_centre - on_axis) * 0.5 - on_axis) * (CONTRACTION * share)
         };
         let targets: Vec<DVec3> = self.plastic_places().map(target).collect();
-        (self.plastic, self.residual) = self.plastic_vorticity(&targets, PLASTIC_DAMPING);
+        (self.plastic, self.residual) =
+            self.plastic_vorticity(&targets, PLASTIC_DAMPING * (self.samples.len() as f64).sqrt());
         self
     }
 
@@ -392,6 +394,7 @@ fn capsule(from: DVec3, length: f64, [along, u, v]: [DVec3; 3], radius: f64, cou
 }
 
 #[cfg(test)]
+#[allow(clippy::print_stdout, reason = "the figures are read by hand")]
 mod tests {
     use super::*;
     use glam::DQuat;
@@ -584,7 +587,7 @@ mod tests {
         let field = field(&muscle, &Sway::ZERO, 1.0);
         let (tip, side) = (field.carry(DVec3::Y), field.carry(DVec3::X * 0.4));
         println!("tip {tip}, side {side}, residual {:.3}", muscle.contraction_residual());
-        assert!(tip.y < 0.9 && side.x > 0.45, "{tip} {side}");
+        assert!(tip.y < 0.9 && side.x > 0.42, "{tip} {side}");
         assert!(tip.x.hypot(tip.z) < 0.1 && side.y.hypot(side.z) < 0.1, "{tip} {side}");
     }
 

@@ -11,7 +11,6 @@ use super::quad::{Four, PointQuad, Q3, QUAD, lane};
 use super::surface_weights::SurfaceWeights;
 use crate::simd::{Simd, f64x4, prelude::*};
 use glam::{DAffine3, DMat3, DVec3};
-use std::ops::Range;
 
 /// ε² in limb radii.
 const SOFTNESS: f64 = 0.36;
@@ -123,6 +122,9 @@ impl Limb {
 /// A line where a limb has carried it.
 #[derive(Clone, Copy, Debug)]
 struct PosedLine {
+    limb: usize,
+    /// Whether it is the last of its limb's.
+    last: bool,
     from: DVec3,
     line: DVec3,
     per_length_squared: f64,
@@ -142,9 +144,11 @@ struct Other {
 /// where they are; everything else is looked at from the limb's bind space.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PosedLimbs {
+    count: usize,
+    /// Limb by limb.
     lines: Vec<PosedLine>,
-    /// Per limb, its lines.
-    of_limb: Vec<Range<usize>>,
+    /// Limbs without one.
+    without_lines: Vec<usize>,
     others: Vec<Other>,
 }
 
@@ -165,8 +169,9 @@ pub(crate) struct Total<S: Simd> {
 impl PosedLimbs {
     /// `bind_from_here` takes each limb back to its bind space. Memory is reused.
     pub fn set(&mut self, limbs: &[Limb], bind_from_here: impl Iterator<Item = DAffine3>) {
+        self.count = limbs.len();
         self.lines.clear();
-        self.of_limb.clear();
+        self.without_lines.clear();
         self.others.clear();
         for (limb, (own, back)) in limbs.iter().zip(bind_from_here).enumerate() {
             let here = back.inverse();
@@ -182,6 +187,8 @@ impl PosedLimbs {
                         let per_length_squared = 1.0 / line.length_squared();
                         let has_length = per_length_squared.is_finite();
                         self.lines.push(PosedLine {
+                            limb,
+                            last: false,
                             from,
                             line,
                             per_length_squared: if has_length { per_length_squared } else { 0.0 },
@@ -192,7 +199,10 @@ impl PosedLimbs {
                     _ => self.others.push(Other { limb, primitive: index, bind_from_here: back }),
                 }
             }
-            self.of_limb.push(first..self.lines.len());
+            match self.lines[first..].last_mut() {
+                Some(line) => line.last = true,
+                None => self.without_lines.push(limb),
+            }
         }
     }
 
@@ -207,38 +217,43 @@ impl PosedLimbs {
         out: &mut Values,
     ) -> Total<S> {
         let zero = Q3::splat(simd, DVec3::ZERO);
-        out.m.resize(self.of_limb.len(), [0.0; QUAD]);
-        out.gradients.resize(self.of_limb.len(), [[0.0; QUAD]; 3]);
+        out.m.resize(self.count, [0.0; QUAD]);
+        out.gradients.resize(self.count, [[0.0; QUAD]; 3]);
+        for &limb in &self.without_lines {
+            (out.m[limb], out.gradients[limb]) = ([0.0; QUAD], [[0.0; QUAD]; 3]);
+        }
+        let (one, softness) = (f64x4::splat(simd, 1.0), f64x4::splat(simd, SOFTNESS));
         let mut total = Total { m: zero.x, gradient: zero };
-        for (limb, lines) in self.of_limb.iter().enumerate() {
-            let (mut m, mut gradient) = (zero.x, zero);
-            for line in &self.lines[lines.clone()] {
-                let from = p.sub(Q3::splat(simd, line.from));
-                let along = Q3::splat(simd, line.line);
-                let share = from.dot(along) * f64x4::splat(simd, line.per_length_squared);
-                let share = share.max(zero.x).min(f64x4::splat(simd, 1.0));
-                let away = along.mul_add(-share, from);
-                let per_square = f64x4::splat(simd, line.per_radius_squared);
-                let inverse =
-                    f64x4::splat(simd, 1.0) / away.dot(away).mul_add(per_square, f64x4::splat(simd, SOFTNESS));
-                let value = inverse * inverse * f64x4::splat(simd, line.strength);
-                m = m + value;
-                if with_gradients {
-                    gradient = away.mul_add(value * inverse * per_square * f64x4::splat(simd, -4.0), gradient);
-                }
-            }
-            m.store_array(&mut out.m[limb]);
-            total.m = total.m + m;
+        let (mut m, mut gradient) = (zero.x, zero);
+        for line in &self.lines {
+            let from = p.sub(Q3::splat(simd, line.from));
+            let along = Q3::splat(simd, line.line);
+            let share = from.dot(along) * f64x4::splat(simd, line.per_length_squared);
+            let share = share.max(zero.x).min(one);
+            let away = along.mul_add(-share, from);
+            let per_square = f64x4::splat(simd, line.per_radius_squared);
+            let inverse = one / away.dot(away).mul_add(per_square, softness);
+            let value = inverse * inverse * f64x4::splat(simd, line.strength);
+            m += value;
             if with_gradients {
-                gradient.store(&mut out.gradients[limb]);
-                total.gradient = total.gradient.add(gradient);
+                gradient = away.mul_add(value * inverse * per_square * f64x4::splat(simd, -4.0), gradient);
+            }
+            if line.last {
+                m.store_array(&mut out.m[line.limb]);
+                total.m += m;
+                m = zero.x;
+                if with_gradients {
+                    gradient.store(&mut out.gradients[line.limb]);
+                    total.gradient = total.gradient.add(gradient);
+                    gradient = zero;
+                }
             }
         }
         if !self.others.is_empty() {
             let (mut here, mut more, mut more_gradient) = ([[0.0; QUAD]; 3], [0.0; QUAD], [[0.0; QUAD]; 3]);
             p.store(&mut here);
             self.add_others(limbs, &here, out, &mut more, &mut more_gradient);
-            total.m = total.m + f64x4::load_array_ref(simd, &more);
+            total.m += f64x4::load_array_ref(simd, &more);
             total.gradient = total.gradient.add(Q3::load(simd, &more_gradient));
         }
         total

@@ -5,7 +5,7 @@
 //! V over a unit of pseudo-time, in one step of Runge and Kutta's: four looks at the field, as METHODS' four substeps have,
 //! and of fourth order. It depends on the samples as they are now and on nothing before, so what leaves comes back. The
 //! paper's own accumulation is one step of Euler's for each instant.
-//! Samples lie in a grid of cells as wide as the largest radius; four points at a time look at the cells around them and
+//! Samples lie in a grid of cells as wide as the largest radius; some points at a time look at the cells around them and
 //! keep the samples in reach, with a margin that the flow may use up before they look again. Cost is that of the points
 //! and of the samples near them.
 //! Oracle: divergence by central differences; the sum over all samples, without a grid.
@@ -190,7 +190,7 @@ impl VortexField {
 }
 
 /// Takes four points along the sum of `fields`, of each as much as its share says, point by point. Points that are not
-/// finite stay.
+/// finite stay. `near` is for these fields: after a change of them, begin with a new [`Near::look`].
 pub(crate) fn follow(
     fields: &[VortexField],
     shares: &[Four],
@@ -199,7 +199,6 @@ pub(crate) fn follow(
     points: &mut PointQuad,
     near: &mut Near,
 ) {
-    near.covered = None;
     dispatch!(level, simd => follow_quad(simd, fields, shares, how, points, near));
 }
 
@@ -262,9 +261,13 @@ impl Near {
                 (low, high) = (low.min(p), high.max(p));
             }
         }
-        if self.covered.is_some_and(|(l, h)| low.cmpge(l).all() && high.cmple(h).all()) {
-            return;
+        if !self.covered.is_some_and(|(l, h)| low.cmpge(l).all() && high.cmple(h).all()) {
+            self.look(fields, low, high);
         }
+    }
+
+    /// Looks for the samples that points of a box feel, and may feel soon.
+    pub fn look(&mut self, fields: &[VortexField], low: DVec3, high: DVec3) {
         let reach = fields.iter().map(|field| field.reach).fold(0.0, f64::max);
         let (low, high) = (low - MARGIN * reach, high + MARGIN * reach);
         self.covered = Some((low, high));

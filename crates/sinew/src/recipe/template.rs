@@ -139,7 +139,7 @@ impl Lines {
             self.comment("[correction.muscles]  # muscles by the bone that carries them, each with keys of its own");
             self.comment("\"upper_arm.*\" = { flexed_by = [\"forearm.*\"], map = \"NAME\", shape = \"region\" }");
             self.comment(
-                "  shape fits it to the skin; or ellipsoid = [centre, radii] or capsule = [ends, radius], numbers",
+                "  shape fits it to the skin; or an ellipsoid (centre, radii) or a capsule (ends, radius), as numbers",
             );
             self.comment("  in the bone's frame; a map says how much of it each place takes, and where a region is");
         }

@@ -109,7 +109,6 @@ fn a_window_comes_to_the_whole_as_it_grows() {
         (out.filtered[0][2] - whole).length() / whole.length()
     };
     let table = [0.05, 0.2, 0.5, 1.0, 2.0].map(windowed);
-    println!("window 0.05, 0.2, 0.5, 1, 2 s: off by {table:.4?} of the whole");
     // The poses themselves are keyed 30 times a second; the clip's rates are smoothed, live ones are not.
     assert!(table[4] < 0.05 && table[4] < table[0] && table[3] < table[0], "{table:?}");
 }

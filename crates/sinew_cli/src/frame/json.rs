@@ -55,7 +55,7 @@ struct DiagnosisDocument {
     steps_needed: f64,
     /// In sizes.
     error: f64,
-    smallest_determinant: Option<f64>,
+    smallest_determinant: f64,
 }
 
 impl From<Diagnosis> for DiagnosisDocument {
@@ -64,7 +64,7 @@ impl From<Diagnosis> for DiagnosisDocument {
             steps: found.steps,
             steps_needed: found.steps_needed,
             error: found.error,
-            smallest_determinant: Some(found.smallest_determinant).filter(|determinant| determinant.is_finite()),
+            smallest_determinant: found.smallest_determinant,
         }
     }
 }

@@ -102,6 +102,8 @@ impl<'a> Snapshot<'a> {
         };
         let base = base_name(&recipe.base);
         let diagnosis = graph.fold_over_free().map(|base| base.diagnose(rig, &world));
+        // A scene without skin has nothing to tell.
+        let diagnosis = diagnosis.filter(|found| found.smallest_determinant.is_finite());
         let muscles = graph.muscles();
         let snapshot = Self { scene, clip: played, base, world, kinematics, deformed, skinned, diagnosis, muscles };
         snapshot.check_finite()?;
