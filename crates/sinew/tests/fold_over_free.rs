@@ -23,7 +23,7 @@ fn turned(stage: &Stage, turns: &[(&str, DQuat)]) -> Pose {
     for &(name, turn) in turns {
         let local = &mut pose.locals[stage.bone(name).index()];
         let mut trs = local.to_trs();
-        trs.rotation = trs.rotation * turn;
+        trs.rotation *= turn;
         *local = LocalTransform::Trs(trs);
     }
     pose
