@@ -3,10 +3,15 @@
 use std::process::ExitCode;
 
 use crate::command::{cargo, describe, exit_like, succeed};
-use crate::peer;
+use crate::{instructions, peer};
 
 /// Passes `args` on to the benchmarks.
 pub fn run(args: &[&str]) -> ExitCode {
+    match args {
+        ["--instructions"] => return instructions::run(false),
+        ["--instructions", "--update"] => return instructions::run(true),
+        _ => {}
+    }
     let mut run = cargo("run --quiet --release --package sinew_bench");
     match succeed(peer::with_repair(&mut cargo("build --release --package sinew_bench --features ozz"))) {
         Ok(()) => {

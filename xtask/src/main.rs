@@ -4,6 +4,7 @@
 mod bench;
 mod ci;
 mod command;
+mod instructions;
 mod interop;
 mod peer;
 mod pictures;
@@ -18,6 +19,8 @@ usage: cargo xtask COMMAND
 
   ci [--full]              every check; with --full the long sweeps too
   tidy                     what no compiler checks: stray paths, unfinished code, missing module docs
+  bench --instructions [--update]
+                           instructions per vertex of the main kernels against the committed baseline (valgrind)
   bench [FILTER] [--json]  nanoseconds per vertex of the kernels whose name contains FILTER, beside the baselines
   interop                  baked files before the Khronos validator, three.js and Blender; installs what they need
   pictures                 draw the pictures of the manual anew";
