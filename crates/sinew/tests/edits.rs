@@ -16,20 +16,6 @@ fn stroke(points: &[DVec3]) -> Stroke {
     Stroke::new(&samples).expect("finite")
 }
 
-fn turned(stage: &Stage, bone: &str, turn: DQuat) -> Pose {
-    let mut pose = stage.rig.rest_pose();
-    if let LocalTransform::Trs(trs) = &mut pose.locals[stage.bone(bone).index()] {
-        trs.rotation *= turn;
-    }
-    pose
-}
-
-fn posed(stage: &Stage, recipe: &Recipe, pose: &Pose) -> DeformedMesh {
-    let graph = stage.graph(recipe);
-    let still = Kinematics::at_rest(stage.rig.skeleton().len(), graph.filtered_signals().len());
-    stage.with(&graph, pose, &still, &Cpu::serial())
-}
-
 fn world(stage: &Stage, pose: &Pose) -> WorldPose {
     let mut world = WorldPose::default();
     world.compose(stage.rig.skeleton(), pose);
@@ -51,7 +37,7 @@ fn edited(spec: &str, pose: impl Fn(&Stage) -> Pose, edits: &[(&str, f64)], solv
         let stage = Stage::new(&zoo.raw, zoo.clips.clone());
         let at = pose(&stage);
         let edit_stage = EditStage::new(&stage.rig, 0).expect("a surface");
-        let mesh = posed(&stage, &Recipe::default(), &at);
+        let mesh = stage.posed(&Recipe::default(), &at);
         let before = edit_stage.points(&stage.rig, &mesh);
         let from = stroke(&[DVec3::new(-0.1, height, 0.18), DVec3::new(0.1, height, 0.18)]);
         let to = stroke(&[DVec3::new(-0.1, height + 0.03, 0.33), DVec3::new(0.1, height + 0.03, 0.33)]);
@@ -81,17 +67,17 @@ const TUBE: &str = "tube:vertices=3000,bones=2";
 
 #[test]
 fn an_edit_reproduces_where_it_was_made_for_every_solver() {
-    let bend = |stage: &Stage| turned(stage, "tube.2", DQuat::from_rotation_z(-0.5));
+    let bend = |stage: &Stage| stage.turned(&[("tube.2", DQuat::from_rotation_z(-0.5))]);
     for solve in [Solve::Arap(10), Solve::Laplacian, Solve::ScaleVectors] {
         let Edited { stage, before, pulled } = edited(TUBE, bend, &[("bump", 0.8)], solve);
-        let result = posed(&stage, &with(vec![shape("bump")]), &bend(&stage));
+        let result = stage.posed(&with(vec![shape("bump")]), &bend(&stage));
         let nodes = EditStage::new(&stage.rig, 0).expect("a surface").points(&stage.rig, &result);
         let off = nodes.iter().zip(&pulled.points).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
         let moved = before.iter().zip(&pulled.points).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
         println!("{solve:?}: moved {:.4}, off {:.2e} of the size", moved / stage.size(), off / stage.size());
         assert!(moved > 0.05 * stage.size() && off < 2e-7 * stage.size());
         // What lies outside stays to the bit.
-        let base = posed(&stage, &Recipe::default(), &bend(&stage));
+        let base = stage.posed(&Recipe::default(), &bend(&stage));
         let outside = EditStage::new(&stage.rig, 0).expect("a surface").points(&stage.rig, &base);
         assert!(nodes.iter().zip(&outside).zip(&pulled.inside).all(|((a, b), i)| *i > 0.0 || a == b));
     }
@@ -103,11 +89,11 @@ fn it_turns_with_its_bone_and_keeps_its_distance() {
     let Edited { stage, .. } =
         edited("tube:vertices=3000,bones=2,influences=1", rest, &[("bump", 1.6)], Solve::Arap(10));
     let recipe = with(vec![shape("bump")]);
-    let [still, base_still] = [&recipe, &Recipe::default()].map(|recipe| posed(&stage, recipe, &rest(&stage)));
+    let [still, base_still] = [&recipe, &Recipe::default()].map(|recipe| stage.posed(recipe, &rest(&stage)));
     for angle in [0.4, -1.2, 2.0] {
         let turn = DQuat::from_rotation_x(angle);
-        let pose = turned(&stage, "tube.2", turn);
-        let [moved, base_moved] = [&recipe, &Recipe::default()].map(|recipe| posed(&stage, recipe, &pose));
+        let pose = stage.turned(&[("tube.2", turn)]);
+        let [moved, base_moved] = [&recipe, &Recipe::default()].map(|recipe| stage.posed(recipe, &pose));
         let follow = |p: DVec3| DVec3::Y + turn * (p - DVec3::Y);
         let mut seen = 0;
         for v in 0..still.positions.len() {
@@ -125,7 +111,7 @@ fn it_turns_with_its_bone_and_keeps_its_distance() {
 
 #[test]
 fn springs_approach_an_edit_as_its_stiffness_grows() {
-    let bend = |stage: &Stage| turned(stage, "tube.2", DQuat::from_rotation_z(-0.5));
+    let bend = |stage: &Stage| stage.turned(&[("tube.2", DQuat::from_rotation_z(-0.5))]);
     let Edited { stage, pulled, .. } = edited("tube:vertices=800,bones=2", bend, &[("bump", 0.8)], Solve::Arap(10));
     let edit_stage = EditStage::new(&stage.rig, 0).expect("a surface");
     let mut springs = CorrectionSpec::new("springs").expect("there are springs");
@@ -135,7 +121,7 @@ fn springs_approach_an_edit_as_its_stiffness_grows() {
     for stiffness in [0.1, 1.0, 10.0, 100.0, 1e4] {
         let edit = EditSpec { stiffness, drive: Drive::Springs, ..shape("bump") };
         let recipe = Recipe { corrections: vec![springs.clone()], ..with(vec![edit]) };
-        let nodes = edit_stage.points(&stage.rig, &posed(&stage, &recipe, &bend(&stage)));
+        let nodes = edit_stage.points(&stage.rig, &stage.posed(&recipe, &bend(&stage)));
         let held = pulled.inside.iter().enumerate().filter(|(_, inside)| **inside == 1.0);
         let off = held.map(|(i, _)| nodes[i].distance(pulled.points[i])).fold(0.0, f64::max) / stage.size();
         println!("stiffness {stiffness}: {off:.6} of the size away");
@@ -152,11 +138,11 @@ fn overlapping_edits_step_no_more_than_the_larger_alone() {
     let rest = |stage: &Stage| stage.rig.rest_pose();
     let Edited { stage, .. } = edited(TUBE, rest, &[("low", 0.75), ("high", 0.9)], Solve::Arap(10));
     let edit_stage = EditStage::new(&stage.rig, 0).expect("a surface");
-    for pose in [rest(&stage), turned(&stage, "tube.2", DQuat::from_rotation_z(-1.0))] {
-        let base = edit_stage.points(&stage.rig, &posed(&stage, &Recipe::default(), &pose));
+    for pose in [rest(&stage), stage.turned(&[("tube.2", DQuat::from_rotation_z(-1.0))])] {
+        let base = edit_stage.points(&stage.rig, &stage.posed(&Recipe::default(), &pose));
         // The largest difference of the displacements of neighbours.
         let step = |edits: Vec<EditSpec>| {
-            let nodes = edit_stage.points(&stage.rig, &posed(&stage, &with(edits), &pose));
+            let nodes = edit_stage.points(&stage.rig, &stage.posed(&with(edits), &pose));
             let d: Vec<DVec3> = nodes.iter().zip(&base).map(|(a, b)| *a - *b).collect();
             let edges = edit_stage.triangles().iter().flat_map(|&[a, b, c]| [(a, b), (b, c), (c, a)]);
             edges.map(|(a, b)| d[a as usize].distance(d[b as usize])).fold(0.0, f64::max)
@@ -193,8 +179,8 @@ fn edits_are_keyed_and_radial_ones_follow_their_profile() {
     let amount = KeyCurve::constant(0.5);
     let radial = EditSpec { amount, ..EditSpec::new(EditShape::Radial(Profile::Even)) };
     let radial = EditSpec { bones: vec!["tube.1".to_owned()], ..radial };
-    let pose = turned(&stage, "tube.2", DQuat::from_rotation_z(-0.8));
-    let (base, grown) = (posed(&stage, &Recipe::default(), &pose), posed(&stage, &with(vec![radial]), &pose));
+    let pose = stage.turned(&[("tube.2", DQuat::from_rotation_z(-0.8))]);
+    let (base, grown) = (stage.posed(&Recipe::default(), &pose), stage.posed(&with(vec![radial]), &pose));
     for v in 0..base.positions.len() {
         let (p, q) = (base.world_position(0, v), grown.world_position(0, v));
         if (0.3..0.5).contains(&p.y) {

@@ -18,17 +18,6 @@ fn still_volume() -> FoldOverFreeSpec {
 }
 
 /// The pose with bones turned further about their own axes.
-fn turned(stage: &Stage, turns: &[(&str, DQuat)]) -> Pose {
-    let mut pose = stage.rig.rest_pose();
-    for &(name, turn) in turns {
-        let local = &mut pose.locals[stage.bone(name).index()];
-        let mut trs = local.to_trs();
-        trs.rotation *= turn;
-        *local = LocalTransform::Trs(trs);
-    }
-    pose
-}
-
 fn evaluate(stage: &Stage, recipe: &Recipe, pose: &Pose, cpu: &Cpu<'_>) -> DeformedMesh {
     let graph = stage.graph(recipe);
     stage.with(&graph, pose, &Kinematics::at_rest(stage.rig.skeleton().len(), 0), cpu)
@@ -41,7 +30,7 @@ fn elbow(degrees: f64) -> [(&'static str, DQuat); 1] {
 #[test]
 fn an_elbow_bent_by_150_degrees_does_not_fold_over() {
     let stage = Stage::zoo("arm");
-    let pose = turned(&stage, &elbow(150.0));
+    let pose = stage.turned(&elbow(150.0));
     let mut world = WorldPose::default();
     world.compose(stage.rig.skeleton(), &pose);
     let diagnosis = |spec: FoldOverFreeSpec| {
@@ -68,7 +57,7 @@ fn the_bound_asks_for_enough_steps() {
         let graph = stage.graph(&free(FoldOverFreeSpec { alpha, beta, ..FoldOverFreeSpec::default() }));
         for degrees in [10.0, 60.0, 100.0, 130.0, 150.0] {
             let mut world = WorldPose::default();
-            world.compose(stage.rig.skeleton(), &turned(&stage, &elbow(degrees)));
+            world.compose(stage.rig.skeleton(), &stage.turned(&elbow(degrees)));
             let found = graph.fold_over_free().unwrap().diagnose(&stage.rig, &world);
             println!("{degrees}°, alpha {alpha}: {found:?}");
             assert!(found.smallest_determinant > 0.0 && found.error < 0.02, "{degrees}: {found:?}");
@@ -82,7 +71,7 @@ fn weights_of_the_skin_are_extended_off_it() {
     let skin = free(FoldOverFreeSpec { weights: WeightSource::Skin, ..FoldOverFreeSpec::default() });
     let graph = stage.graph(&skin);
     let mut world = WorldPose::default();
-    let pose = turned(&stage, &elbow(90.0));
+    let pose = stage.turned(&elbow(90.0));
     world.compose(stage.rig.skeleton(), &pose);
     let found = graph.fold_over_free().unwrap().diagnose(&stage.rig, &world);
     println!("{found:?}");
@@ -92,7 +81,7 @@ fn weights_of_the_skin_are_extended_off_it() {
     let apart = largest_difference(&lbs, &bent) / stage.size();
     assert!(apart > 1e-3 && apart < 0.1, "{apart}");
     // A small turn moves the skin by its own weights: linear blending to first order.
-    let pose = turned(&stage, &elbow(0.5));
+    let pose = stage.turned(&elbow(0.5));
     let still = FoldOverFreeSpec { weights: WeightSource::Skin, ..still_volume() };
     let rest = evaluate(&stage, &Recipe::default(), &stage.rig.rest_pose(), &Cpu::serial());
     let (lbs, skin) = (Recipe::default(), free(still));
@@ -108,7 +97,7 @@ fn a_limb_can_be_painted() {
     let upper: Vec<f32> = primitive.positions.iter().map(|p| if p.y > 1.2 { 1.0 } else { 0.0 }).collect();
     primitive.maps.push(("upper".to_owned(), upper));
     let stage = Stage::new(&zoo.raw, zoo.clips);
-    let pose = turned(&stage, &[("tube.2", DQuat::from_rotation_z(0.6))]);
+    let pose = stage.turned(&[("tube.2", DQuat::from_rotation_z(0.6))]);
     let limb = LimbSpec { map: Some("upper".to_owned()), ..LimbSpec::default() };
     let spec = FoldOverFreeSpec { limbs: vec![("tube.2".to_owned(), limb)], ..FoldOverFreeSpec::default() };
     let plain = evaluate(&stage, &free(FoldOverFreeSpec::default()), &pose, &Cpu::serial());
@@ -168,7 +157,7 @@ fn the_bind_pose_and_the_motion_of_the_whole_deform_nothing() {
 #[test]
 fn every_thread_count_gives_the_same_bits() {
     let stage = Stage::zoo("arm");
-    let pose = turned(&stage, &elbow(100.0));
+    let pose = stage.turned(&elbow(100.0));
     let recipe = free(FoldOverFreeSpec::default());
     let alone = evaluate(&stage, &recipe, &pose, &Cpu::serial());
     for threads in [1, 3] {
@@ -183,7 +172,7 @@ fn scale_changes_nothing_but_the_scale() {
     let run = |spec: &str| {
         let stage = Stage::zoo(spec);
         let bend = DQuat::from_rotation_z(0.9);
-        let pose = turned(&stage, &[("tube.2", bend), ("tube.3", bend)]);
+        let pose = stage.turned(&[("tube.2", bend), ("tube.3", bend)]);
         (evaluate(&stage, &free(FoldOverFreeSpec::default()), &pose, &Cpu::serial()), stage.size())
     };
     let (small, _) = run("tube:vertices=600,bones=3,radius=0.1,length=1");
@@ -197,7 +186,7 @@ fn scale_changes_nothing_but_the_scale() {
 #[test]
 fn limbs_can_be_edited() {
     let stage = Stage::zoo("arm");
-    let pose = turned(&stage, &elbow(90.0));
+    let pose = stage.turned(&elbow(90.0));
     let plain = evaluate(&stage, &free(FoldOverFreeSpec::default()), &pose, &Cpu::serial());
     let edits = [
         LimbSpec { radius: Some(2.0), ..LimbSpec::default() },

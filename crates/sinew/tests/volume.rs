@@ -51,22 +51,6 @@ fn rest_volume(stage: &Stage) -> f64 {
     enclosed(&stage.rig, &points(&stage.with(&base, &stage.rig.rest_pose(), &still, &Cpu::serial())))
 }
 
-fn turned(stage: &Stage, turns: &[(&str, DQuat)]) -> Pose {
-    let mut pose = stage.rig.rest_pose();
-    for (name, turn) in turns {
-        if let LocalTransform::Trs(trs) = &mut pose.locals[stage.bone(name).index()] {
-            trs.rotation *= *turn;
-        }
-    }
-    pose
-}
-
-fn posed(stage: &Stage, recipe: &Recipe, pose: &Pose) -> DeformedMesh {
-    let graph = stage.graph(recipe);
-    let still = Kinematics::at_rest(stage.rig.skeleton().len(), graph.filtered_signals().len());
-    stage.with(&graph, pose, &still, &Cpu::serial())
-}
-
 fn whole(mesh: &DeformedMesh) -> &VolumeReport {
     mesh.corrected.volumes.iter().find(|report| report.measure == Measure::Whole).expect("a report on the whole")
 }
@@ -144,16 +128,16 @@ fn what_is_still_is_left_to_the_bit() {
     let base = Recipe { normals: recipe::Normals::Engine, ..Recipe::default() };
     // At rest, and turned as a whole.
     for turn in [DQuat::IDENTITY, DQuat::from_rotation_x(0.7)] {
-        let pose = turned(&stage, &[("upper_arm", turn)]);
-        let out = posed(&stage, &both, &pose);
-        assert_eq!(bits(&out), bits(&posed(&stage, &base, &pose)));
+        let pose = stage.turned(&[("upper_arm", turn)]);
+        let out = stage.posed(&both, &pose);
+        assert_eq!(bits(&out), bits(&stage.posed(&base, &pose)));
         assert!(out.corrected.volumes.iter().all(|report| report.outcome == Outcome::Still && report.rounds == 0));
         assert!(out.corrected.contacts.iter().all(|contact| contact.points == 0));
     }
     // A finger alone.
-    let pose = turned(&stage, &[("index.2", DQuat::from_rotation_x(1.2))]);
-    let plain = posed(&stage, &base, &pose);
-    let by_segments = posed(&stage, &volume("segments", "bulge"), &pose);
+    let pose = stage.turned(&[("index.2", DQuat::from_rotation_x(1.2))]);
+    let plain = stage.posed(&base, &pose);
+    let by_segments = stage.posed(&volume("segments", "bulge"), &pose);
     let moving = |report: &VolumeReport| match report.measure {
         Measure::Segment(bone) if report.outcome != Outcome::Still => Some(stage.rig.skeleton().name(bone)),
         _ => None,
@@ -162,7 +146,7 @@ fn what_is_still_is_left_to_the_bit() {
     assert!(moving.contains(&"index.1") && moving.contains(&"index.2") && moving.len() <= 4, "{moving:?}");
     only_near_a_finger(&stage, &by_segments, &plain, &moving);
     for recipe in [volume("whole", "organic"), both.clone()] {
-        let out = posed(&stage, &recipe, &pose);
+        let out = stage.posed(&recipe, &pose);
         only_near_a_finger(&stage, &out, &plain, &moving);
         let rest = rest_volume(&stage);
         let [before, after] = [&plain, &out].map(|mesh| enclosed(&stage.rig, &points(mesh)) / rest);
@@ -172,7 +156,7 @@ fn what_is_still_is_left_to_the_bit() {
     // Off is off.
     let mut off = both.clone();
     off.corrections.iter_mut().for_each(|spec| spec.gain = 0.0);
-    assert_eq!(bits(&posed(&stage, &off, &pose)), bits(&plain));
+    assert_eq!(bits(&stage.posed(&off, &pose)), bits(&plain));
 }
 
 /// Nothing but the skin of some bones is other than in the base.
@@ -240,9 +224,9 @@ fn a_bent_arm_touches_itself_and_does_not_cut_itself() {
     // Segments swell beside the contact; the whole alone would put everything on the outside of the elbow.
     let guarded = corrected(vec![by_segments(), correction("fold-over", &[])]);
     for degrees in [60.0f64, 110.0, 130.0, 145.0] {
-        let pose = turned(&stage, &[("forearm", DQuat::from_rotation_x(degrees.to_radians()))]);
-        let plain = posed(&stage, &Recipe::default(), &pose);
-        let out = posed(&stage, &guarded, &pose);
+        let pose = stage.turned(&[("forearm", DQuat::from_rotation_x(degrees.to_radians()))]);
+        let plain = stage.posed(&Recipe::default(), &pose);
+        let out = stage.posed(&guarded, &pose);
         let contact = out.corrected.contacts[0];
         assert_eq!(cuts(&stage, &out, names), 0, "{degrees}°: {contact:?}");
         if degrees >= 130.0 {
@@ -254,17 +238,15 @@ fn a_bent_arm_touches_itself_and_does_not_cut_itself() {
         assert!(left < 1e-3 && (report.after / rest - 1.0).abs() < 1e-3, "{degrees}°: {left} {report:?}");
     }
     // A straight arm costs nothing and is left alone.
-    let out = posed(&stage, &corrected(vec![correction("fold-over", &[])]), &stage.rig.rest_pose());
+    let out = stage.posed(&corrected(vec![correction("fold-over", &[])]), &stage.rig.rest_pose());
     assert_eq!(out.corrected.contacts[0].points, 0);
 }
 
 #[test]
 fn every_end_of_every_range_stays_finite() {
     let stage = Stage::zoo("tube:vertices=300,bones=4");
-    let pose = turned(
-        &stage,
-        &[("tube.2", DQuat::from_rotation_z(2.5)), ("tube.3", DQuat::from_rotation_y(std::f64::consts::PI))],
-    );
+    let pose = stage
+        .turned(&[("tube.2", DQuat::from_rotation_z(2.5)), ("tube.3", DQuat::from_rotation_y(std::f64::consts::PI))]);
     for entry in CORRECTIONS {
         for param in entry.params {
             let ends = match param.kind {
@@ -275,7 +257,7 @@ fn every_end_of_every_range_stays_finite() {
             for value in ends {
                 let mut spec = correction(entry.name, &[]);
                 spec.values.set(param.name, value).unwrap();
-                let out = posed(&stage, &corrected(vec![spec]), &pose);
+                let out = stage.posed(&corrected(vec![spec]), &pose);
                 let reports = &out.corrected.volumes;
                 assert!(reports.iter().all(|r| [r.before, r.after, r.largest_move].iter().all(|v| v.is_finite())));
             }
@@ -287,18 +269,18 @@ fn every_end_of_every_range_stays_finite() {
         if let LocalTransform::Trs(trs) = &mut pose.locals[stage.bone("tube.3").index()] {
             trs.scale = DVec3::splat(scale);
         }
-        posed(&stage, &corrected(vec![by_segments(), correction("fold-over", &[])]), &pose);
+        stage.posed(&corrected(vec![by_segments(), correction("fold-over", &[])]), &pose);
     }
 }
 
 #[test]
 fn the_bones_that_count_can_be_chosen_and_unknown_names_are_told() {
     let stage = Stage::zoo("arm");
-    let pose = turned(&stage, &[("forearm", DQuat::from_rotation_x(1.5))]);
+    let pose = stage.turned(&[("forearm", DQuat::from_rotation_x(1.5))]);
     let all = volume("whole", "organic");
     let mut some = all.clone();
     some.corrections[0].bones.push(("forearm".to_owned(), vec!["hand".to_owned()]));
-    assert!(bits(&posed(&stage, &some, &pose)) != bits(&posed(&stage, &all, &pose)));
+    assert!(bits(&stage.posed(&some, &pose)) != bits(&stage.posed(&all, &pose)));
     some.corrections[0].bones.push(("forearm".to_owned(), vec!["hant".to_owned()]));
     let error = FrameIndependentGraph::build(&stage.rig, &some).unwrap_err().to_string();
     assert!(error.contains("hant") && error.contains("hand") && error.contains("volume"), "{error}");
@@ -314,10 +296,10 @@ fn a_painted_map_says_where() {
     let half: Vec<f32> = primitive.positions.iter().map(|p| if p.x > 0.0 { 1.0 } else { -1.0 }).collect();
     primitive.maps.push(("half".to_owned(), half.clone()));
     let stage = Stage::new(&zoo.raw, zoo.clips);
-    let pose = turned(&stage, &[("tube.3", DQuat::from_rotation_z(1.2))]);
+    let pose = stage.turned(&[("tube.3", DQuat::from_rotation_z(1.2))]);
     let mut recipe = volume("whole", "rubber");
     recipe.corrections[0].map = Some("half".to_owned());
-    let (out, plain) = (posed(&stage, &recipe, &pose), posed(&stage, &Recipe::default(), &pose));
+    let (out, plain) = (stage.posed(&recipe, &pose), stage.posed(&Recipe::default(), &pose));
     assert_eq!(whole(&out).outcome, Outcome::Restored);
     for (vertex, painted) in half.iter().enumerate() {
         assert!(*painted > 0.0 || out.positions[vertex] == plain.positions[vertex], "vertex {vertex}");

@@ -3,7 +3,7 @@
 
 pub mod reference;
 
-use glam::DVec3;
+use glam::{DQuat, DVec3};
 use sinew::cone::Cone;
 use sinew::recipe::EffectSpec;
 use sinew::*;
@@ -77,6 +77,24 @@ impl Stage {
         evaluate(graph, &frame, cpu, &mut Scratch::default(), &mut out);
         assert!(out.positions.iter().chain(&out.normals).all(|v| v.is_finite()));
         out
+    }
+
+    /// The rest pose with some bones turned.
+    pub fn turned(&self, turns: &[(&str, DQuat)]) -> Pose {
+        let mut pose = self.rig.rest_pose();
+        for &(name, turn) in turns {
+            if let LocalTransform::Trs(trs) = &mut pose.locals[self.bone(name).index()] {
+                trs.rotation *= turn;
+            }
+        }
+        pose
+    }
+
+    /// A pose that nothing moves, on one thread.
+    pub fn posed(&self, recipe: &Recipe, pose: &Pose) -> DeformedMesh {
+        let graph = self.graph(recipe);
+        let still = Kinematics::at_rest(self.rig.skeleton().len(), graph.filtered_signals().len());
+        self.with(&graph, pose, &still, &Cpu::serial())
     }
 
     pub fn size(&self) -> f64 {
