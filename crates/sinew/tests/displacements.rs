@@ -20,8 +20,8 @@ struct Single {
 
 #[inline(always)]
 fn psi_of<S: Simd, D: Displacement>(simd: S, effect: &D, bone: &BoneInput, p: Vec3, gain: f32) -> Single {
-    let psi = effect.psi(simd, bone, &At { p: V3::splat(simd, p), gain: splat(simd, gain) });
-    let vector = |v: V3<S>| DVec3::new(v.x.to_array()[5].into(), v.y.to_array()[5].into(), v.z.to_array()[5].into());
+    let psi = effect.term(bone).psi(simd, &At { p: V3::splat(simd, p), gain: splat(simd, gain) });
+    let vector = |v: V3<S>| DVec3::new(v.x.as_slice()[1].into(), v.y.as_slice()[1].into(), v.z.as_slice()[1].into());
     let rows = psi.dp.map(vector);
     Single { d: vector(psi.d), dp: DMat3::from_cols(rows[0], rows[1], rows[2]).transpose(), dk: vector(psi.dk) }
 }

@@ -5,9 +5,9 @@
 //! Oracle: see follow-through.
 
 use super::inertia::{self, Inertia};
-use super::{At, BoneInput, Displacement, Input, Psi};
+use super::swing::SwingTerm;
+use super::{BoneInput, Displacement, Input};
 use crate::param::{ParamSpec, Values};
-use crate::simd::{Simd, V3};
 
 /// When a bone sets off, the skin is left behind.
 #[derive(Clone, Copy, Debug)]
@@ -19,19 +19,14 @@ impl Displacement for AccelerationDrag {
     const PARAMS: &'static [ParamSpec] = &inertia::params(1.0);
     const INPUTS: &'static [Input] = inertia::INPUTS;
 
+    type Term = SwingTerm;
+
     fn new(values: &Values) -> Self {
         Self(Inertia::new(values))
     }
 
-    #[inline(always)]
-    fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> Psi<S> {
+    fn term(&self, bone: &BoneInput) -> SwingTerm {
         let (moving, turning) = self.0.braking(bone);
-        self.0.psi(simd, bone, at, (1.0 - moving, 1.0 - turning))
-    }
-
-    #[inline(always)]
-    fn split<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> (V3<S>, V3<S>) {
-        let (moving, turning) = self.0.braking(bone);
-        self.0.split(simd, bone, at, (1.0 - moving, 1.0 - turning))
+        self.0.term(bone, (1.0 - moving, 1.0 - turning))
     }
 }

@@ -5,11 +5,11 @@
 //!
 //! Oracle: zero inside the cone's base radius, along n everywhere.
 
-use super::centrifugal_stretch::throw;
-use super::{At, BoneInput, Displacement, Input, Psi};
+use super::centrifugal_stretch::Throw;
+use super::{BoneInput, Displacement, Input};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
-use crate::simd::{Limit, Simd};
+use crate::simd::Limit;
 
 /// A twirled skirt lifts.
 #[derive(Clone, Copy, Debug)]
@@ -27,13 +27,14 @@ impl Displacement for CentrifugalLift {
     const INPUTS: &'static [Input] = &[Input::LowPass(Signal::AngularVelocity, "filter")];
     const NEEDS_CONE: bool = true;
 
+    type Term = Throw;
+
     fn new(values: &Values) -> Self {
         Self { stretch: values.number("stretch") as f32 }
     }
 
-    #[inline(always)]
-    fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> Psi<S> {
+    fn term(&self, bone: &BoneInput) -> Throw {
         // Bounded by the cone's own limit after the normal filter.
-        throw(simd, bone, at, self.stretch * bone.rotation_gain, Limit { max: f32::MAX, soft: false })
+        Throw::new(bone, self.stretch * bone.rotation_gain, Limit { max: f32::MAX, soft: false })
     }
 }

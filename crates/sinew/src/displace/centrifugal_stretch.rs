@@ -2,7 +2,7 @@
 //!
 //! Oracle: a steady spin gives a pure radial stretch proportional to ‖ω‖²‖r⊥‖, and nothing along the axis.
 
-use super::{At, BoneInput, Displacement, Input, Psi};
+use super::{At, BoneInput, Displacement, Input, Psi, Term};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
 use crate::simd::{Limit, Simd, V3, prelude::*, splat};
@@ -27,6 +27,8 @@ impl Displacement for CentrifugalStretch {
     ];
     const INPUTS: &'static [Input] = &[Input::LowPass(Signal::AngularVelocity, "filter")];
 
+    type Term = Throw;
+
     fn new(values: &Values) -> Self {
         Self {
             stretch: values.number("stretch") as f32,
@@ -35,48 +37,71 @@ impl Displacement for CentrifugalStretch {
         }
     }
 
-    #[inline(always)]
-    fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> Psi<S> {
+    fn term(&self, bone: &BoneInput) -> Throw {
         let k = self.stretch * bone.rotation_gain;
-        throw(simd, bone, at, k, Limit { max: self.max_length * bone.size, soft: self.soft })
+        Throw::new(bone, k, Limit { max: self.max_length * bone.size, soft: self.soft })
     }
 }
 
 /// `−k·gain·ω×(ω×r)`, bounded in length.
-#[inline(always)]
-pub(super) fn throw<S: Simd>(simd: S, bone: &BoneInput, at: &At<S>, k: f32, limit: Limit) -> Psi<S> {
-    let omega = bone.angular_velocity;
-    let n = V3::splat(simd, omega);
-    let r = at.p.sub(V3::splat(simd, bone.joint_origin));
-    let outward = n.cross(r).cross(n).scale(splat(simd, k));
-    let raw = outward.scale(at.gain);
-    let length = raw.length();
-    let (share, slope) = limit.apply(simd, length);
-    // With u = raw/length: ∂d = share·∂raw + (slope − share)·u (u·∂raw).
-    let some = length.simd_gt(splat(simd, f32::MIN_POSITIVE));
-    let unit = raw.scale(splat(simd, 1.0) / some.select(length, splat(simd, 1.0)));
-    let bend = slope - share;
-    // raw = k·gain·(|ω|² I − ωωᵀ) r
-    let square = omega.length_squared();
-    let matrix = [
-        Vec3::new(square - omega.x * omega.x, -omega.x * omega.y, -omega.x * omega.z),
-        Vec3::new(-omega.y * omega.x, square - omega.y * omega.y, -omega.y * omega.z),
-        Vec3::new(-omega.z * omega.x, -omega.z * omega.y, square - omega.z * omega.z),
-    ];
-    let factor = at.gain * splat(simd, k);
-    let rows = [
-        V3::splat(simd, matrix[0]).scale(factor),
-        V3::splat(simd, matrix[1]).scale(factor),
-        V3::splat(simd, matrix[2]).scale(factor),
-    ];
-    let along = rows[2].mul_add(unit.z, rows[1].mul_add(unit.y, rows[0].scale(unit.x))).scale(bend);
-    Psi {
-        d: raw.scale(share),
-        dp: [
-            along.mul_add(unit.x, rows[0].scale(share)),
-            along.mul_add(unit.y, rows[1].scale(share)),
-            along.mul_add(unit.z, rows[2].scale(share)),
-        ],
-        dk: outward.scale(slope),
+#[derive(Clone, Copy, Debug)]
+pub struct Throw {
+    origin: Vec3,
+    omega: Vec3,
+    k: f32,
+    limit: Limit,
+}
+
+impl Throw {
+    /// About a bone's joint.
+    pub(super) fn new(bone: &BoneInput, k: f32, limit: Limit) -> Self {
+        Self { origin: bone.joint_origin, omega: bone.angular_velocity, k, limit }
+    }
+}
+
+impl Term for Throw {
+    #[inline(always)]
+    fn psi<S: Simd>(&self, simd: S, at: &At<S>) -> Psi<S> {
+        let omega = self.omega;
+        let n = V3::splat(simd, omega);
+        let r = at.p.sub(V3::splat(simd, self.origin));
+        let outward = n.cross(r).cross(n).scale(splat(simd, self.k));
+        let raw = outward.scale(at.gain);
+        let length = raw.length();
+        let (bounded, slope) = self.limit.apply(simd, length);
+        let (one, zero) = (splat(simd, 1.0), splat(simd, 0.0));
+        let some = length.simd_gt(splat(simd, f32::MIN_POSITIVE));
+        let inverse = some.select(one, zero) / some.select(length, one);
+        // With u = raw/length: ∂d = share·∂raw + (slope − share)·u (u·∂raw).
+        let unit = raw.scale(inverse);
+        let share = some.select(bounded * inverse, one);
+        let bend = slope - share;
+        // raw = k·gain·(|ω|² I − ωωᵀ) r
+        let square = omega.length_squared();
+        let matrix = [
+            Vec3::new(square - omega.x * omega.x, -omega.x * omega.y, -omega.x * omega.z),
+            Vec3::new(-omega.y * omega.x, square - omega.y * omega.y, -omega.y * omega.z),
+            Vec3::new(-omega.z * omega.x, -omega.z * omega.y, square - omega.z * omega.z),
+        ];
+        let factor = at.gain * splat(simd, self.k);
+        let rows = [
+            V3::splat(simd, matrix[0]).scale(factor),
+            V3::splat(simd, matrix[1]).scale(factor),
+            V3::splat(simd, matrix[2]).scale(factor),
+        ];
+        let along = rows[2].mul_add(unit.z, rows[1].mul_add(unit.y, rows[0].scale(unit.x))).scale(bend);
+        Psi {
+            d: unit.scale(bounded),
+            dp: [
+                along.mul_add(unit.x, rows[0].scale(share)),
+                along.mul_add(unit.y, rows[1].scale(share)),
+                along.mul_add(unit.z, rows[2].scale(share)),
+            ],
+            dk: outward.scale(slope),
+        }
+    }
+
+    fn is_still(&self) -> bool {
+        self.k == 0.0 || self.omega == Vec3::ZERO
     }
 }

@@ -7,11 +7,10 @@
 //! Oracle: at w̃ = 1 and one rotating bone the distance to the axis is kept and the map has Jacobian 1; zero at zero
 //! velocity; gain 0 is the base, bit for bit.
 
-use super::swing::{Drive, Swing};
-use super::{At, BoneInput, Displacement, Input, Psi};
+use super::swing::{Drive, Swing, SwingTerm};
+use super::{BoneInput, Displacement, Input};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
-use crate::simd::{Simd, V3};
 
 /// Drag: the skin lags behind the bone's translation and rotation.
 #[derive(Clone, Copy, Debug)]
@@ -34,22 +33,14 @@ impl Displacement for Floppy {
         Input::LowPass(Signal::AngularVelocity, "rotation_filter"),
     ];
 
+    type Term = SwingTerm;
+
     fn new(values: &Values) -> Self {
         Self(Swing::new(values, -1.0))
     }
 
-    #[inline(always)]
-    fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> Psi<S> {
-        self.0.psi(simd, bone, at, drive(bone))
+    fn term(&self, bone: &BoneInput) -> SwingTerm {
+        let drive = Drive { linear: bone.linear_velocity, angular: bone.angular_velocity, shares: (1.0, 1.0) };
+        self.0.term(bone, drive)
     }
-
-    #[inline(always)]
-    fn split<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> (V3<S>, V3<S>) {
-        self.0.split(simd, bone, at, drive(bone))
-    }
-}
-
-#[inline(always)]
-fn drive(bone: &BoneInput) -> Drive {
-    Drive { linear: bone.linear_velocity, angular: bone.angular_velocity, shares: (1.0, 1.0) }
 }

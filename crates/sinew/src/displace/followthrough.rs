@@ -6,9 +6,9 @@
 //! steady spin gives zero of both; nothing while accelerating.
 
 use super::inertia::{self, Inertia};
-use super::{At, BoneInput, Displacement, Input, Psi};
+use super::swing::SwingTerm;
+use super::{BoneInput, Displacement, Input};
 use crate::param::{ParamSpec, Values};
-use crate::simd::{Simd, V3};
 
 /// Overshoot: when a bone brakes, the skin swings on past it.
 #[derive(Clone, Copy, Debug)]
@@ -20,17 +20,13 @@ impl Displacement for Followthrough {
     const PARAMS: &'static [ParamSpec] = &inertia::params(0.8);
     const INPUTS: &'static [Input] = inertia::INPUTS;
 
+    type Term = SwingTerm;
+
     fn new(values: &Values) -> Self {
         Self(Inertia::new(values))
     }
 
-    #[inline(always)]
-    fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> Psi<S> {
-        self.0.psi(simd, bone, at, self.0.braking(bone))
-    }
-
-    #[inline(always)]
-    fn split<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> (V3<S>, V3<S>) {
-        self.0.split(simd, bone, at, self.0.braking(bone))
+    fn term(&self, bone: &BoneInput) -> SwingTerm {
+        self.0.term(bone, self.0.braking(bone))
     }
 }

@@ -17,7 +17,6 @@ pub(super) enum Indicator {
 
 impl Indicator {
     /// 𝒟(v, a).
-    #[inline(always)]
     pub fn linear(self, v: Vec3, a: Vec3, size: f32) -> f32 {
         match self {
             Self::TimeToRest(time) => time_to_rest(v, a, time),
@@ -26,7 +25,6 @@ impl Indicator {
     }
 
     /// 𝒟(ω, α).
-    #[inline(always)]
     pub fn angular(self, omega: Vec3, alpha: Vec3) -> f32 {
         match self {
             Self::TimeToRest(time) => time_to_rest(omega, alpha, time),

@@ -2,11 +2,10 @@
 //! indicator of braking decides.
 
 use super::indicator::Indicator;
-use super::swing::{Drive, Swing};
-use super::{At, BoneInput, Input, Psi};
+use super::swing::{Drive, Swing, SwingTerm};
+use super::{BoneInput, Input};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
-use crate::simd::{Simd, V3};
 
 /// The acceleration deformer before it is split.
 #[derive(Clone, Copy, Debug)]
@@ -59,7 +58,6 @@ impl Inertia {
     }
 
     /// The share of the motion that is braking: (translation, rotation).
-    #[inline(always)]
     pub fn braking(&self, bone: &BoneInput) -> (f32, f32) {
         (
             self.indicator.linear(bone.linear_velocity, bone.linear_acceleration, bone.size),
@@ -68,19 +66,8 @@ impl Inertia {
     }
 
     /// The deformer with each part taken by its share.
-    #[inline(always)]
-    pub fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>, shares: (f32, f32)) -> Psi<S> {
-        self.swing.psi(simd, bone, at, drive(bone, shares))
+    pub fn term(&self, bone: &BoneInput, shares: (f32, f32)) -> SwingTerm {
+        let drive = Drive { linear: bone.linear_acceleration, angular: bone.angular_acceleration, shares };
+        self.swing.term(bone, drive)
     }
-
-    /// As a shift and a rotation vector.
-    #[inline(always)]
-    pub fn split<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>, shares: (f32, f32)) -> (V3<S>, V3<S>) {
-        self.swing.split(simd, bone, at, drive(bone, shares))
-    }
-}
-
-#[inline(always)]
-fn drive(bone: &BoneInput, shares: (f32, f32)) -> Drive {
-    Drive { linear: bone.linear_acceleration, angular: bone.angular_acceleration, shares }
 }

@@ -5,11 +5,10 @@
 //!
 //! Oracle: zero at constant acceleration; the derivative of what an acceleration term of the same filter would show.
 
-use super::swing::{Drive, Swing};
-use super::{At, BoneInput, Displacement, Input, Psi};
+use super::swing::{Drive, Swing, SwingTerm};
+use super::{BoneInput, Displacement, Input};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
-use crate::simd::{Simd, V3};
 
 /// A kick at sudden starts and stops.
 #[derive(Clone, Copy, Debug)]
@@ -37,22 +36,14 @@ impl Displacement for Jerk {
         Input::Derivative(Signal::AngularAcceleration, "filter"),
     ];
 
+    type Term = SwingTerm;
+
     fn new(values: &Values) -> Self {
         Self(Swing::new(values, -1.0))
     }
 
-    #[inline(always)]
-    fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> Psi<S> {
-        self.0.psi(simd, bone, at, drive(bone))
+    fn term(&self, bone: &BoneInput) -> SwingTerm {
+        let drive = Drive { linear: bone.linear_acceleration, angular: bone.angular_acceleration, shares: (1.0, 1.0) };
+        self.0.term(bone, drive)
     }
-
-    #[inline(always)]
-    fn split<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> (V3<S>, V3<S>) {
-        self.0.split(simd, bone, at, drive(bone))
-    }
-}
-
-#[inline(always)]
-fn drive(bone: &BoneInput) -> Drive {
-    Drive { linear: bone.linear_acceleration, angular: bone.angular_acceleration, shares: (1.0, 1.0) }
 }

@@ -3,6 +3,9 @@
 //! A displacement is a pure function of one bone's motion and one skinned point. All of them read the *same* skinned
 //! point; the engine multiplies by the propagated weight and sums, so their order does not matter. Each gives its
 //! derivatives by the point and by the gain in closed form, which is what exact normals are made of.
+//!
+//! What depends on the bone alone is worked out once per frame, as a [`Term`]; the kernels are those of the terms, and
+//! effects that differ only in what drives them share one.
 
 mod acceleration_drag;
 mod centrifugal_lift;
@@ -29,8 +32,8 @@ pub use wobble::Wobble;
 
 use crate::motion::{DerivativeFilter, Filter, Oscillator, Signal, TimeFilter};
 use crate::param::{ParamSpec, Values};
-use crate::simd::{Simd, V3, f32x16, splat};
-use glam::Vec3;
+use crate::simd::{Simd, V3, f32x16};
+use glam::{DMat3, DVec3, Vec3};
 
 /// The motion of one bone as an effect sees it at one frame: filtered with the effect's own γ, positions relative to
 /// the character's origin.
@@ -58,7 +61,7 @@ pub struct BoneInput {
     pub size: f32,
 }
 
-/// Sixteen points as an effect sees them.
+/// Points as an effect sees them.
 #[derive(Clone, Copy)]
 pub struct At<S: Simd> {
     /// Skinned points.
@@ -94,17 +97,6 @@ impl<S: Simd> Psi<S> {
             d: self.d.add(o.d),
             dp: [self.dp[0].add(o.dp[0]), self.dp[1].add(o.dp[1]), self.dp[2].add(o.dp[2])],
             dk: self.dk.add(o.dk),
-        }
-    }
-
-    /// Times a constant of the bone.
-    #[inline(always)]
-    pub fn scale(self, simd: S, factor: f32) -> Self {
-        let k = splat(simd, factor);
-        Self {
-            d: self.d.scale(k),
-            dp: [self.dp[0].scale(k), self.dp[1].scale(k), self.dp[2].scale(k)],
-            dk: self.dk.scale(k),
         }
     }
 }
@@ -164,15 +156,60 @@ pub trait Displacement: Send + Sync + Sized + 'static {
     /// Whether it acts along the normals of a cone alone, and so cannot do without one.
     const NEEDS_CONE: bool = false;
 
+    /// Its kernel.
+    type Term: Term;
+
     /// From checked values.
     fn new(values: &Values) -> Self;
 
-    /// The displacement one bone causes, before the propagated weight.
-    fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> Psi<S>;
+    /// What one bone does to the skin at a frame.
+    fn term(&self, bone: &BoneInput) -> Self::Term;
+}
 
-    /// The same as a shift and a rotation vector about the joint, for effects whose rotations can be composed.
+/// ψ of one bone at one frame: a pure function of the point and the gain.
+pub trait Term: Copy + Send + Sync + 'static {
+    /// The displacement, before the propagated weight.
+    fn psi<S: Simd>(&self, simd: S, at: &At<S>) -> Psi<S>;
+
+    /// The same as a shift and a rotation vector about a point, for effects whose rotations can be composed.
     #[inline(always)]
-    fn split<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> (V3<S>, V3<S>) {
-        (self.psi(simd, bone, at).d, V3::splat(simd, Vec3::ZERO))
+    fn split<S: Simd>(&self, simd: S, at: &At<S>) -> Split<S> {
+        let zero = V3::splat(simd, Vec3::ZERO);
+        Split { shift: self.psi(simd, at).d, spin: zero, arm: zero }
     }
+
+    /// Takes out what is affine in the point where all points have this gain. Such parts of all bones and effects are
+    /// summed once per frame, and cost a point no more than skinning does.
+    fn take_affine(&mut self, gain: f32) -> Affine {
+        let _ = gain;
+        Affine::ZERO
+    }
+
+    /// Whether it moves nothing.
+    fn is_still(&self) -> bool;
+}
+
+/// A displacement as a shift and a turn.
+#[derive(Clone, Copy)]
+pub struct Split<S: Simd> {
+    /// Moved by.
+    pub shift: V3<S>,
+    /// Turned by this rotation vector…
+    pub spin: V3<S>,
+    /// …about what lies this far away: the point relative to the axis.
+    pub arm: V3<S>,
+}
+
+/// `d = matrix·p + shift`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Affine {
+    /// Linear part.
+    pub matrix: DMat3,
+    /// The rest.
+    pub shift: DVec3,
+}
+
+impl Affine {
+    /// Moves nothing.
+    pub const ZERO: Self = Self { matrix: DMat3::ZERO, shift: DVec3::ZERO };
 }

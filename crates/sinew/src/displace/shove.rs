@@ -1,15 +1,36 @@
 //! A bounded translation `k·u`: what floppy, follow-through and drag do with a bone that moves.
 
-use super::{At, Psi};
+use super::{Affine, At, Psi};
 use crate::simd::{Limit, Simd, V3, prelude::*, splat};
 use glam::Vec3;
 
-/// Moves every point by `gain·u`, no farther than the limit.
-#[inline(always)]
-pub(super) fn shove<S: Simd>(simd: S, u: Vec3, at: &At<S>, limit: Limit) -> Psi<S> {
-    let zero = V3::splat(simd, Vec3::ZERO);
-    let u_lanes = V3::splat(simd, u);
-    let length = at.gain.abs() * splat(simd, u.length());
-    let (share, slope) = limit.apply(simd, length);
-    Psi { d: u_lanes.scale(at.gain * share), dp: [zero; 3], dk: u_lanes.scale(slope) }
+/// Moves every point by `share·gain·u`, `gain·u` no farther than the limit.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shove {
+    unit: Vec3,
+    length: f32,
+    limit: Limit,
+    share: f32,
+}
+
+impl Shove {
+    /// `None` where it moves nothing.
+    pub fn new(u: Vec3, limit: Limit, share: f32) -> Option<Self> {
+        let length = u.length();
+        (length > 0.0 && length.is_finite() && share != 0.0).then(|| Self { unit: u / length, length, limit, share })
+    }
+
+    #[inline(always)]
+    pub fn psi<S: Simd>(&self, simd: S, at: &At<S>) -> Psi<S> {
+        let zero = V3::splat(simd, Vec3::ZERO);
+        let (unit, length) = (V3::splat(simd, self.unit * self.share), splat(simd, self.length));
+        let (bounded, slope) = self.limit.apply(simd, at.gain.abs() * length);
+        Psi { d: unit.scale(bounded.copysign(at.gain)), dp: [zero; 3], dk: unit.scale(slope * length) }
+    }
+
+    /// What it does to points of one gain.
+    pub fn affine(&self, gain: f32) -> Affine {
+        let length = self.limit.apply_one(gain.abs() * self.length).copysign(gain);
+        Affine { shift: self.unit.as_dvec3() * f64::from(length * self.share), ..Affine::ZERO }
+    }
 }

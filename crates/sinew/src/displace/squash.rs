@@ -9,11 +9,11 @@
 //!
 //! Oracle: the matrices have determinant 1; no effect without skin, or where c = p_i, or along the axis.
 
-use super::{At, BoneInput, Displacement, Input, Psi};
+use super::{Affine, At, BoneInput, Displacement, Input, Psi, Term};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
 use crate::simd::{Limit, Simd, V3, f32x16, prelude::*, splat};
-use glam::Vec3;
+use glam::{DMat3, DVec3, Vec3};
 
 /// Stretch along the motion, thin across it.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +59,8 @@ impl Displacement for Squash {
         Input::LowPass(Signal::AngularVelocity, "rotation_filter"),
     ];
 
+    type Term = SquashTerm;
+
     fn new(values: &Values) -> Self {
         Self {
             translation: values.number("translation") as f32,
@@ -69,126 +71,204 @@ impl Displacement for Squash {
         }
     }
 
-    #[inline(always)]
-    fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>) -> Psi<S> {
+    fn term(&self, bone: &BoneInput) -> SquashTerm {
         let per_size = 1.0 / bone.size;
-        let moved =
-            self.along(simd, bone, at, bone.linear_velocity, self.translation * bone.translation_gain * per_size);
-        let k = self.rotation * bone.rotation_gain * per_size;
-        moved.add(self.swing(simd, bone, at, k))
+        let stretch = Stretch { limit: self.limit, ease: self.ease };
+        SquashTerm {
+            along: Along::new(bone, self.translation * bone.translation_gain * per_size, stretch),
+            swung: Swung::new(bone, self.rotation * bone.rotation_gain * per_size, stretch, self.paper_spin),
+        }
     }
 }
 
-/// The stretch f, its slope by s·gain, and the signed s before gain is 1.
-#[derive(Clone, Copy)]
-struct Stretch<S: Simd> {
-    f: f32x16<S>,
-    /// df/ds.
-    slope: f32x16<S>,
+/// Both parts of a squash.
+#[derive(Clone, Copy, Debug)]
+pub struct SquashTerm {
+    along: Option<Along>,
+    swung: Option<Swung>,
 }
 
-impl Squash {
-    /// f(s) for the signed, unbounded s.
+impl Term for SquashTerm {
     #[inline(always)]
-    fn stretch<S: Simd>(&self, simd: S, s: f32x16<S>) -> Stretch<S> {
+    fn psi<S: Simd>(&self, simd: S, at: &At<S>) -> Psi<S> {
+        let mut psi = Psi::zero(simd);
+        if let Some(swung) = &self.swung {
+            psi = swung.psi(simd, at);
+        }
+        if let Some(along) = &self.along {
+            psi = psi.add(along.psi(simd, at));
+        }
+        psi
+    }
+
+    fn take_affine(&mut self, gain: f32) -> Affine {
+        self.along.take().map_or(Affine::ZERO, |along| along.affine(gain))
+    }
+
+    fn is_still(&self) -> bool {
+        self.along.is_none() && self.swung.is_none()
+    }
+}
+
+/// From the signed, unbounded s to the stretch f.
+#[derive(Clone, Copy, Debug)]
+struct Stretch {
+    limit: Limit,
+    ease: f32,
+}
+
+impl Stretch {
+    /// f(s) and df/ds.
+    #[inline(always)]
+    fn apply<S: Simd>(self, simd: S, s: f32x16<S>) -> (f32x16<S>, f32x16<S>) {
         let (one, zero) = (splat(simd, 1.0), splat(simd, 0.0));
-        let size = s.abs();
-        let ease = splat(simd, self.ease);
-        let root = size.mul_add(size, ease * ease).sqrt();
-        let eased = root - ease;
-        let some = root.simd_gt(zero);
-        let ease_slope = some.select(size, one) / some.select(root, one);
-        let (share, slope) = self.limit.apply(simd, eased);
-        let bounded = eased * share;
+        let (mut eased, mut ease_slope) = (s.abs(), one);
+        // Below this its square would vanish.
+        if self.ease > 1e-12 {
+            let ease = splat(simd, self.ease);
+            let root = eased.mul_add(eased, ease * ease).sqrt();
+            (eased, ease_slope) = (root - ease, eased / root);
+        }
+        let (bounded, slope) = self.limit.apply(simd, eased);
         let grown = one + bounded;
         let shrink = s.simd_lt(zero);
         let inverse = one / grown;
         // d(1/(1+u))/ds with u = −s: +f².
-        let f = shrink.select(inverse, grown);
         let slope = slope * ease_slope * shrink.select(inverse * inverse, one);
-        Stretch { f, slope }
+        (shrink.select(inverse, grown), slope)
     }
 
-    /// Scale about the centroid: f along `direction`, 1/√f across, the same for all points of one gain.
+    /// f(s) of one number.
+    fn apply_one(self, s: f32) -> f32 {
+        let eased = s.hypot(self.ease) - self.ease;
+        let grown = 1.0 + self.limit.apply_one(eased);
+        if s < 0.0 { 1.0 / grown } else { grown }
+    }
+}
+
+/// Scale about the centroid: f along the motion, 1/√f across, the same for all points of one gain.
+#[derive(Clone, Copy, Debug)]
+struct Along {
+    center: Vec3,
+    direction: Vec3,
+    /// s per gain.
+    per_gain: f32,
+    stretch: Stretch,
+}
+
+impl Along {
+    /// `None` where it moves nothing.
+    fn new(bone: &BoneInput, k: f32, stretch: Stretch) -> Option<Self> {
+        let speed = bone.linear_velocity.length();
+        let (center, per_gain) = (bone.centroid, k * speed);
+        let moves = per_gain != 0.0 && per_gain.is_finite() && center != bone.joint_origin;
+        moves.then(|| Self { center, direction: bone.linear_velocity / speed, per_gain, stretch })
+    }
+
     #[inline(always)]
-    fn along<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>, motion: Vec3, k: f32) -> Psi<S> {
-        let speed = motion.length();
-        let has_skin = bone.centroid != bone.joint_origin;
-        let direction = if speed > 0.0 && has_skin { motion / speed } else { Vec3::ZERO };
-        let per_gain = splat(simd, if has_skin { k * speed } else { 0.0 });
-        let Stretch { f, slope } = self.stretch(simd, at.gain * per_gain);
+    fn psi<S: Simd>(&self, simd: S, at: &At<S>) -> Psi<S> {
+        let per_gain = splat(simd, self.per_gain);
+        let (f, slope) = self.stretch.apply(simd, at.gain * per_gain);
         let zero = V3::splat(simd, Vec3::ZERO);
-        self.scale_about_point(simd, bone.centroid, direction, at, f, slope * per_gain, zero)
+        scale_about_point(simd, self.center, self.direction, at, f, slope * per_gain, zero)
     }
 
-    /// `(f − g) u u·q + (g − 1) q`, g = 1/√f, q = p − center; `df` by gain, `grad` the gradient of f by p.
-    #[inline(always)]
-    #[allow(clippy::too_many_arguments, reason = "a formula with as many letters")]
-    fn scale_about_point<S: Simd>(
-        &self,
-        simd: S,
-        center: Vec3,
-        direction: Vec3,
-        at: &At<S>,
-        f: f32x16<S>,
-        df: f32x16<S>,
-        grad: V3<S>,
-    ) -> Psi<S> {
-        let one = splat(simd, 1.0);
-        let u = V3::splat(simd, direction);
-        let q = at.p.sub(V3::splat(simd, center));
-        let g = one / f.sqrt();
-        let along = u.dot(q);
-        let (stretch, thin) = (f - g, g - one);
-        // dg/df = −½ f^(−3/2)
-        let dg = splat(simd, -0.5) * g / f;
-        let per_f = q.mul_add(dg, u.scale(along * (one - dg)));
-        let mut dp = [u.scale(stretch * u.x), u.scale(stretch * u.y), u.scale(stretch * u.z)];
-        dp[0].x += thin;
-        dp[1].y += thin;
-        dp[2].z += thin;
-        Psi {
-            d: q.mul_add(thin, u.scale(stretch * along)),
-            dp: [grad.mul_add(per_f.x, dp[0]), grad.mul_add(per_f.y, dp[1]), grad.mul_add(per_f.z, dp[2])],
-            dk: per_f.scale(df),
-        }
+    /// What it does to points of one gain.
+    fn affine(&self, gain: f32) -> Affine {
+        let f = f64::from(self.stretch.apply_one(gain * self.per_gain));
+        let g = 1.0 / f.sqrt();
+        let u = self.direction.as_dvec3();
+        let matrix =
+            DMat3::from_cols(u * u.x, u * u.y, u * u.z) * (f - g) + DMat3::from_diagonal(DVec3::splat(g - 1.0));
+        Affine { matrix, shift: -(matrix * self.center.as_dvec3()) }
     }
+}
 
-    /// Scale about the medial axis: f along the swing, 1/f along the rotation axis.
-    #[inline(always)]
-    fn swing<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>, k: f32) -> Psi<S> {
+/// `(f − g) u u·q + (g − 1) q`, g = 1/√f, q = p − center; `df` by gain, `grad` the gradient of f by p.
+#[inline(always)]
+fn scale_about_point<S: Simd>(
+    simd: S,
+    center: Vec3,
+    direction: Vec3,
+    at: &At<S>,
+    f: f32x16<S>,
+    df: f32x16<S>,
+    grad: V3<S>,
+) -> Psi<S> {
+    let one = splat(simd, 1.0);
+    let u = V3::splat(simd, direction);
+    let q = at.p.sub(V3::splat(simd, center));
+    let g = one / f.sqrt();
+    let along = u.dot(q);
+    let (stretch, thin) = (f - g, g - one);
+    // dg/df = −½ f^(−3/2)
+    let dg = splat(simd, -0.5) * g / f;
+    let per_f = q.mul_add(dg, u.scale(along * (one - dg)));
+    let mut dp = [u.scale(stretch * u.x), u.scale(stretch * u.y), u.scale(stretch * u.z)];
+    dp[0].x += thin;
+    dp[1].y += thin;
+    dp[2].z += thin;
+    Psi {
+        d: q.mul_add(thin, u.scale(stretch * along)),
+        dp: [grad.mul_add(per_f.x, dp[0]), grad.mul_add(per_f.y, dp[1]), grad.mul_add(per_f.z, dp[2])],
+        dk: per_f.scale(df),
+    }
+}
+
+/// Scale about the medial axis: f along the swing, 1/f along the rotation axis.
+#[derive(Clone, Copy, Debug)]
+struct Swung {
+    origin: Vec3,
+    /// Where it acts about a point instead.
+    center: Option<Vec3>,
+    x: Vec3,
+    z: Vec3,
+    /// s is k·gain·‖spin × r‖.
+    spin: Vec3,
+    k: f32,
+    stretch: Stretch,
+}
+
+impl Swung {
+    /// `None` where it moves nothing.
+    fn new(bone: &BoneInput, k: f32, stretch: Stretch, paper_spin: bool) -> Option<Self> {
         let omega = bone.angular_velocity;
         let medial = bone.centroid - bone.joint_origin;
         let y = medial / medial.length();
         let across = omega - y * omega.dot(y);
         let rate = across.length();
         // No axis without skin; no swing for a spin along it (a millionth of it is rounding).
-        let usable = y.is_finite() && rate > 1e-6 * omega.length() && rate.is_finite();
-        let (y, z) = if usable { (y, across / rate) } else { (Vec3::ZERO, Vec3::ZERO) };
-        let x = y.cross(z);
-        let spin = if !usable {
-            Vec3::ZERO
-        } else if self.paper_spin {
-            omega
-        } else {
-            across
-        };
-        let r = at.p.sub(V3::splat(simd, bone.joint_origin));
+        let usable = k != 0.0 && y.is_finite() && rate > 1e-6 * omega.length() && rate.is_finite();
+        let z = across / rate;
+        usable.then(|| Self {
+            origin: bone.joint_origin,
+            center: bone.about_point.then_some(bone.centroid),
+            x: y.cross(z),
+            z,
+            spin: if paper_spin { omega } else { across },
+            k,
+            stretch,
+        })
+    }
+
+    #[inline(always)]
+    fn psi<S: Simd>(&self, simd: S, at: &At<S>) -> Psi<S> {
+        let r = at.p.sub(V3::splat(simd, self.origin));
         // ‖spin × r‖ and its gradient (spin × r) × spin / ‖spin × r‖.
-        let w = V3::splat(simd, spin);
+        let w = V3::splat(simd, self.spin);
         let speed = w.cross(r);
         let length = speed.length();
         let some = length.simd_gt(splat(simd, f32::MIN_POSITIVE));
         let one = splat(simd, 1.0);
         let grad = speed.cross(w).scale(some.select(one, splat(simd, 0.0)) / some.select(length, one));
-        let k = splat(simd, k);
-        let Stretch { f, slope } = self.stretch(simd, at.gain * k * length);
+        let k = splat(simd, self.k);
+        let (f, slope) = self.stretch.apply(simd, at.gain * k * length);
         let grad = grad.scale(slope * at.gain * k);
         let per_gain = slope * k * length;
-        if bone.about_point {
-            return self.scale_about_point(simd, bone.centroid, x, at, f, per_gain, grad);
+        if let Some(center) = self.center {
+            return scale_about_point(simd, center, self.x, at, f, per_gain, grad);
         }
-        let (x, z) = (V3::splat(simd, x), V3::splat(simd, z));
+        let (x, z) = (V3::splat(simd, self.x), V3::splat(simd, self.z));
         let (along, aside) = (x.dot(r), z.dot(r));
         let inverse = one / f;
         let (stretch, thin) = (f - one, inverse - one);

@@ -1,11 +1,11 @@
 //! What floppy, follow-through, drag, wobble and jerk share: a vector moves the skin, another turns it about the joint,
 //! each within its limit.
 
-use super::shove::shove;
-use super::turn::{turn, turn_vector};
-use super::{At, BoneInput, Psi};
+use super::shove::Shove;
+use super::turn::Turn;
+use super::{Affine, At, BoneInput, Psi, Split, Term};
 use crate::param::Values;
-use crate::simd::{Limit, Simd, V3, splat};
+use crate::simd::{Limit, Simd, V3};
 use glam::Vec3;
 
 /// Gains and limits of a moving and a turning part.
@@ -38,40 +38,58 @@ impl Swing {
         }
     }
 
-    /// The displacement, each part times its share.
+    /// What it does at one bone, each part times its share.
+    pub fn term(&self, bone: &BoneInput, drive: Drive) -> SwingTerm {
+        let along = drive.linear * (self.translation * bone.translation_gain);
+        // The axis' length is the angle per gain and distance.
+        let axis = drive.angular * (self.rotation * bone.rotation_gain / bone.size);
+        let length = Limit { max: self.max_length * bone.size, soft: self.soft };
+        let angle = Limit { max: self.max_angle, soft: self.soft };
+        SwingTerm {
+            shove: Shove::new(along, length, drive.shares.0),
+            turn: Turn::new(bone.joint_origin, axis, angle, drive.shares.1),
+        }
+    }
+}
+
+/// A shove and a turn.
+#[derive(Clone, Copy, Debug)]
+pub struct SwingTerm {
+    shove: Option<Shove>,
+    turn: Option<Turn>,
+}
+
+impl Term for SwingTerm {
     #[inline(always)]
-    pub fn psi<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>, drive: Drive) -> Psi<S> {
-        let (along, axis) = self.vectors(bone, drive);
-        let moved = shove(simd, along, at, self.length(bone)).scale(simd, drive.shares.0);
-        moved.add(turn(simd, bone.joint_origin, axis, at, self.angle()).scale(simd, drive.shares.1))
+    fn psi<S: Simd>(&self, simd: S, at: &At<S>) -> Psi<S> {
+        let mut psi = Psi::zero(simd);
+        if let Some(turn) = &self.turn {
+            psi = turn.psi(simd, at);
+        }
+        if let Some(shove) = &self.shove {
+            psi = psi.add(shove.psi(simd, at));
+        }
+        psi
     }
 
-    /// As a shift and a rotation vector. A share scales the displacement in `psi` and the angle here: equal to first
-    /// order, and at shares 0 and 1.
     #[inline(always)]
-    pub fn split<S: Simd>(&self, simd: S, bone: &BoneInput, at: &At<S>, drive: Drive) -> (V3<S>, V3<S>) {
-        let (along, axis) = self.vectors(bone, drive);
-        let moved = shove(simd, along, at, self.length(bone)).d;
-        let turned = turn_vector(simd, bone.joint_origin, axis, at, self.angle());
-        (moved.scale(splat(simd, drive.shares.0)), turned.scale(splat(simd, drive.shares.1)))
+    fn split<S: Simd>(&self, simd: S, at: &At<S>) -> Split<S> {
+        let zero = V3::splat(simd, Vec3::ZERO);
+        let mut split = Split { shift: zero, spin: zero, arm: zero };
+        if let Some(shove) = &self.shove {
+            split.shift = shove.psi(simd, at).d;
+        }
+        if let Some(turn) = &self.turn {
+            (split.spin, split.arm) = turn.spin(simd, at);
+        }
+        split
     }
 
-    /// Shift per gain, and the axis whose length is the angle per gain and distance.
-    #[inline(always)]
-    fn vectors(&self, bone: &BoneInput, drive: Drive) -> (Vec3, Vec3) {
-        (
-            drive.linear * (self.translation * bone.translation_gain),
-            drive.angular * (self.rotation * bone.rotation_gain / bone.size),
-        )
+    fn take_affine(&mut self, gain: f32) -> Affine {
+        self.shove.take().map_or(Affine::ZERO, |shove| shove.affine(gain))
     }
 
-    #[inline(always)]
-    fn length(&self, bone: &BoneInput) -> Limit {
-        Limit { max: self.max_length * bone.size, soft: self.soft }
-    }
-
-    #[inline(always)]
-    fn angle(&self) -> Limit {
-        Limit { max: self.max_angle, soft: self.soft }
+    fn is_still(&self) -> bool {
+        self.shove.is_none() && self.turn.is_none()
     }
 }

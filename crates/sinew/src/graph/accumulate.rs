@@ -5,18 +5,53 @@
 
 use super::cone_filter::ConeFilter;
 use super::moving::MovingBones;
-use crate::displace::{At, BoneInput, Displacement, Psi};
+use crate::displace::{Affine, At, BoneInput, Displacement, Psi, Split, Term};
 use crate::gradients::Gradient;
 use crate::param::Values;
 use crate::rig::Rig;
-use crate::simd::{Lanes, Level, Simd, V3, dispatch, half_sin_cos, load, prelude::*, splat};
+use crate::simd::{LANES, Lanes, Level, Simd, V3, dispatch, f32x16, half_sin_cos, load, prelude::*, splat};
 use glam::Vec3;
+use std::any::Any;
 use std::ops::Range;
 
 /// A displacement as the graph holds it.
 pub trait DisplacementNode: Send + Sync {
-    /// Adds the effect to `sums`, one entry per row of the block. `values` replace the node's own where they are keyed.
-    fn accumulate(&self, level: Level, values: Option<&Values>, block: &Block<'_>, sums: &mut [RowSums]);
+    /// Works out the terms of all bones. `values` replace the node's own where they are keyed; with a gain that all
+    /// points have, affine parts are taken out.
+    fn prepare(&self, values: Option<&Values>, inputs: &[BoneInput], gain: Option<f32>, out: &mut Terms);
+
+    /// Adds the effect to `sums`, one entry per row of the block.
+    fn accumulate(&self, level: Level, block: &Block<'_>, sums: &mut [RowSums]);
+}
+
+/// The terms of one effect at one frame, in the order of its bones.
+#[derive(Default)]
+pub struct Terms {
+    /// A `Vec` of the effect's own kind, reused from frame to frame.
+    kept: Option<Box<dyn Any + Send + Sync>>,
+    /// Parts taken out.
+    pub(super) affine: Vec<Affine>,
+    /// Whether nothing is left of a term.
+    pub(super) still: Vec<bool>,
+}
+
+impl Terms {
+    fn get<T: Term>(&self) -> &[T] {
+        self.kept.as_ref().and_then(|kept| kept.downcast_ref::<Vec<T>>()).map_or(&[], Vec::as_slice)
+    }
+}
+
+impl Clone for Terms {
+    /// Scratch memory: its contents mean nothing.
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl std::fmt::Debug for Terms {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Terms").finish_non_exhaustive()
+    }
 }
 
 /// Consecutive rows as an effect reads them.
@@ -34,10 +69,12 @@ pub struct Block<'a> {
 }
 
 /// What the effects add up to in one row.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct RowSums {
     /// Skinned points.
     pub(super) p: [Lanes; 3],
+    /// Rows of their linear map.
+    pub(super) linear: [[Lanes; 3]; 3],
     /// Displacement.
     pub(super) d: [Lanes; 3],
     /// Rows of A.
@@ -47,25 +84,74 @@ pub struct RowSums {
 }
 
 impl RowSums {
-    pub(super) const ZERO: Self =
-        Self { p: [[0.0; 16]; 3], d: [[0.0; 16]; 3], a: [[[0.0; 16]; 3]; 3], b: [[[0.0; 16]; 3]; 3] };
+    pub(super) const ZERO: Self = Self {
+        p: [[0.0; LANES]; 3],
+        linear: [[[0.0; LANES]; 3]; 3],
+        d: [[0.0; LANES]; 3],
+        a: [[[0.0; LANES]; 3]; 3],
+        b: [[[0.0; LANES]; 3]; 3],
+    };
 }
 
 pub(crate) struct Node<D>(pub D);
 
 impl<D: Displacement> DisplacementNode for Node<D> {
-    fn accumulate(&self, level: Level, values: Option<&Values>, block: &Block<'_>, sums: &mut [RowSums]) {
+    fn prepare(&self, values: Option<&Values>, inputs: &[BoneInput], gain: Option<f32>, out: &mut Terms) {
         let keyed = values.map(D::new);
         let displacement = keyed.as_ref().unwrap_or(&self.0);
-        match (block.compensate, block.column_gradients.is_some()) {
-            (true, _) => dispatch!(level, simd => composed_rows(simd, displacement, block, sums)),
-            (false, true) => dispatch!(level, simd => rows::<_, _, true>(simd, displacement, block, sums)),
-            (false, false) => dispatch!(level, simd => rows::<_, _, false>(simd, displacement, block, sums)),
+        out.affine.clear();
+        out.still.clear();
+        // Scratch memory may come from another graph.
+        let mut terms = match out.kept.take().map(|kept| kept.downcast::<Vec<D::Term>>()) {
+            Some(Ok(terms)) => terms,
+            _ => Box::default(),
+        };
+        terms.clear();
+        for input in inputs {
+            let mut term = displacement.term(input);
+            out.affine.push(gain.map_or(Affine::ZERO, |gain| term.take_affine(gain)));
+            out.still.push(term.is_still());
+            terms.push(term);
+        }
+        out.kept = Some(terms);
+    }
+
+    fn accumulate(&self, level: Level, block: &Block<'_>, sums: &mut [RowSums]) {
+        let elsewhere = |input: &BoneInput| match block.moving.values.as_ref() {
+            Some(values) => D::new(values).term(input),
+            None => self.0.term(input),
+        };
+        accumulate(level, block, &TermsOf { own: block.moving.terms.get(), elsewhere: &elsewhere }, sums);
+    }
+}
+
+/// Terms as the rows of any character see them.
+struct TermsOf<'a, T> {
+    own: &'a [T],
+    /// Of a bone above two characters, in the terms of the other one.
+    elsewhere: &'a dyn Fn(&BoneInput) -> T,
+}
+
+impl<T: Term> TermsOf<'_, T> {
+    #[inline(always)]
+    fn get<'b>(&'b self, moving: &MovingBones, mover: u32, character: u32, kept: &'b mut Option<T>) -> &'b T {
+        match moving.elsewhere(mover, character) {
+            None => &self.own[mover as usize],
+            Some(input) => kept.insert((self.elsewhere)(&input)),
         }
     }
 }
 
-/// A displacement of one row with the maps A and B.
+/// Compiled once for all effects of a kind.
+fn accumulate<T: Term>(level: Level, block: &Block<'_>, terms: &TermsOf<'_, T>, sums: &mut [RowSums]) {
+    match (block.compensate, block.column_gradients.is_some()) {
+        (true, _) => dispatch!(level, simd => composed_rows(simd, block, terms, sums)),
+        (false, true) => dispatch!(level, simd => rows::<_, _, true>(simd, block, terms, sums)),
+        (false, false) => dispatch!(level, simd => rows::<_, _, false>(simd, block, terms, sums)),
+    }
+}
+
+/// Displacements of points with the maps A and B.
 #[derive(Clone, Copy)]
 pub(super) struct Moved<S: Simd> {
     pub d: V3<S>,
@@ -75,23 +161,25 @@ pub(super) struct Moved<S: Simd> {
 
 impl<S: Simd> Moved<S> {
     #[inline(always)]
-    fn zero(simd: S) -> Self {
+    pub fn zero(simd: S) -> Self {
         let zero = V3::splat(simd, Vec3::ZERO);
         Self { d: zero, a: [zero; 3], b: [zero; 3] }
     }
 }
 
 #[inline(always)]
-fn rows<S: Simd, D: Displacement, const DERIVATIVES: bool>(
+fn rows<S: Simd, T: Term, const DERIVATIVES: bool>(
     simd: S,
-    displacement: &D,
     block: &Block<'_>,
+    terms: &TermsOf<'_, T>,
     sums: &mut [RowSums],
 ) {
     for (sum, row) in sums.iter_mut().zip(block.rows.clone()) {
-        let Some(at) = point(simd, block, sum, row) else { continue };
+        if no_gain(block, row) {
+            continue;
+        }
         let data = &block.rig.rows()[row];
-        let character = data.character;
+        let point = point(simd, block, sum, row);
         let mut moved = Moved::zero(simd);
         for column in data.columns.start as usize..data.columns.end as usize {
             let stretch = &block.rig.columns()[column];
@@ -103,7 +191,7 @@ fn rows<S: Simd, D: Displacement, const DERIVATIVES: bool>(
             // One call in the text: every call is a copy of the kernel for every instruction set.
             let mut psi: Psi<S> = Psi::zero(simd);
             while mover != stop {
-                psi = psi.add(displacement.psi(simd, &block.moving.input(mover, character), &at));
+                psi = psi.add(terms.get(block.moving, mover, data.character, &mut None).psi(simd, &point));
                 mover = block.moving.above[mover as usize];
             }
             let weight = load(simd, &block.rig.column_weights()[column]);
@@ -121,7 +209,7 @@ fn rows<S: Simd, D: Displacement, const DERIVATIVES: bool>(
                 }
             }
         }
-        finish::<S, DERIVATIVES>(simd, block, &at, row, moved, sum);
+        finish::<S, DERIVATIVES>(simd, block, &point, row, moved, sum);
     }
 }
 
@@ -133,14 +221,15 @@ pub(super) fn outer<S: Simd>(m: &mut [V3<S>; 3], a: V3<S>, b: V3<S>) {
     m[2] = b.mul_add(a.z, m[2]);
 }
 
-/// The points of a row; `None` where no lane has a gain.
+/// Whether no lane of a row has a gain.
 #[inline(always)]
-fn point<S: Simd>(simd: S, block: &Block<'_>, sum: &RowSums, row: usize) -> Option<At<S>> {
-    let gains = &block.gains[row];
-    if gains.iter().all(|&gain| gain == 0.0) {
-        return None;
-    }
-    Some(At { p: V3::load(simd, &sum.p), gain: load(simd, gains) * splat(simd, block.moving.gain) })
+fn no_gain(block: &Block<'_>, row: usize) -> bool {
+    block.gains[row] == [0.0; LANES]
+}
+
+#[inline(always)]
+fn point<S: Simd>(simd: S, block: &Block<'_>, sum: &RowSums, row: usize) -> At<S> {
+    At { p: V3::load(simd, &sum.p), gain: load(simd, &block.gains[row]) * splat(simd, block.moving.gain) }
 }
 
 /// Filters by the cone and adds to the row's sums. A gain of 0 is the base to the bit, even where a speed beyond all
@@ -149,7 +238,7 @@ fn point<S: Simd>(simd: S, block: &Block<'_>, sum: &RowSums, row: usize) -> Opti
 fn finish<S: Simd, const DERIVATIVES: bool>(
     simd: S,
     block: &Block<'_>,
-    at: &At<S>,
+    point: &At<S>,
     row: usize,
     moved: Moved<S>,
     sum: &mut RowSums,
@@ -159,23 +248,24 @@ fn finish<S: Simd, const DERIVATIVES: bool>(
         None => moved,
     };
     let zero = splat(simd, 0.0);
-    let active = !at.gain.simd_eq(zero);
+    let active = !point.gain.simd_eq(zero);
     let d = [moved.d.x, moved.d.y, moved.d.z];
     for axis in 0..3 {
         (load(simd, &sum.d[axis]) + active.select(d[axis], zero)).store_array(&mut sum.d[axis]);
         if DERIVATIVES {
             let (a, b) = (moved.a[axis], moved.b[axis]);
             for (k, (a, b)) in [(a.x, b.x), (a.y, b.y), (a.z, b.z)].into_iter().enumerate() {
-                (load(simd, &sum.a[axis][k]) + active.select(a, zero)).store_array(&mut sum.a[axis][k]);
+                let (sum_a, sum_b) = (&mut sum.a[axis][k], &mut sum.b[axis][k]);
+                (load(simd, sum_a) + active.select(a, zero)).store_array(sum_a);
                 // A map may have a slope where its value is 0.
-                (load(simd, &sum.b[axis][k]) + finite_or_zero(simd, b)).store_array(&mut sum.b[axis][k]);
+                (load(simd, sum_b) + finite_or_zero(simd, b)).store_array(sum_b);
             }
         }
     }
 }
 
 #[inline(always)]
-fn finite_or_zero<S: Simd>(simd: S, v: crate::simd::f32x16<S>) -> crate::simd::f32x16<S> {
+fn finite_or_zero<S: Simd>(simd: S, v: f32x16<S>) -> f32x16<S> {
     v.abs().simd_lt(splat(simd, f32::MAX)).select(v, splat(simd, 0.0))
 }
 
@@ -183,29 +273,32 @@ fn finite_or_zero<S: Simd>(simd: S, v: crate::simd::f32x16<S>) -> crate::simd::f
 /// taken once. One bone gives what `rows` gives; opposite turns of two bones cancel to the shift between their axes,
 /// where the sum of their displacements would scale what lies beyond them (VS fig. 14).
 #[inline(always)]
-fn composed_rows<S: Simd, D: Displacement>(simd: S, displacement: &D, block: &Block<'_>, sums: &mut [RowSums]) {
+fn composed_rows<S: Simd, T: Term>(simd: S, block: &Block<'_>, terms: &TermsOf<'_, T>, sums: &mut [RowSums]) {
     for (sum, row) in sums.iter_mut().zip(block.rows.clone()) {
-        let Some(at) = point(simd, block, sum, row) else { continue };
+        if no_gain(block, row) {
+            continue;
+        }
         let data = &block.rig.rows()[row];
+        let point = point(simd, block, sum, row);
         let zero = V3::splat(simd, Vec3::ZERO);
-        let (mut shift, mut spin, mut swept) = (zero, zero, zero);
+        let (mut moved, mut turned, mut swept) = (zero, zero, zero);
         for column in data.columns.start as usize..data.columns.end as usize {
             let stretch = &block.rig.columns()[column];
             let stop = block.moving.nearest(stretch.above);
             let mut mover = block.moving.nearest(Some(stretch.bottom));
             let weight = load(simd, &block.rig.column_weights()[column]);
             while mover != stop {
-                let bone: BoneInput = block.moving.input(mover, data.character);
-                let (moved, turned) = displacement.split(simd, &bone, &at);
-                let r = at.p.sub(V3::splat(simd, bone.joint_origin));
-                shift = moved.mul_add(weight, shift);
-                spin = turned.mul_add(weight, spin);
-                swept = turned.cross(r).mul_add(weight, swept);
+                let mut kept = None;
+                let term = terms.get(block.moving, mover, data.character, &mut kept);
+                let Split { shift, spin, arm } = term.split(simd, &point);
+                moved = shift.mul_add(weight, moved);
+                turned = spin.mul_add(weight, turned);
+                swept = spin.cross(arm).mul_add(weight, swept);
                 mover = block.moving.above[mover as usize];
             }
         }
-        let moved = Moved { d: shift.add(screw(simd, spin, swept)), ..Moved::zero(simd) };
-        finish::<S, false>(simd, block, &at, row, moved, sum);
+        let moved = Moved { d: moved.add(screw(simd, turned, swept)), ..Moved::zero(simd) };
+        finish::<S, false>(simd, block, &point, row, moved, sum);
     }
 }
 

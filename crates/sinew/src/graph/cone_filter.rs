@@ -134,8 +134,9 @@ impl ConeFilter {
         let reach = load(simd, &self.reach[row]);
         let along = moved.d.dot(n);
         let length = k * reach * along;
-        let (share, slope) = Limit { max: self.max_length * size, soft: true }.apply(simd, length.abs());
-        let mut out = Moved { d: n.scale(length * share), ..moved };
+        let (bounded, slope) = Limit { max: self.max_length * size, soft: true }.apply(simd, length.abs());
+        let lift = bounded.copysign(length);
+        let mut out = Moved { d: n.scale(lift), ..moved };
         if DERIVATIVES {
             // d' = g(K χ (d·n)) n.
             let lever = slope * k * reach;
@@ -150,7 +151,7 @@ impl ConeFilter {
                     let column = V3::splat(simd, turn.col(axis));
                     let gradient = V3::load(simd, &gradients.normals[axis][row]);
                     outer(&mut out.b, n.scale(lever * moved.d.dot(column)), gradient);
-                    outer(&mut out.b, column.scale(length * share), gradient);
+                    outer(&mut out.b, column.scale(lift), gradient);
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! One frame through the graph. Cannot fail: rig and graph were checked when they were built.
 
-use super::accumulate::{Block, RowSums};
+use super::accumulate::{Block, Moved, RowSums};
+use super::collapsed::Collapsed;
 use super::{FrameIndependentGraph, MovingBones, NormalsPlan};
 use crate::base::{Base, BaseFrame, DqsPalette, LinearRow, Palette, Skinned, SurfaceGradients, lbs_linear_row};
 use crate::correct::{CorrectScratch, CorrectionFrame, CorrectionReport};
@@ -72,6 +73,8 @@ pub struct Scratch {
     palette: Palette,
     dual: DqsPalette,
     moving: Vec<MovingBones>,
+    collapsed: Collapsed,
+    sums: Vec<RowSums>,
     rest: Points,
     rest_normals: Points,
     rest_tangents: Points,
@@ -87,6 +90,9 @@ pub struct Scratch {
 
 /// Rows a thread takes at a time: 256 points, whose sums and derivatives stay in the first cache.
 const BLOCK: usize = 16;
+
+/// Blocks that are not worth another thread.
+const BLOCKS_AT_LEAST: usize = 4;
 
 /// Evaluates any frame: no history, any order, any machine.
 ///
@@ -106,9 +112,11 @@ pub fn evaluate(
         scratch.dual.compose(rig, &scratch.palette);
     }
     scratch.moving.resize_with(graph.effects.len(), MovingBones::default);
+    scratch.collapsed.clear(rig.skeleton().len());
     for (effect, moving) in graph.effects.iter().zip(&mut scratch.moving) {
-        effect.prepare(frame, &out.origins, moving);
+        effect.prepare(frame, &out.origins, &graph.stretches, &mut scratch.collapsed, moving);
     }
+    scratch.collapsed.finish(rig, &graph.stretches);
     let morphed = morph(rig, frame.pose, scratch);
     let (rows, layers) = (rig.rows().len(), rig.vertex_of_layer().len());
     let has_tangents = rig.layer_tangents().is_some();
@@ -152,6 +160,7 @@ pub fn evaluate(
             .layer_tangents()
             .map(|(own, _)| if morphed { &scratch.rest_tangents.rows[..] } else { &own.rows[..] }),
         moving: &scratch.moving,
+        collapsed: &scratch.collapsed,
     };
     let slices = Slices {
         skinned: &mut scratch.skinned.rows,
@@ -160,7 +169,10 @@ pub fn evaluate(
         tangents: &mut scratch.tangents.rows,
     };
     match cpu.pool {
-        None => job.run_serial(slices, rows, out),
+        None => {
+            scratch.sums.resize(job.sums(), RowSums::ZERO);
+            job.run_serial(slices, rows, &mut scratch.sums, out);
+        }
         Some(pool) => pool.install(|| job.run_parallel(0..rows, slices)),
     }
     out.corrected.clear();
@@ -174,7 +186,7 @@ pub fn evaluate(
             origins: &out.origins,
             world_from_rest: scratch.palette.world(),
             morphed_rest: morphed.then_some(&scratch.rest),
-            effects_rest: scratch.moving.iter().all(MovingBones::is_empty),
+            effects_rest: scratch.moving.iter().all(MovingBones::is_at_rest),
             kinematics: frame.kinematics,
             time: frame.time,
             level: cpu.level,
@@ -266,11 +278,12 @@ struct Job<'a> {
     rest_normals: &'a [PointRow],
     rest_tangents: Option<&'a [PointRow]>,
     moving: &'a [MovingBones],
+    collapsed: &'a Collapsed,
 }
 
 impl Job<'_> {
     /// Block by block; unless something waits for the whole mesh, each block's vertices are written out at once.
-    fn run_serial(&self, mut slices: Slices<'_>, rows: usize, out: &mut DeformedMesh) {
+    fn run_serial(&self, mut slices: Slices<'_>, rows: usize, sums: &mut [RowSums], out: &mut DeformedMesh) {
         let whole = self.graph.needs_whole_mesh();
         let rig = self.base.rig;
         for start in (0..rows).step_by(BLOCK) {
@@ -278,7 +291,7 @@ impl Job<'_> {
             let layers = layers_of(rig, start..end);
             let (row, layer) = if whole { (start, layers.start) } else { (0, 0) };
             let mut block = slices.part(row..row + (end - start), layer..layer + layers.len());
-            self.block(start..end, &mut block);
+            self.block(start..end, sums, &mut block);
             if !whole {
                 let (points, normals, tangents) = (&*block.displaced, &*block.normals, &*block.tangents);
                 dispatch!(self.level, simd => scatter(simd, rig, start..end, points, normals, tangents, out));
@@ -289,8 +302,11 @@ impl Job<'_> {
     /// Halves at multiples of the block, so that every thread count sees the same blocks.
     fn run_parallel(&self, rows: Range<usize>, slices: Slices<'_>) {
         let blocks = rows.len().div_ceil(BLOCK);
-        if blocks <= 1 {
-            self.block(rows, &mut { slices });
+        if blocks <= BLOCKS_AT_LEAST {
+            match self.sums() {
+                0 => self.run_blocks(rows, &mut [], slices),
+                _ => self.run_blocks(rows, &mut [RowSums::ZERO; BLOCK], slices),
+            }
             return;
         }
         let middle = rows.start + blocks / 2 * BLOCK;
@@ -298,7 +314,22 @@ impl Job<'_> {
         rayon::join(|| self.run_parallel(rows.start..middle, left), || self.run_parallel(middle..rows.end, right));
     }
 
-    fn block(&self, rows: Range<usize>, slices: &mut Slices<'_>) {
+    fn run_blocks(&self, rows: Range<usize>, sums: &mut [RowSums], mut slices: Slices<'_>) {
+        let first_layer = layers_of(self.base.rig, rows.clone()).start;
+        for start in rows.clone().step_by(BLOCK) {
+            let end = (start + BLOCK).min(rows.end);
+            let layers = layers_of(self.base.rig, start..end);
+            let own = layers.start - first_layer..layers.end - first_layer;
+            self.block(start..end, sums, &mut slices.part(start - rows.start..end - rows.start, own));
+        }
+    }
+
+    /// Rows of what the effects of a block add up to.
+    fn sums(&self) -> usize {
+        if self.graph.effects.is_empty() { 0 } else { BLOCK }
+    }
+
+    fn block(&self, rows: Range<usize>, sums: &mut [RowSums], slices: &mut Slices<'_>) {
         if self.graph.effects.is_empty() {
             let graph = self.graph;
             let linear = graph.base.linear_weights(self.base.rig).filter(|_| self.carried.is_none());
@@ -306,19 +337,22 @@ impl Job<'_> {
                 (Some(weights), None, NormalsPlan::Engine) => {
                     dispatch!(self.level, simd => self.linear_rows(simd, rows, weights, slices));
                 }
-                _ => dispatch!(self.level, simd => self.finish_rows(simd, rows, None, slices)),
+                (_, _, NormalsPlan::Exact { .. }) => {
+                    dispatch!(self.level, simd => self.skinned_rows::<_, true>(simd, rows, slices));
+                }
+                _ => dispatch!(self.level, simd => self.skinned_rows::<_, false>(simd, rows, slices)),
             }
             return;
         }
-        self.displaced_block(rows, slices);
-    }
-
-    /// A function of its own, so that linear blending alone does not pay for the stack of the sums.
-    #[inline(never)]
-    fn displaced_block(&self, rows: Range<usize>, slices: &mut Slices<'_>) {
-        let mut sums = [RowSums::ZERO; BLOCK];
         let sums = &mut sums[..rows.len()];
-        dispatch!(self.level, simd => self.skin_rows(simd, rows.clone(), sums));
+        let column_gradients = match &self.graph.normals {
+            NormalsPlan::Exact { gradients, .. } => Some(&gradients.columns[..]),
+            _ => None,
+        };
+        match column_gradients {
+            Some(_) => dispatch!(self.level, simd => self.begin_rows::<_, true>(simd, rows.clone(), sums, slices)),
+            None => dispatch!(self.level, simd => self.begin_rows::<_, false>(simd, rows.clone(), sums, slices)),
+        }
         for (effect, moving) in self.graph.effects.iter().zip(self.moving) {
             if moving.is_empty() {
                 continue;
@@ -328,20 +362,20 @@ impl Job<'_> {
                 rows: rows.clone(),
                 gains: &effect.gains,
                 gain_gradients: effect.gain_gradients.as_deref(),
-                column_gradients: match &self.graph.normals {
-                    NormalsPlan::Exact { gradients, .. } => Some(&gradients.columns),
-                    _ => None,
-                },
+                column_gradients,
                 moving,
                 cone: effect.cone.as_ref(),
                 compensate: effect.compensate,
             };
-            effect.node.accumulate(self.level, moving.values.as_ref(), &block, sums);
+            effect.node.accumulate(self.level, &block, sums);
         }
-        dispatch!(self.level, simd => self.finish_rows(simd, rows, Some(sums), slices));
+        match column_gradients {
+            Some(_) => dispatch!(self.level, simd => self.displaced_rows::<_, true>(simd, rows, sums, slices)),
+            None => dispatch!(self.level, simd => self.displaced_rows::<_, false>(simd, rows, sums, slices)),
+        }
     }
 
-    /// What `finish_rows` does, for linear blending alone: in one function with all the other cases it is slower, by a
+    /// What `skinned_rows` does, for linear blending alone: in one function with all the other cases it is slower, by a
     /// few per cent and most on large meshes.
     #[inline(always)]
     fn linear_rows<S: Simd>(&self, simd: S, rows: Range<usize>, weights: &[Lanes], slices: &mut Slices<'_>) {
@@ -361,54 +395,107 @@ impl Job<'_> {
         }
     }
 
-    /// Skinned points for the effects to read.
+    /// The base at the points of a row.
     #[inline(always)]
-    fn skin_rows<S: Simd>(&self, simd: S, rows: Range<usize>, sums: &mut [RowSums]) {
-        for (sum, row) in sums.iter_mut().zip(rows) {
-            let p = match self.carried {
-                Some(carried) => V3::load(simd, &carried[row]),
-                None => self.graph.base.row(simd, &self.base, None, row, V3::load(simd, &self.rest[row])).p,
-            };
-            p.store(&mut sum.p);
+    fn skin<S: Simd>(&self, simd: S, row: usize, local: usize, slices: &mut Slices<'_>) -> Skinned<S> {
+        let gradients = match &self.graph.normals {
+            NormalsPlan::Exact { gradients, factor } => {
+                Some(SurfaceGradients { skin: &gradients.skin, factor: factor.as_deref() })
+            }
+            _ => None,
+        };
+        let rest = V3::load(simd, &self.rest[row]);
+        let mut skinned = self.graph.base.row(simd, &self.base, gradients.as_ref(), row, rest);
+        if !slices.skinned.is_empty() {
+            skinned.p.store(&mut slices.skinned[local]);
+        }
+        if let Some(carried) = self.carried {
+            skinned.p = V3::load(simd, &carried[row]);
+        }
+        skinned
+    }
+
+    /// Skinned points for the effects to read, and what the effects do alike to all points.
+    #[inline(always)]
+    fn begin_rows<S: Simd, const EXACT: bool>(
+        &self,
+        simd: S,
+        rows: Range<usize>,
+        sums: &mut [RowSums],
+        slices: &mut Slices<'_>,
+    ) {
+        let gradients = match &self.graph.normals {
+            NormalsPlan::Exact { gradients, .. } => Some(&gradients.columns[..]),
+            _ => None,
+        };
+        for ((local, row), sum) in rows.enumerate().zip(sums) {
+            let skinned = self.skin(simd, row, local, slices);
+            skinned.p.store(&mut sum.p);
+            let stretches = &self.graph.stretches;
+            let Moved { d, a, b } =
+                self.collapsed.moved::<S, EXACT>(simd, self.base.rig, stretches, gradients, row, skinned.p);
+            d.store(&mut sum.d);
+            for axis in 0..3 {
+                skinned.linear[axis].store(&mut sum.linear[axis]);
+                if EXACT {
+                    a[axis].store(&mut sum.a[axis]);
+                    b[axis].store(&mut sum.b[axis]);
+                }
+            }
+        }
+    }
+
+    /// Points, normals and tangents of rows that no effect acts on.
+    #[inline(always)]
+    fn skinned_rows<S: Simd, const EXACT: bool>(&self, simd: S, rows: Range<usize>, slices: &mut Slices<'_>) {
+        let first_layer = layers_of(self.base.rig, rows.clone()).start;
+        for (local, row) in rows.enumerate() {
+            let skinned = self.skin(simd, row, local, slices);
+            self.finish::<S, EXACT>(simd, row, (local, first_layer), skinned, skinned, slices);
         }
     }
 
     /// Points, normals and tangents of rows, with what the effects added up to.
     #[inline(always)]
-    fn finish_rows<S: Simd>(&self, simd: S, rows: Range<usize>, sums: Option<&mut [RowSums]>, slices: &mut Slices<'_>) {
-        let rig = self.base.rig;
-        let first_layer = rig.rows().get(rows.start).map_or(0, |row| row.layers.start as usize);
-        for (local, row) in rows.enumerate() {
-            let rest = V3::load(simd, &self.rest[row]);
-            let gradients = match &self.graph.normals {
-                NormalsPlan::Exact { gradients, factor } => {
-                    Some(SurfaceGradients { skin: &gradients.skin, factor: factor.as_deref() })
-                }
-                _ => None,
-            };
-            let mut skinned = self.graph.base.row(simd, &self.base, gradients.as_ref(), row, rest);
-            if !slices.skinned.is_empty() {
-                skinned.p.store(&mut slices.skinned[local]);
+    fn displaced_rows<S: Simd, const EXACT: bool>(
+        &self,
+        simd: S,
+        rows: Range<usize>,
+        sums: &[RowSums],
+        slices: &mut Slices<'_>,
+    ) {
+        let first_layer = layers_of(self.base.rig, rows.clone()).start;
+        for ((local, row), sum) in rows.enumerate().zip(sums) {
+            let [x, y, z] = &sum.linear;
+            let linear = [V3::load(simd, x), V3::load(simd, y), V3::load(simd, z)];
+            let skinned = Skinned { p: V3::load(simd, &sum.p), linear };
+            let displaced = displace::<S, EXACT>(simd, sum, skinned);
+            self.finish::<S, EXACT>(simd, row, (local, first_layer), skinned, displaced, slices);
+        }
+    }
+
+    #[inline(always)]
+    fn finish<S: Simd, const EXACT: bool>(
+        &self,
+        simd: S,
+        row: usize,
+        (local, first_layer): (usize, usize),
+        skinned: Skinned<S>,
+        displaced: Skinned<S>,
+        slices: &mut Slices<'_>,
+    ) {
+        displaced.p.store(&mut slices.displaced[local]);
+        for layer in layers_of(self.base.rig, row..row + 1) {
+            let n = V3::load(simd, &self.rest_normals[layer]);
+            let mut normal = skinned.carry(n).normalize_or(simd, n);
+            if EXACT {
+                let carrier = cofactor(simd, &displaced, self.base.mirrored(row));
+                normal = carrier.carry(n).normalize_or(simd, normal);
             }
-            if let Some(carried) = self.carried {
-                skinned.p = V3::load(simd, &carried[row]);
-            }
-            let engine = skinned;
-            if let Some(sums) = &sums {
-                displace(simd, &sums[local], &mut skinned);
-            }
-            skinned.p.store(&mut slices.displaced[local]);
-            let exact = matches!(self.graph.normals, NormalsPlan::Exact { .. });
-            let carrier = if exact { cofactor(simd, &skinned, self.base.mirrored(row)) } else { engine };
-            let directions = if exact { skinned } else { engine };
-            for layer in rig.rows()[row].layers.start as usize..rig.rows()[row].layers.end as usize {
-                let n = V3::load(simd, &self.rest_normals[layer]);
-                let fallback = engine.carry(n).normalize_or(simd, n);
-                carrier.carry(n).normalize_or(simd, fallback).store(&mut slices.normals[layer - first_layer]);
-                if let Some(tangents) = self.rest_tangents {
-                    let t = V3::load(simd, &tangents[layer]);
-                    directions.carry(t).normalize_or(simd, t).store(&mut slices.tangents[layer - first_layer]);
-                }
+            normal.store(&mut slices.normals[layer - first_layer]);
+            if let Some(tangents) = self.rest_tangents {
+                let t = V3::load(simd, &tangents[layer]);
+                displaced.carry(t).normalize_or(simd, t).store(&mut slices.tangents[layer - first_layer]);
             }
         }
     }
@@ -429,17 +516,20 @@ fn largest_block(rig: &Rig) -> usize {
     (0..rows).step_by(BLOCK).map(|start| layers_of(rig, start..(start + BLOCK).min(rows)).len()).max().unwrap_or(0)
 }
 
-/// Adds what the effects add up to: `p + d`, and `(I + A) J + B` for the linear map.
+/// With what the effects add up to: `p + d`, and `(I + A) J + B` for the linear map.
 #[inline(always)]
-fn displace<S: Simd>(simd: S, sums: &RowSums, skinned: &mut Skinned<S>) {
+fn displace<S: Simd, const EXACT: bool>(simd: S, sums: &RowSums, mut skinned: Skinned<S>) -> Skinned<S> {
     skinned.p = skinned.p.add(V3::load(simd, &sums.d));
-    let j = skinned.linear;
-    for axis in 0..3 {
-        let a = V3::load(simd, &sums.a[axis]);
-        let b = V3::load(simd, &sums.b[axis]);
-        let turned = j[2].mul_add(a.z, j[1].mul_add(a.y, j[0].scale(a.x)));
-        skinned.linear[axis] = j[axis].add(turned).add(b);
+    if EXACT {
+        let j = skinned.linear;
+        for axis in 0..3 {
+            let a = V3::load(simd, &sums.a[axis]);
+            let b = V3::load(simd, &sums.b[axis]);
+            let turned = j[2].mul_add(a.z, j[1].mul_add(a.y, j[0].scale(a.x)));
+            skinned.linear[axis] = j[axis].add(turned).add(b);
+        }
     }
+    skinned
 }
 
 /// The map of normals that belongs to a map of points: its cofactors. A mirrored character keeps its outside; where the

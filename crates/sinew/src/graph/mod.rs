@@ -1,12 +1,13 @@
 //! The deformer graph: base → sum of displacements → corrections → normals, built once from a recipe and evaluated for any frame.
 
 mod accumulate;
+mod collapsed;
 mod cone_filter;
 mod evaluate;
 mod moving;
 
 pub(crate) use accumulate::Node;
-pub use accumulate::{Block, DisplacementNode, RowSums};
+pub use accumulate::{Block, DisplacementNode, RowSums, Terms};
 pub use cone_filter::FittedCone;
 pub use evaluate::{Cpu, DeformedMesh, Frame, Scratch, evaluate};
 pub use moving::MovingBones;
@@ -25,6 +26,7 @@ use crate::recipe::{BaseSpec, BoneGain, Drive, EditShape, EditSpec, EffectSpec, 
 use crate::rig::{PartKind, Rig};
 use crate::simd::{LANES, Lanes};
 use crate::text::{nearest, wildcard};
+use collapsed::Stretches;
 use cone_filter::ConeFilter;
 
 /// Why a recipe does not fit a rig.
@@ -78,6 +80,7 @@ pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
 pub struct FrameIndependentGraph {
     base: Base,
     effects: Vec<GraphEffect>,
+    stretches: Stretches,
     corrections: Corrections,
     normals: NormalsPlan,
     filtered: Vec<FilteredSignal>,
@@ -98,6 +101,8 @@ struct GraphEffect {
     values: Values,
     /// Global × painted, per row.
     gains: Vec<Lanes>,
+    /// The gain of all points, where it is one and nothing looks at the displacement of each by itself.
+    alike: Option<f32>,
     /// Where a map is painted and normals are exact.
     gain_gradients: Option<Vec<Gradient>>,
     /// Per bone.
@@ -179,7 +184,8 @@ impl FrameIndependentGraph {
             .iter()
             .map(|spec| GraphEffect::build(rig, recipe.riders, spec, exact, &mut filtered))
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Self { base, effects, corrections, normals, filtered })
+        let stretches = if effects.is_empty() { Stretches::default() } else { Stretches::new(rig) };
+        Ok(Self { base, effects, stretches, corrections, normals, filtered })
     }
 
     /// The same graph with exact derivatives in place of fitted ones, for exact normals of a rig made in code.
@@ -432,11 +438,13 @@ impl GraphEffect {
         let cone = spec.cone.as_ref().filter(|_| acts);
         let cone = cone.map(|cone| ConeFilter::build(rig, spec, cone, &gains, exact)).transpose()?;
         let gain_gradients = (exact && spec.map.is_some()).then(|| gradient_of(rig, &gains));
+        let alike = gains.first().map(|row| row[0]).filter(|gain| gains.iter().flatten().all(|other| other == gain));
         Ok(Self {
             name,
             node: spec.effect.node(&spec.values),
             values: spec.values.clone(),
             gains,
+            alike: alike.filter(|_| cone.is_none() && !spec.compensate),
             gain_gradients,
             bone_gains,
             raw: spec.raw,

@@ -1,5 +1,7 @@
 //! The bones that move an effect at one frame.
 
+use super::accumulate::Terms;
+use super::collapsed::{Collapsed, Stretches};
 use super::{Frame, GraphEffect, Source};
 use crate::displace::BoneInput;
 use crate::motion::Signal;
@@ -27,13 +29,24 @@ pub struct MovingBones {
     pub(super) gain: f32,
     /// The rotation of the cone's bone.
     pub(super) cone_turn: glam::Mat3,
+    /// What each mover does.
+    pub(super) terms: Terms,
+    bones: Vec<BoneId>,
 }
 
 impl GraphEffect {
-    /// Gathers what this effect reads at this frame.
-    pub(super) fn prepare(&self, frame: &Frame<'_>, origins: &[DVec3], out: &mut MovingBones) {
+    /// Gathers what this effect reads at this frame. What it does alike to all points goes to `collapsed`.
+    pub(super) fn prepare(
+        &self,
+        frame: &Frame<'_>,
+        origins: &[DVec3],
+        stretches: &Stretches,
+        collapsed: &mut Collapsed,
+        out: &mut MovingBones,
+    ) {
         let skeleton = frame.rig.skeleton();
         out.inputs.clear();
+        out.bones.clear();
         out.above.clear();
         out.nearest.clear();
         out.characters.clear();
@@ -49,7 +62,6 @@ impl GraphEffect {
         let signals =
             [Signal::LinearVelocity, Signal::AngularVelocity, Signal::LinearAcceleration, Signal::AngularAcceleration];
         for bone in skeleton.bones() {
-            let above = skeleton.parent(bone).map_or(NONE, |parent| out.nearest[parent.index()]);
             let gain = self.bone_gains[bone.index()];
             let read = |signal: Signal| match self.inputs[signal as usize] {
                 Source::Unused => Vec3::ZERO,
@@ -59,11 +71,8 @@ impl GraphEffect {
             let [v, omega, a, alpha] = signals.map(read);
             let still = [v, omega, a, alpha].iter().all(|&x| x == Vec3::ZERO);
             if still || (gain.translation == 0.0 && gain.rotation == 0.0) {
-                out.nearest.push(above);
                 continue;
             }
-            out.nearest.push(out.inputs.len() as u32);
-            out.above.push(above);
             let character = frame.rig.character_of_bone(bone);
             let origin = origins.get(character).copied().unwrap_or_default();
             let joint_origin = frame.world.joint_origin(bone);
@@ -74,6 +83,7 @@ impl GraphEffect {
             };
             let centroid = centroid.map_or(joint_origin, |c| frame.world.world_from_bone(bone).transform_point3(c));
             out.characters.push(character as u32);
+            out.bones.push(bone);
             out.inputs.push(BoneInput {
                 joint_origin: (joint_origin - origin).as_vec3(),
                 centroid: (centroid - origin).as_vec3(),
@@ -86,6 +96,21 @@ impl GraphEffect {
                 about_point: gain.about_point,
                 size: out.sizes.get(character).copied().unwrap_or(1.0),
             });
+        }
+        let alike = self.alike.filter(|_| !out.bones.iter().any(|&bone| stretches.is_shared(bone)));
+        self.node.prepare(out.values.as_ref(), &out.inputs, alike.map(|gain| gain * out.gain), &mut out.terms);
+        let mut movers = out.bones.iter().enumerate().peekable();
+        for bone in skeleton.bones() {
+            let above = skeleton.parent(bone).map_or(NONE, |parent| out.nearest[parent.index()]);
+            let mut nearest = above;
+            if let Some((mover, _)) = movers.next_if(|&(_, &moving)| moving == bone) {
+                collapsed.add(bone, out.terms.affine[mover]);
+                out.above.push(above);
+                if !out.terms.still[mover] {
+                    nearest = mover as u32;
+                }
+            }
+            out.nearest.push(nearest);
         }
     }
 
@@ -104,20 +129,30 @@ impl GraphEffect {
 }
 
 impl MovingBones {
+    /// Whether nothing moves that the points would have to look at one by one.
     pub(super) fn is_empty(&self) -> bool {
-        self.inputs.is_empty() || self.gain == 0.0
+        self.gain == 0.0 || self.terms.still.iter().all(|&still| still)
     }
 
-    /// A mover as the points of `character` see it: a bone above two characters is given in the terms of one.
+    /// Whether nothing moves.
+    pub(super) fn is_at_rest(&self) -> bool {
+        self.gain == 0.0 || self.inputs.is_empty()
+    }
+
+    /// A mover as the points of another character see it: a bone above two characters is given in the terms of one.
     #[inline(always)]
-    pub(super) fn input(&self, mover: u32, character: u32) -> BoneInput {
-        let input = self.inputs[mover as usize];
+    pub(super) fn elsewhere(&self, mover: u32, character: u32) -> Option<BoneInput> {
         let own = self.characters[mover as usize];
-        if own == character { input } else { self.input_elsewhere(input, own as usize, character as usize) }
+        if own == character {
+            None
+        } else {
+            Some(self.input_elsewhere(mover as usize, own as usize, character as usize))
+        }
     }
 
     #[cold]
-    fn input_elsewhere(&self, mut input: BoneInput, own: usize, character: usize) -> BoneInput {
+    fn input_elsewhere(&self, mover: usize, own: usize, character: usize) -> BoneInput {
+        let mut input = self.inputs[mover];
         let offset = (self.origins[own] - self.origins[character]).as_vec3();
         input.joint_origin += offset;
         input.centroid += offset;
