@@ -54,7 +54,10 @@ pub mod warning;
 
 pub use clip::{Clip, Curve, Interpolation};
 pub use gradients::Slopes;
-pub use graph::{Cpu, DeformedMesh, Frame, FrameIndependentGraph, Scratch, evaluate};
+pub use graph::{
+    Cpu, CrowdScratch, DeformedMesh, DeformedRows, Frame, FrameIndependentGraph, Member, Scratch, evaluate,
+    evaluate_crowd, evaluate_rows,
+};
 pub use motion::{
     BoneMotion, DerivativeFilter, Ends, Filter, FilteredSignal, Kinematics, LiveKinematics, LoopVerdict, Looping,
     Motion, MotionError, MotionReport, MotionSettings, Oscillator, Signal, Smoothing, TimeFilter, Travel,

@@ -61,7 +61,7 @@ impl LocalTransform {
 }
 
 /// Local transforms of all bones, and the weights of the file's own morph targets.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Pose {
     /// Per bone, in skeleton order.
     pub locals: Vec<LocalTransform>,

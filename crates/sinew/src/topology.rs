@@ -8,6 +8,11 @@ pub struct Adjacency {
 }
 
 impl Adjacency {
+    /// Bytes it holds.
+    pub(crate) fn memory(&self) -> usize {
+        size_of_val(&self.ends[..]) + size_of_val(&self.neighbours[..])
+    }
+
     /// Distinct neighbours along triangle edges, ascending.
     pub(crate) fn new(points: usize, triangles: &[[u32; 3]]) -> Self {
         let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(6 * triangles.len());

@@ -8,7 +8,8 @@ use sinew::correct::CORRECTIONS;
 use sinew::kinodynamic::FoldOverFreeSpec;
 use sinew::recipe::{BaseSpec, CorrectionSpec, EffectSpec, Normals};
 use sinew::registry::EFFECTS;
-use sinew::{Cpu, DeformedMesh, Frame, FrameIndependentGraph, Recipe, Scratch, evaluate};
+use sinew::simd::Points;
+use sinew::{Cpu, DeformedMesh, DeformedRows, Frame, FrameIndependentGraph, Recipe, Scratch, evaluate, evaluate_rows};
 
 use crate::data::{self, PosedFrame, Skinned, Workload};
 use crate::plain;
@@ -81,6 +82,20 @@ pub fn cases() -> Vec<Case> {
         });
         out.into()
     }));
+    cases.push(Case::new("lbs-rows", |work, stopwatch| {
+        let graph = FrameIndependentGraph::build(&work.rig, &Recipe::default()).expect("an empty recipe fits");
+        let PosedFrame { pose, world, kinematics } = &work.frame(&graph);
+        let frame = Frame { rig: &work.rig, pose, world, kinematics, time: data::TIME };
+        let (mut scratch, mut out) = (Scratch::default(), DeformedRows::default());
+        stopwatch.time(|| {
+            evaluate_rows(&graph, black_box(&frame), &Cpu::serial(), &mut scratch, black_box(&mut out));
+        });
+        let in_order = |points: &Points, slots: &[u32]| slots.iter().map(|&slot| points.get(slot as usize)).collect();
+        Skinned {
+            positions: in_order(&out.points, work.rig.point_of_vertex()),
+            normals: in_order(&out.normals, work.rig.layer_slot_of_vertex()),
+        }
+    }));
     let base = |name: &str, base| Case::recipe(name, Recipe { base, ..Recipe::default() });
     cases.extend([
         base("lbs", BaseSpec::Lbs),
@@ -126,7 +141,7 @@ pub fn cases() -> Vec<Case> {
 }
 
 /// A correction with its defaults on LBS; a volume correction of that scope.
-fn corrected(name: &str, scope: &str) -> Recipe {
+pub fn corrected(name: &str, scope: &str) -> Recipe {
     let corrections = CorrectionSpec::new(name).map(|mut spec| {
         // Other corrections have no scope.
         let _ = spec.values.choose("scope", scope);
@@ -141,7 +156,7 @@ fn stack(name: &str, effects: &[&str], normals: Normals) -> Case {
 }
 
 /// The velocity stack.
-fn velocity(normals: Normals) -> Recipe {
+pub fn velocity(normals: Normals) -> Recipe {
     effects_recipe(&["squash", "floppy"], normals)
 }
 

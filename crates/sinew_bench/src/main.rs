@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! sinew_bench [FILTER] [--json]
-//! sinew_bench kinodynamic
-//! sinew_bench springs
+//! sinew_bench kinodynamic | springs | threads | crowd
+//! sinew_bench characters FILE…
 //! sinew_bench --frames=N CASE
 //! ```
 //!
@@ -13,6 +13,8 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program whose product is a table on stdout")]
 
 mod cases;
+mod characters;
+mod crowd;
 mod data;
 mod kinodynamic;
 #[cfg(feature = "ozz")]
@@ -21,6 +23,7 @@ mod plain;
 mod plain_velocity;
 mod springs;
 mod stopwatch;
+mod threads;
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -49,22 +52,36 @@ fn main() -> ExitCode {
     {
         return count(name, frames);
     }
+    match names.first().map(String::as_str) {
+        Some("characters") => {
+            pin();
+            return match characters::run(&names[1..]) {
+                Ok(()) => ExitCode::SUCCESS,
+                Err(error) => {
+                    eprintln!("{error}");
+                    ExitCode::FAILURE
+                }
+            };
+        }
+        Some("springs") => return table(springs::run),
+        Some(kinodynamic::NAME) => return table(kinodynamic::run),
+        // Threads that start later inherit the core.
+        Some("threads") => {
+            threads::run();
+            return ExitCode::SUCCESS;
+        }
+        Some("crowd") => {
+            crowd::run();
+            return ExitCode::SUCCESS;
+        }
+        _ => {}
+    }
     let json = flags.iter().any(|flag| flag == "--json");
     if names.len() > 1 || flags.iter().any(|flag| flag != "--json") {
         eprintln!("usage: sinew_bench [FILTER] [--json]");
         return ExitCode::from(2);
     }
-    if names.first().is_some_and(|name| name == "springs") {
-        pin();
-        springs::run();
-        return ExitCode::SUCCESS;
-    }
     let filter = names.first().map_or("", String::as_str);
-    if filter == kinodynamic::NAME {
-        pin();
-        kinodynamic::run();
-        return ExitCode::SUCCESS;
-    }
     let cases = cases();
     if !cases.iter().any(|case| case.name.contains(filter)) {
         let known: Vec<_> = cases.iter().map(|case| case.name.as_str()).collect();
@@ -100,6 +117,13 @@ fn main() -> ExitCode {
     if json {
         println!("{:#}", to_json(pinned_core, &rows));
     }
+    ExitCode::SUCCESS
+}
+
+/// Prints a table of its own, on one core.
+fn table(run: fn()) -> ExitCode {
+    pin();
+    run();
     ExitCode::SUCCESS
 }
 

@@ -60,6 +60,28 @@ pub struct DeformedMesh {
     pub corrected: CorrectionReport,
 }
 
+/// The result in rows, in the rig's own order ([`crate::Rig::rows`]).
+#[derive(Clone, Debug, Default)]
+pub struct DeformedRows {
+    /// Per character: the point its positions are relative to.
+    pub origins: Vec<DVec3>,
+    /// Control points, by [`crate::Rig::point_of_vertex`].
+    pub points: Points,
+    /// Unit normals, by [`crate::Rig::layer_slot_of_vertex`].
+    pub normals: Points,
+    /// Unit tangents as the normals; empty where no part has them.
+    pub tangents: Points,
+    /// What the corrections did.
+    pub corrected: CorrectionReport,
+}
+
+/// The result in vertices, as it is written.
+struct Vertices<'a> {
+    positions: &'a mut [Vec3],
+    normals: &'a mut [Vec3],
+    tangents: &'a mut [Vec4],
+}
+
 impl DeformedMesh {
     /// World position of a vertex of a part of `character`.
     pub fn world_position(&self, character: usize, vertex: usize) -> DVec3 {
@@ -105,23 +127,61 @@ pub fn evaluate(
     out: &mut DeformedMesh,
 ) {
     let rig = frame.rig;
-    out.origins.clear();
-    out.origins.extend((0..rig.characters().len()).map(|character| rig.origin(character, frame.world)));
-    scratch.palette.compose(rig, frame.world, &out.origins);
+    out.positions.resize(rig.vertex_count(), Vec3::ZERO);
+    out.normals.resize(rig.vertex_count(), Vec3::ZERO);
+    out.tangents.resize(if rig.layer_tangents().is_some() { rig.vertex_count() } else { 0 }, Vec4::ZERO);
+    let DeformedMesh { origins, positions, normals, tangents, corrected } = out;
+    let vertices = Vertices { positions, normals, tangents };
+    deform(graph, frame, cpu, scratch, origins, corrected, Some(vertices));
+}
+
+/// As [`evaluate`], and leaves the result in rows: what a caller reads who keeps his own buffers in the rig's order, at
+/// the speed of the kernels alone.
+pub fn evaluate_rows(
+    graph: &FrameIndependentGraph,
+    frame: &Frame<'_>,
+    cpu: &Cpu<'_>,
+    scratch: &mut Scratch,
+    out: &mut DeformedRows,
+) {
+    // The rows of the last frame are the memory for this one.
+    std::mem::swap(&mut scratch.displaced, &mut out.points);
+    std::mem::swap(&mut scratch.normals, &mut out.normals);
+    std::mem::swap(&mut scratch.tangents, &mut out.tangents);
+    deform(graph, frame, cpu, scratch, &mut out.origins, &mut out.corrected, None);
+    std::mem::swap(&mut scratch.displaced, &mut out.points);
+    std::mem::swap(&mut scratch.normals, &mut out.normals);
+    std::mem::swap(&mut scratch.tangents, &mut out.tangents);
+}
+
+/// To vertices, or to rows of the scratch memory.
+fn deform(
+    graph: &FrameIndependentGraph,
+    frame: &Frame<'_>,
+    cpu: &Cpu<'_>,
+    scratch: &mut Scratch,
+    origins: &mut Vec<DVec3>,
+    corrected: &mut CorrectionReport,
+    mut out: Option<Vertices<'_>>,
+) {
+    let rig = frame.rig;
+    origins.clear();
+    origins.extend((0..rig.characters().len()).map(|character| rig.origin(character, frame.world)));
+    scratch.palette.compose(rig, frame.world, origins);
     if graph.base.antipodality().is_some() {
         scratch.dual.compose(rig, &scratch.palette);
     }
     scratch.moving.resize_with(graph.effects.len(), MovingBones::default);
     scratch.collapsed.clear(rig.skeleton().len());
     for (effect, moving) in graph.effects.iter().zip(&mut scratch.moving) {
-        effect.prepare(frame, &out.origins, &graph.stretches, &mut scratch.collapsed, moving);
+        effect.prepare(frame, origins, &graph.stretches, &mut scratch.collapsed, moving);
     }
     scratch.collapsed.finish(rig, &graph.stretches);
     let morphed = morph(rig, frame.pose, scratch);
     let (rows, layers) = (rig.rows().len(), rig.vertex_of_layer().len());
     let has_tangents = rig.layer_tangents().is_some();
     let faces = matches!(graph.normals, NormalsPlan::Faces(_));
-    let whole = graph.needs_whole_mesh();
+    let whole = graph.needs_whole_mesh() || out.is_none();
     // On one thread a block is written out before the next begins, and all blocks share one piece of cache.
     let (kept_rows, kept_layers) = match cpu.pool {
         None if !whole => (BLOCK.min(rows), largest_block(rig)),
@@ -131,13 +191,10 @@ pub fn evaluate(
     scratch.displaced.resize(kept_rows);
     scratch.normals.resize(kept_layers);
     scratch.tangents.resize(if has_tangents { kept_layers } else { 0 });
-    out.positions.resize(rig.vertex_count(), Vec3::ZERO);
-    out.normals.resize(rig.vertex_count(), Vec3::ZERO);
-    out.tangents.resize(if has_tangents { rig.vertex_count() } else { 0 }, Vec4::ZERO);
 
     let (world, world_from_rest) = (frame.world, scratch.palette.world());
     let rest = if morphed { &scratch.rest } else { rig.rest() };
-    let free = FreeFrame { rig, world, origins: &out.origins, world_from_rest, rest };
+    let free = FreeFrame { rig, world, origins, world_from_rest, rest };
     let carried = match &graph.base {
         Base::FoldOverFree(base) => {
             base.carry(&free, cpu.level, cpu.pool, &mut scratch.free, &mut scratch.carried);
@@ -171,11 +228,11 @@ pub fn evaluate(
     match cpu.pool {
         None => {
             scratch.sums.resize(job.sums(), RowSums::ZERO);
-            job.run_serial(slices, rows, &mut scratch.sums, out);
+            job.run_serial(slices, rows, &mut scratch.sums, out.as_mut().filter(|_| !whole));
         }
         Some(pool) => pool.install(|| job.run_parallel(0..rows, slices)),
     }
-    out.corrected.clear();
+    corrected.clear();
     if cpu.pool.is_none() && !whole {
         return;
     }
@@ -183,7 +240,7 @@ pub fn evaluate(
         let corrections = CorrectionFrame {
             rig,
             world: frame.world,
-            origins: &out.origins,
+            origins,
             world_from_rest: scratch.palette.world(),
             morphed_rest: morphed.then_some(&scratch.rest),
             effects_rest: scratch.moving.iter().all(MovingBones::is_at_rest),
@@ -191,13 +248,15 @@ pub fn evaluate(
             time: frame.time,
             level: cpu.level,
         };
-        graph.corrections.run(&corrections, &mut scratch.displaced, &mut scratch.corrected, &mut out.corrected);
+        graph.corrections.run(&corrections, &mut scratch.displaced, &mut scratch.corrected, corrected);
     }
     if let NormalsPlan::Faces(fans) = &graph.normals {
         let tangents = has_tangents.then_some(&mut scratch.tangents);
         fans.carry(rig, &scratch.skinned, &scratch.displaced, &mut scratch.fans, &mut scratch.normals, tangents);
     }
-    gather(rig, &scratch.displaced, &scratch.normals, &scratch.tangents, cpu, out);
+    if let Some(out) = &mut out {
+        gather(rig, &scratch.displaced, &scratch.normals, &scratch.tangents, cpu, out);
+    }
 }
 
 /// Rest points, normals and tangents with the file's own morph targets; false where none is active.
@@ -282,17 +341,22 @@ struct Job<'a> {
 }
 
 impl Job<'_> {
-    /// Block by block; unless something waits for the whole mesh, each block's vertices are written out at once.
-    fn run_serial(&self, mut slices: Slices<'_>, rows: usize, sums: &mut [RowSums], out: &mut DeformedMesh) {
-        let whole = self.graph.needs_whole_mesh();
+    /// Block by block, each block's vertices written out at once; without vertices, all blocks are kept.
+    fn run_serial(
+        &self,
+        mut slices: Slices<'_>,
+        rows: usize,
+        sums: &mut [RowSums],
+        mut out: Option<&mut Vertices<'_>>,
+    ) {
         let rig = self.base.rig;
         for start in (0..rows).step_by(BLOCK) {
             let end = (start + BLOCK).min(rows);
             let layers = layers_of(rig, start..end);
-            let (row, layer) = if whole { (start, layers.start) } else { (0, 0) };
+            let (row, layer) = if out.is_none() { (start, layers.start) } else { (0, 0) };
             let mut block = slices.part(row..row + (end - start), layer..layer + layers.len());
             self.block(start..end, sums, &mut block);
-            if !whole {
+            if let Some(out) = &mut out {
                 let (points, normals, tangents) = (&*block.displaced, &*block.normals, &*block.tangents);
                 dispatch!(self.level, simd => scatter(simd, rig, start..end, points, normals, tangents, out));
             }
@@ -551,15 +615,15 @@ fn scatter<S: Simd>(
     points: &[PointRow],
     normals: &[PointRow],
     tangents: &[PointRow],
-    out: &mut DeformedMesh,
+    out: &mut Vertices<'_>,
 ) {
     let first_layer = rig.rows().get(rows.start).map_or(0, |row| row.layers.start as usize);
     for (local, row) in rig.rows()[rows].iter().enumerate() {
         for layer in row.layers.start as usize..row.layers.end as usize {
             let to = (&rig.vertex_of_layer()[layer], rig.layer_runs()[layer]);
             let (vertices, layer) = (to.0, layer - first_layer);
-            scatter_row(simd, &points[local], to, &mut out.positions);
-            scatter_row(simd, &normals[layer], to, &mut out.normals);
+            scatter_row(simd, &points[local], to, out.positions);
+            scatter_row(simd, &normals[layer], to, out.normals);
             if let Some((_, handedness)) = rig.layer_tangents() {
                 let [x, y, z] = &tangents[layer];
                 for lane in (0..LANES).filter(|&lane| vertices[lane] != NO_VERTEX) {
@@ -622,7 +686,7 @@ fn write_run<S: Simd>(simd: S, row: &PointRow, four: usize, run: &mut [Vec3; 4])
 }
 
 /// As [`scatter`], by as many threads as the caller gives: each writes its own vertices.
-fn gather(rig: &Rig, points: &Points, normals: &Points, tangents: &Points, cpu: &Cpu<'_>, out: &mut DeformedMesh) {
+fn gather(rig: &Rig, points: &Points, normals: &Points, tangents: &Points, cpu: &Cpu<'_>, out: &mut Vertices<'_>) {
     use rayon::prelude::*;
     const CHUNK: usize = BLOCK * LANES;
     let Some(pool) = cpu.pool else {

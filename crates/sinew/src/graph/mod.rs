@@ -3,13 +3,15 @@
 mod accumulate;
 mod collapsed;
 mod cone_filter;
+mod crowd;
 mod evaluate;
 mod moving;
 
 pub(crate) use accumulate::Node;
 pub use accumulate::{Block, DisplacementNode, RowSums, Terms};
 pub use cone_filter::FittedCone;
-pub use evaluate::{Cpu, DeformedMesh, Frame, Scratch, evaluate};
+pub use crowd::{CrowdScratch, Member, evaluate_crowd};
+pub use evaluate::{Cpu, DeformedMesh, DeformedRows, Frame, Scratch, evaluate, evaluate_rows};
 pub use moving::MovingBones;
 
 use crate::base::by_point::JointTables;

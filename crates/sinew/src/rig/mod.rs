@@ -282,6 +282,26 @@ impl Rig {
         &self.characters
     }
 
+    /// Bytes it holds for points, vertices and triangles.
+    pub fn memory(&self) -> usize {
+        let tangents = self.layer_tangents.as_ref();
+        size_of_val(&self.rows[..])
+            + size_of_val(&self.skin_entries[..])
+            + size_of_val(&self.skin_weights[..])
+            + size_of_val(&self.columns[..])
+            + size_of_val(&self.column_weights[..])
+            + size_of_val(&self.rest.rows[..])
+            + size_of_val(&self.layer_normals.rows[..])
+            + tangents.map_or(0, |(rows, hands)| size_of_val(&rows.rows[..]) + size_of_val(&hands[..]))
+            + size_of_val(&self.vertex_of_layer[..])
+            + size_of_val(&self.layer_runs[..])
+            + size_of_val(&self.point_of_vertex[..])
+            + size_of_val(&self.layer_slot_of_vertex[..])
+            + size_of_val(&self.triangles[..])
+            + size_of_val(&self.point_triangles[..])
+            + self.adjacency.memory()
+    }
+
     /// All palettes, one after the other.
     pub fn palette(&self) -> &[PaletteEntry] {
         &self.palette
