@@ -121,6 +121,39 @@ fn gain_zero_is_the_base_to_the_bit() {
     }
 }
 
+/// With one gain for all points the affine parts of all effects are summed ahead; with a map they are evaluated point by
+/// point.
+#[test]
+fn one_gain_for_all_and_a_map_of_it_move_the_skin_alike() {
+    let mut zoo = sinew_zoo::build("tube:vertices=1500,bones=9").unwrap();
+    let primitive = &mut zoo.raw.meshes[0].primitives[0];
+    let mut painted = vec![1.0f32; primitive.positions.len()];
+    painted[0] = 0.5;
+    primitive.maps.push(("nearly".to_owned(), painted));
+    let stage = Stage::new(&zoo.raw, zoo.clips);
+    let odd = stage.rig.point_of_vertex()[0];
+    // A cone's bone is the one with most gain below it, which a dot may decide.
+    for name in every_effect().filter(|name| effect(name, &[]).cone.is_none()) {
+        for gain in [1.0, -0.7] {
+            let mut spec = filtered(name);
+            spec.gain = gain;
+            let alike = stage.graph(&recipe(vec![spec.clone()]));
+            spec.map = Some("nearly".to_owned());
+            let each = stage.graph(&recipe(vec![spec]));
+            let motion = stage.motion(0, &MotionSettings::default(), &alike);
+            for time in [0.1, 0.45, 0.8] {
+                let [alike, each] = [&alike, &each].map(|graph| stage.at(graph, &motion, time, &Cpu::serial()));
+                for vertex in 0..alike.positions.len() {
+                    if stage.rig.point_of_vertex()[vertex] != odd {
+                        let apart = f64::from(alike.positions[vertex].distance(each.positions[vertex]));
+                        assert!(apart < 2e-6 * stage.size(), "{name}, vertex {vertex}: {apart:e}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_map_painted_zero_at_single_points_leaves_them_alone() {
     let mut zoo = sinew_zoo::build("tube:vertices=1500,bones=9").unwrap();

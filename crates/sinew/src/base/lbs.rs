@@ -5,102 +5,96 @@
 use super::{BaseFrame, Skinned, blend};
 use crate::gradients::Gradient;
 use crate::simd::{LANES, Lanes, PointRow, Simd, V3, f32x16, prelude::*, splat};
+use std::ops::Range;
 
-/// One row of points with its layers of normals and tangents: at rest, and as skinned.
-pub(crate) struct LinearRow<'a> {
-    pub rest: &'a PointRow,
-    pub rest_directions: [&'a [PointRow]; 2],
-    pub points: &'a mut PointRow,
-    pub directions: [&'a mut [PointRow]; 2],
+/// Rows of points with one layer of normals each, and no tangents: the usual case, where layers are numbered as rows are.
+pub(crate) struct LinearRows<'a> {
+    pub rest: &'a [PointRow],
+    pub rest_normals: &'a [PointRow],
+    pub points: &'a mut [PointRow],
+    pub normals: &'a mut [PointRow],
 }
 
-/// What [`lbs_row`] gives, carried to normals and tangents and stored, to the same bits.
+/// What [`lbs_row`] gives, carried to normals and stored, to the same bits.
 ///
 /// As many lanes at a time as two vectors of the processor hold, a coordinate after the other: eight sums and the
 /// weights of one entry fit the registers of every instruction set, and every number of a matrix is read once for both
 /// vectors.
 #[inline(always)]
-pub(crate) fn lbs_linear_row<S: Simd>(
+pub(crate) fn lbs_linear_rows<S: Simd>(
     simd: S,
     frame: &BaseFrame<'_>,
     weights: &[Lanes],
-    row: usize,
-    mut io: LinearRow<'_>,
+    rows: Range<usize>,
+    io: LinearRows<'_>,
 ) {
-    let skin = &frame.rig.rows()[row].skin;
-    let range = skin.start as usize..skin.end as usize;
-    let entries = &frame.rig.skin_entries()[range.clone()];
-    let weights = &weights[range];
-    // One layer of normals and no tangents is the usual row; without loops over them it costs a fifth less.
-    let single = matches!(io.rest_directions, [[_], []]);
-    for coordinate in 0..3 {
-        let numbers = &frame.palette.rows[coordinate][..];
+    let (entries, palette) = (frame.rig.skin_entries(), &frame.palette.rows);
+    let rest = io.rest.iter().zip(io.rest_normals);
+    let out = io.points.iter_mut().zip(io.normals);
+    for ((row, rest), (points, normals)) in frame.rig.rows()[rows].iter().zip(rest).zip(out) {
+        let range = row.skin.start as usize..row.skin.end as usize;
+        let bones = (&entries[range.clone()], &weights[range]);
         for at in (0..LANES).step_by(2 * S::f32s::LEN) {
-            match (S::f32s::LEN == LANES, single) {
-                (true, true) => linear_lanes::<S, 1, true>(simd, entries, weights, numbers, coordinate, at, &mut io),
-                (true, false) => linear_lanes::<S, 1, false>(simd, entries, weights, numbers, coordinate, at, &mut io),
-                (false, true) => linear_lanes::<S, 2, true>(simd, entries, weights, numbers, coordinate, at, &mut io),
-                (false, false) => linear_lanes::<S, 2, false>(simd, entries, weights, numbers, coordinate, at, &mut io),
+            if S::f32s::LEN == LANES {
+                linear_lanes::<S, 1>(simd, bones, palette, at, rest, points, normals);
+            } else {
+                linear_lanes::<S, 2>(simd, bones, palette, at, rest, points, normals);
             }
-        }
-    }
-    for (rest, directions) in io.rest_directions.iter().zip(io.directions) {
-        for (rest, direction) in rest.iter().zip(directions) {
-            V3::load(simd, direction).normalize_or(simd, V3::load(simd, rest)).store(direction);
         }
     }
 }
 
-/// One coordinate of `C` vectors of lanes from `at`.
+/// `C` vectors of lanes from `at`.
 #[inline(always)]
-fn linear_lanes<S: Simd, const C: usize, const SINGLE: bool>(
+fn linear_lanes<S: Simd, const C: usize>(
     simd: S,
-    entries: &[u32],
-    weights: &[Lanes],
-    numbers: &[[f32; 4]],
-    coordinate: usize,
+    (entries, weights): (&[u32], &[Lanes]),
+    palette: &[Vec<[f32; 4]>; 3],
     at: usize,
-    io: &mut LinearRow<'_>,
+    (rest, rest_normals): (&PointRow, &PointRow),
+    points: &mut PointRow,
+    normals: &mut PointRow,
 ) {
-    let mut sums = [[S::f32s::splat(simd, 0.0); C]; 4];
-    for (&entry, weights) in entries.iter().zip(weights) {
-        let numbers = &numbers[entry as usize];
-        let mut w = [S::f32s::splat(simd, 0.0); C];
-        for (c, w) in w.iter_mut().enumerate() {
-            *w = native(simd, weights, at, c);
-        }
-        for (sum, &number) in sums.iter_mut().zip(numbers) {
-            let number = S::f32s::splat(simd, number);
-            for (sum, w) in sum.iter_mut().zip(w) {
-                *sum = w.mul_add(number, *sum);
+    let zero = S::f32s::splat(simd, 0.0);
+    let mut squares = [zero; C];
+    for coordinate in 0..3 {
+        let numbers = &palette[coordinate][..];
+        let mut sums = [[zero; C]; 4];
+        for (&entry, weights) in entries.iter().zip(weights) {
+            let numbers = &numbers[entry as usize];
+            let mut w = [zero; C];
+            for c in 0..C {
+                w[c] = native(simd, weights, at, c);
+            }
+            for k in 0..4 {
+                let number = S::f32s::splat(simd, numbers[k]);
+                for c in 0..C {
+                    sums[k][c] = w[c].mul_add(number, sums[k][c]);
+                }
             }
         }
+        let [x, y, z, t] = sums;
+        for c in 0..C {
+            let [px, py, pz] = rest;
+            let p = x[c].mul_add(native(simd, px, at, c), t[c]);
+            let p = z[c].mul_add(native(simd, pz, at, c), y[c].mul_add(native(simd, py, at, c), p));
+            p.store_slice(native_mut::<S>(&mut points[coordinate], at, c));
+            let [nx, ny, nz] = rest_normals;
+            let n = y[c].mul_add(native(simd, ny, at, c), x[c] * native(simd, nx, at, c));
+            let n = z[c].mul_add(native(simd, nz, at, c), n);
+            squares[c] = n.mul_add(n, squares[c]);
+            n.store_slice(native_mut::<S>(&mut normals[coordinate], at, c));
+        }
     }
-    let [x, y, z, t] = sums;
     for c in 0..C {
-        let [px, py, pz] = io.rest;
-        let p = x[c].mul_add(native(simd, px, at, c), t[c]);
-        let p = z[c].mul_add(native(simd, pz, at, c), y[c].mul_add(native(simd, py, at, c), p));
-        p.store_slice(native_mut::<S>(&mut io.points[coordinate], at, c));
-        if SINGLE {
-            if let ([rest, ..], [direction, ..]) = (io.rest_directions[0], &mut *io.directions[0]) {
-                carry(simd, [x[c], y[c], z[c]], rest, &mut direction[coordinate], at, c);
-            }
-            continue;
-        }
-        for (rest, directions) in io.rest_directions.iter().zip(&mut io.directions) {
-            for (rest, direction) in rest.iter().zip(directions.iter_mut()) {
-                carry(simd, [x[c], y[c], z[c]], rest, &mut direction[coordinate], at, c);
-            }
+        let some = squares[c].simd_gt(S::f32s::splat(simd, f32::MIN_POSITIVE));
+        let inverse = S::f32s::splat(simd, 1.0) / squares[c].sqrt();
+        for coordinate in 0..3 {
+            let unit = native(simd, &normals[coordinate], at, c) * inverse;
+            let kept = some.select(unit, native(simd, &rest_normals[coordinate], at, c));
+            kept.store_slice(native_mut::<S>(&mut normals[coordinate], at, c));
         }
     }
-}
-
-#[inline(always)]
-fn carry<S: Simd>(simd: S, [x, y, z]: [S::f32s; 3], rest: &PointRow, out: &mut Lanes, at: usize, c: usize) {
-    let [nx, ny, nz] = rest;
-    let n = y.mul_add(native(simd, ny, at, c), x * native(simd, nx, at, c));
-    z.mul_add(native(simd, nz, at, c), n).store_slice(native_mut::<S>(out, at, c));
 }
 
 #[inline(always)]

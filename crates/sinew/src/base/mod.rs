@@ -17,7 +17,7 @@ pub use by_point::{ByPoint, IncrementalRotationSpec};
 pub use dqs::Antipodality;
 pub(crate) use dqs::DqsPalette;
 use dqs::{dqs_row, dqs_weight_terms};
-pub(crate) use lbs::{LinearRow, lbs_linear_row};
+pub(crate) use lbs::{LinearRows, lbs_linear_rows};
 use lbs::{lbs_row, lbs_weight_terms};
 
 use crate::gradients::Gradient;

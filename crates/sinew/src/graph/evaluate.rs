@@ -3,14 +3,14 @@
 use super::accumulate::{Block, Moved, RowSums};
 use super::collapsed::Collapsed;
 use super::{FrameIndependentGraph, MovingBones, NormalsPlan};
-use crate::base::{Base, BaseFrame, DqsPalette, LinearRow, Palette, Skinned, SurfaceGradients, lbs_linear_row};
+use crate::base::{Base, BaseFrame, DqsPalette, LinearRows, Palette, Skinned, SurfaceGradients, lbs_linear_rows};
 use crate::correct::{CorrectScratch, CorrectionFrame, CorrectionReport};
 use crate::kinodynamic::{FreeFrame, FreeScratch};
 use crate::motion::Kinematics;
 use crate::normals::FanScratch;
 use crate::pose::{Pose, WorldPose};
 use crate::rig::{NO_VERTEX, Rig};
-use crate::simd::{LANES, Lanes, Level, PointRow, Points, Simd, V3, dispatch, f32x4, prelude::*, splat};
+use crate::simd::{LANES, Level, PointRow, Points, Simd, V3, dispatch, f32x4, prelude::*, splat};
 use glam::{DVec3, Vec3, Vec4};
 use std::ops::Range;
 
@@ -396,10 +396,18 @@ impl Job<'_> {
     fn block(&self, rows: Range<usize>, sums: &mut [RowSums], slices: &mut Slices<'_>) {
         if self.graph.effects.is_empty() {
             let graph = self.graph;
-            let linear = graph.base.linear_weights(self.base.rig).filter(|_| self.carried.is_none());
+            let rig = self.base.rig;
+            let single = rig.vertex_of_layer().len() == rig.rows().len() && self.rest_tangents.is_none();
+            let linear = graph.base.linear_weights(rig).filter(|_| self.carried.is_none() && single);
             match (linear, graph.base.antipodality(), &graph.normals) {
                 (Some(weights), None, NormalsPlan::Engine) => {
-                    dispatch!(self.level, simd => self.linear_rows(simd, rows, weights, slices));
+                    let io = LinearRows {
+                        rest: &self.rest[rows.clone()],
+                        rest_normals: &self.rest_normals[rows.clone()],
+                        points: slices.displaced,
+                        normals: slices.normals,
+                    };
+                    dispatch!(self.level, simd => lbs_linear_rows(simd, &self.base, weights, rows, io));
                 }
                 (_, _, NormalsPlan::Exact { .. }) => {
                     dispatch!(self.level, simd => self.skinned_rows::<_, true>(simd, rows, slices));
@@ -436,26 +444,6 @@ impl Job<'_> {
         match column_gradients {
             Some(_) => dispatch!(self.level, simd => self.displaced_rows::<_, true>(simd, rows, sums, slices)),
             None => dispatch!(self.level, simd => self.displaced_rows::<_, false>(simd, rows, sums, slices)),
-        }
-    }
-
-    /// What `skinned_rows` does, for linear blending alone: in one function with all the other cases it is slower, by a
-    /// few per cent and most on large meshes.
-    #[inline(always)]
-    fn linear_rows<S: Simd>(&self, simd: S, rows: Range<usize>, weights: &[Lanes], slices: &mut Slices<'_>) {
-        let rig = self.base.rig;
-        let first_layer = layers_of(rig, rows.clone()).start;
-        for (local, row) in rows.enumerate() {
-            let layers = layers_of(rig, row..row + 1);
-            let own = layers.start - first_layer..layers.end - first_layer;
-            let tangents: &[PointRow] = self.rest_tangents.map_or(&[], |tangents| &tangents[layers.clone()]);
-            let io = LinearRow {
-                rest: &self.rest[row],
-                rest_directions: [&self.rest_normals[layers], tangents],
-                points: &mut slices.displaced[local],
-                directions: [&mut slices.normals[own.clone()], part(slices.tangents, own)],
-            };
-            lbs_linear_row(simd, &self.base, weights, row, io);
         }
     }
 
