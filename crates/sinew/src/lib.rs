@@ -45,6 +45,7 @@ pub mod raw;
 pub mod recipe;
 pub mod registry;
 pub mod rig;
+mod rings;
 pub mod simd;
 pub mod skeleton;
 pub mod strokes;

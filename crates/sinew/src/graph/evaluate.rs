@@ -178,12 +178,14 @@ pub fn evaluate(
             kinematics: frame.kinematics,
             time: frame.time,
             level: cpu.level,
+            pool: cpu.pool,
         };
         graph.corrections.run(&corrections, &mut scratch.displaced, &mut scratch.corrected, &mut out.corrected);
     }
     if let NormalsPlan::Faces(fans) = &graph.normals {
         let tangents = has_tangents.then_some(&mut scratch.tangents);
-        fans.carry(rig, &scratch.skinned, &scratch.displaced, &mut scratch.fans, &mut scratch.normals, tangents);
+        let how = (cpu.level, cpu.pool);
+        fans.carry(how, &scratch.skinned, &scratch.displaced, &mut scratch.fans, &mut scratch.normals, tangents);
     }
     gather(rig, &scratch.displaced, &scratch.normals, &scratch.tangents, cpu, out);
 }
