@@ -29,6 +29,7 @@ pub mod displace;
 mod edge_graph;
 mod gradients;
 pub mod graph;
+mod half_rows;
 pub mod influences;
 pub mod kinodynamic;
 mod limbs;

@@ -11,6 +11,7 @@
 //! Means come from rings ([`crate::rings`]) of the base and of the deformed points at once: a neighbour is one load for
 //! both. They are turned into normals sixteen at a time.
 
+use crate::half_rows::{Half, cross, dot, load_half, load_lanes, store_half};
 use crate::lists::Lists;
 use crate::rig::{NO_VERTEX, Rig};
 use crate::rings::{Record, coordinates, in_blocks, opposite, records_of, turn, walk};
@@ -242,45 +243,14 @@ fn turn_layers<S: Simd>(
         }
         for half in 0..2 {
             let turn = Turn::new(simd, coordinates(simd, &means[0], half), coordinates(simd, &means[1], half));
-            let torn = &fans.torn[layer].as_chunks::<{ LANES / 2 }>().0[half];
             let n = load_half(simd, normals, half);
-            store_half(turn.normal(simd, n, f32x8::load_array_ref(simd, torn)), normals, half);
+            store_half(turn.normal(simd, n, load_lanes(simd, &fans.torn[layer], half)), normals, half);
             if let Some(tangents) = tangents.get_mut(local) {
                 let t = load_half(simd, tangents, half);
                 store_half(turn.apply(t), tangents, half);
             }
         }
     }
-}
-
-type Half<S> = [f32x8<S>; 3];
-
-#[inline(always)]
-fn load_half<S: Simd>(simd: S, [x, y, z]: &PointRow, half: usize) -> Half<S> {
-    let lanes = LANES / 2 * half..LANES / 2 * (half + 1);
-    [
-        f32x8::from_slice(simd, &x[lanes.clone()]),
-        f32x8::from_slice(simd, &y[lanes.clone()]),
-        f32x8::from_slice(simd, &z[lanes]),
-    ]
-}
-
-#[inline(always)]
-fn store_half<S: Simd>(v: Half<S>, [x, y, z]: &mut PointRow, half: usize) {
-    let lanes = LANES / 2 * half..LANES / 2 * (half + 1);
-    v[0].store_slice(&mut x[lanes.clone()]);
-    v[1].store_slice(&mut y[lanes.clone()]);
-    v[2].store_slice(&mut z[lanes]);
-}
-
-#[inline(always)]
-fn dot<S: Simd>(a: Half<S>, b: Half<S>) -> f32x8<S> {
-    a[2].mul_add(b[2], a[1].mul_add(b[1], a[0] * b[0]))
-}
-
-#[inline(always)]
-fn cross<S: Simd>(a: Half<S>, b: Half<S>) -> Half<S> {
-    [a[1].mul_sub(b[2], a[2] * b[1]), a[2].mul_sub(b[0], a[0] * b[2]), a[0].mul_sub(b[1], a[1] * b[0])]
 }
 
 /// Scaled first: a long vector squared may leave the range, and so may a short one. 0 stays 0.

@@ -8,8 +8,9 @@
 //! here than rows whose lanes have to be gathered. A ring closes on its first neighbour. Where it is open or comes in
 //! several pieces, the point itself stands between the ends: its edge is zero and adds nothing.
 
+use crate::half_rows::{HALF, Half, deinterleaved, interleaved, load_half};
 use crate::lists::Lists;
-use crate::simd::{LANES, PointRow, Simd, prelude::*};
+use crate::simd::{PointRow, Simd, prelude::*};
 use fearless_simd::{f32x4, f32x8, u8x32};
 use rayon::prelude::*;
 
@@ -160,26 +161,27 @@ pub(crate) fn total<S: Simd>(sums: f32x8<S>) -> f64 {
 pub(crate) fn records_of<S: Simd>(simd: S, row: &PointRow, centre: [f32; 3], scale: f32, out: &mut [Record]) {
     let scale = f32x8::splat(simd, scale);
     for half in 0..2 {
-        let lanes = LANES / 2 * half..LANES / 2 * (half + 1);
-        let [x, y, z] = [0, 1, 2];
-        let x = (f32x8::from_slice(simd, &row[x][lanes.clone()]) - f32x8::splat(simd, centre[0])) * scale;
-        let y = (f32x8::from_slice(simd, &row[y][lanes.clone()]) - f32x8::splat(simd, centre[1])) * scale;
-        let z = (f32x8::from_slice(simd, &row[z][lanes.clone()]) - f32x8::splat(simd, centre[2])) * scale;
-        let ((xz0, xz1), (yx0, yx1)) = (x.interleave(z), y.interleave(x));
-        let ((a, b), (c, d)) = (xz0.interleave(yx0), xz1.interleave(yx1));
-        for (out, four) in out[lanes].as_chunks_mut::<2>().0.iter_mut().zip([a, b, c, d]) {
-            four.store_slice(out.as_flattened_mut());
+        let [x, y, z] = load_half(simd, row, half);
+        let x = (x - f32x8::splat(simd, centre[0])) * scale;
+        let y = (y - f32x8::splat(simd, centre[1])) * scale;
+        let z = (z - f32x8::splat(simd, centre[2])) * scale;
+        let out = out[HALF * half..HALF * (half + 1)].as_chunks_mut::<2>().0;
+        for (out, two) in out.iter_mut().zip(interleaved(x, y, z, x)) {
+            two.store_slice(out.as_flattened_mut());
         }
     }
 }
 
 /// Coordinates of the first or second eight of sixteen records.
 #[inline(always)]
-pub(crate) fn coordinates<S: Simd>(simd: S, records: &[Record], half: usize) -> [f32x8<S>; 3] {
-    let two = records[LANES / 2 * half..LANES / 2 * (half + 1)].as_chunks::<2>().0;
-    let (even0, odd0) = load_pair(simd, &two[0]).deinterleave(load_pair(simd, &two[1]));
-    let (even1, odd1) = load_pair(simd, &two[2]).deinterleave(load_pair(simd, &two[3]));
-    let ((x, z), (y, _)) = (even0.deinterleave(even1), odd0.deinterleave(odd1));
+pub(crate) fn coordinates<S: Simd>(simd: S, records: &[Record], half: usize) -> Half<S> {
+    let two = records[HALF * half..HALF * (half + 1)].as_chunks::<2>().0;
+    let [x, y, z, _] = deinterleaved([
+        load_pair(simd, &two[0]),
+        load_pair(simd, &two[1]),
+        load_pair(simd, &two[2]),
+        load_pair(simd, &two[3]),
+    ]);
     [x, y, z]
 }
 

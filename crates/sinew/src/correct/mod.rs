@@ -516,6 +516,7 @@ impl Corrections {
                 kinematics: frame.kinematics,
                 time: frame.time,
                 level: frame.level,
+                pool: frame.pool,
             };
             let first_volume = report.volumes.len();
             work.first_volumes.clear();

@@ -17,6 +17,7 @@
 use super::body::{Body, unit};
 use super::local_volume::{EXACT, Limits, Outcome, ROUNDS, Restored, WITH_EFFECTS, first_root, target_volume};
 use super::surface::Surface;
+use crate::half_rows::{HALF, lane_max};
 use crate::lists::Lists;
 use crate::rig::Rig;
 use crate::rings::{Record, Rings, areas, coordinates, dots, in_blocks, load_pair, records_of, total, turn};
@@ -527,13 +528,13 @@ fn load<S: Simd>(simd: S, rows: &[PointRow], at_hand: &[bool], space: Space, rec
         if at_hand {
             records_of(simd, row, space.centre.to_array(), space.scale, records);
             for axis in row {
-                for half in axis.as_chunks::<{ LANES / 2 }>().0 {
+                for half in axis.as_chunks::<HALF>().0 {
                     farthest = farthest.max(f32x8::load_array_ref(simd, half).abs());
                 }
             }
         }
     }
-    farthest.to_array().into_iter().fold(0.0, f32::max)
+    lane_max(farthest)
 }
 
 /// `1 − det(Σ w_i R_i) / Σ w_i det(R_i)` of a row: 0 where one bone has all the weight or all move alike, towards 1 where
@@ -544,10 +545,10 @@ fn bend<S: Simd>(simd: S, rig: &Rig, row: usize, matrices: &[[f32; 10]], out: &m
     let skin = rig.rows()[row].skin.start as usize..rig.rows()[row].skin.end as usize;
     let (entries, weights) = (&rig.skin_entries()[skin.clone()], &rig.skin_weights()[skin]);
     let mut largest = zero;
-    for (half, out) in out.as_chunks_mut::<{ LANES / 2 }>().0.iter_mut().enumerate() {
+    for (half, out) in out.as_chunks_mut::<HALF>().0.iter_mut().enumerate() {
         let mut sums = [zero; 10];
         for (&entry, weights) in entries.iter().zip(weights) {
-            let weight = f32x8::load_array_ref(simd, &weights.as_chunks::<{ LANES / 2 }>().0[half]);
+            let weight = f32x8::load_array_ref(simd, &weights.as_chunks::<HALF>().0[half]);
             let matrix = &matrices[entry as usize];
             for k in 0..10 {
                 sums[k] = weight.mul_add(f32x8::splat(simd, matrix[k]), sums[k]);
@@ -562,7 +563,7 @@ fn bend<S: Simd>(simd: S, rig: &Rig, row: usize, matrices: &[[f32; 10]], out: &m
         largest = largest.max(lost);
         lost.store_array(out);
     }
-    largest.to_array().into_iter().fold(0.0, f32::max)
+    lane_max(largest)
 }
 
 #[inline(always)]
@@ -661,7 +662,7 @@ fn store<S: Simd>(
             let (p, w) = (coordinates(simd, points, half), coordinates(simd, moves, half));
             let mut square = f32x8::splat(simd, 0.0);
             for axis in 0..3 {
-                let lanes = &mut row[axis].as_chunks_mut::<{ LANES / 2 }>().0[half];
+                let lanes = &mut row[axis].as_chunks_mut::<HALF>().0[half];
                 let here = f32x8::load_array_ref(simd, lanes);
                 let start = (here - f32x8::splat(simd, space.centre[axis])) * scale;
                 let moved = w[axis].mul_add(factor, p[axis] - start);
@@ -671,5 +672,5 @@ fn store<S: Simd>(
             longest = longest.max(square);
         }
     }
-    longest.to_array().into_iter().fold(0.0, f32::max)
+    lane_max(longest)
 }
