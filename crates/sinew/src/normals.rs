@@ -7,30 +7,43 @@
 //! among rows that do, are passed over. Where the base has torn its faces (rigid skinning at a twisted joint), so that
 //! they no longer lie under its normals as they did at rest, there is nothing to turn from, and the mean after the
 //! effects is taken.
+//!
+//! Means come from rings ([`crate::rings`]) of the base and of the deformed points at once: a neighbour is one load for
+//! both. They are turned into normals sixteen at a time.
 
+use crate::half_rows::{Half, cross, dot, load_half, load_lanes, store_half};
 use crate::lists::Lists;
 use crate::rig::{NO_VERTEX, Rig};
-use crate::simd::{LANES, Points};
+use crate::rings::{Record, coordinates, in_blocks, opposite, records_of, turn, walk};
+use crate::simd::{LANES, Lanes, Level, PointRow, Points, Simd, dispatch, prelude::*};
+use fearless_simd::{f32x8, mask32x8, u8x32};
 use glam::Vec3;
 
 /// The faces around each display corner.
 #[derive(Clone, Debug)]
 pub(crate) struct Fans {
-    /// Per layer lane.
-    of_layer_slot: Vec<u32>,
-    ends: Vec<u32>,
-    faces: Vec<u32>,
-    /// Per fan: at rest its faces lie under its normal.
-    lies_under: Vec<bool>,
-    /// Fans are numbered by row: where those of each row stop.
+    /// Per layer lane: the ring of its fan, and where it stops.
     stops: Vec<u32>,
+    to: Vec<u32>,
+    /// Per layer: its row, and the cosine below which the base has torn the faces of a lane.
+    row_of_layer: Vec<u32>,
+    torn: Vec<Lanes>,
     /// Rows that share a face with each row, itself included.
     near: Lists,
 }
 
-const NO_FAN: u32 = u32::MAX;
 /// Cosine of the widest angle between a normal and the faces under it.
 const UNDER: f32 = 0.7;
+/// For faces that do not lie under their normal at rest: below any cosine.
+const NEVER: f32 = -1.0;
+/// Rows and layers that a thread takes at a time.
+const BLOCK: usize = 64;
+
+/// The smallest rotation is not defined for directions that are this opposite.
+const OPPOSITE: f32 = -0.999_99;
+
+/// A point in the base and after the effects.
+type Both = [Record; 2];
 
 impl Fans {
     pub fn new(rig: &Rig) -> Self {
@@ -43,166 +56,294 @@ impl Fans {
             .collect();
         keys.sort_unstable();
         let mut fan_of_vertex = vec![0u32; rig.vertex_count()];
-        let mut first_vertex = Vec::new();
         let mut count = 0u32;
-        let mut stops = vec![0u32; rig.rows().len()];
         for fan in keys.chunk_by(|a, b| a.0 == b.0) {
-            first_vertex.push(fan[0].1);
-            for &(_, vertex) in fan {
-                fan_of_vertex[vertex as usize] = count;
-            }
+            fan.iter().for_each(|&(_, vertex)| fan_of_vertex[vertex as usize] = count);
             count += 1;
-            stops[fan[0].0[0] as usize / LANES] = count;
         }
-        let mut last = 0;
-        for stop in &mut stops {
-            last = last.max(*stop);
-            *stop = last;
+        let faces = rig.triangles().iter().enumerate();
+        let pairs = faces.flat_map(|(face, corners)| corners.map(|v| (fan_of_vertex[v as usize], face as u32)));
+        let faces = Lists::new(count as usize, pairs.collect());
+
+        let layers = rig.vertex_of_layer();
+        let mut row_of_layer = vec![0u32; layers.len()];
+        for (row, own) in rig.rows().iter().enumerate() {
+            row_of_layer[own.layers.start as usize..own.layers.end as usize].fill(row as u32);
         }
-        let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(3 * rig.triangles().len());
-        for (face, corners) in rig.triangles().iter().enumerate() {
-            pairs.extend(corners.map(|vertex| (fan_of_vertex[vertex as usize], face as u32)));
-        }
-        pairs.sort_unstable();
-        pairs.dedup();
-        let mut ends = vec![0u32; count as usize];
-        for &(fan, _) in &pairs {
-            ends[fan as usize] += 1;
-        }
-        let mut sum = 0;
-        for end in &mut ends {
-            sum += *end;
-            *end = sum;
-        }
-        let mut of_layer_slot = vec![NO_FAN; rig.vertex_of_layer().len() * LANES];
-        for (slot, &vertex) in rig.vertex_of_layer().iter().flatten().enumerate() {
-            if vertex != NO_VERTEX {
-                of_layer_slot[slot] = fan_of_vertex[vertex as usize];
+        let (mut stops, mut to) = (Vec::with_capacity(layers.len() * LANES), Vec::new());
+        let mut torn = vec![[NEVER; LANES]; layers.len()];
+        let (mut sides, mut ring) = (Vec::new(), Vec::new());
+        for (layer, vertices) in layers.iter().enumerate() {
+            for (lane, &vertex) in vertices.iter().enumerate() {
+                if vertex != NO_VERTEX {
+                    let point = rig.point_of_vertex()[vertex as usize];
+                    let own = faces.of(fan_of_vertex[vertex as usize] as usize);
+                    let corners = own.iter().map(|&face| rig.point_triangles()[face as usize]);
+                    sides.clear();
+                    let whole = corners.filter(|[a, b, c]| a != b && b != c && c != a);
+                    sides.extend(whole.map(|corners| opposite(corners, point)));
+                    walk(point, &mut sides, &mut ring);
+                    to.extend_from_slice(&ring);
+                    let mean: Vec3 = own.iter().map(|&face| face_normal(rig, face)).sum();
+                    let normal = rig.layer_normals().get(layer * LANES + lane);
+                    if (mean / mean.abs().max_element().max(f32::MIN_POSITIVE)).normalize_or_zero().dot(normal) > UNDER
+                    {
+                        torn[layer][lane] = UNDER;
+                    }
+                }
+                stops.push(to.len() as u32);
             }
         }
-        let mut lies_under = Vec::with_capacity(ends.len());
-        for fan in pairs.chunk_by(|a, b| a.0 == b.0) {
-            let mean: Vec3 = fan.iter().map(|&(_, face)| face_normal(rig, rig.rest(), face)).sum();
-            // Fans without faces have no mean and are not under anything.
-            lies_under.resize(fan[0].0 as usize, false);
-            let normal = rig.layer_normals().get(slots[first_vertex[fan[0].0 as usize] as usize] as usize);
-            lies_under.push(unit(mean).dot(normal) > UNDER);
-        }
-        lies_under.resize(ends.len(), false);
         let near = rig.point_triangles().iter().flat_map(|corners| {
             let [a, b, c] = corners.map(|slot| slot / LANES as u32);
             [(a, a), (a, b), (a, c), (b, a), (b, b), (b, c), (c, a), (c, b), (c, c)]
         });
         let near = Lists::new(rig.rows().len(), near.collect());
-        Self { of_layer_slot, ends, faces: pairs.into_iter().map(|(_, face)| face).collect(), lies_under, stops, near }
+        Self { stops, to, row_of_layer, torn, near }
     }
 
     /// Turns the base's normals (and tangents) to the deformed surface.
     pub fn carry(
         &self,
-        rig: &Rig,
+        (level, pool): (Level, Option<&rayon::ThreadPool>),
         base: &Points,
         deformed: &Points,
         scratch: &mut FanScratch,
         normals: &mut Points,
-        mut tangents: Option<&mut Points>,
+        tangents: Option<&mut Points>,
     ) {
-        let FanScratch { moved, turns } = scratch;
-        moved.clear();
-        moved.extend(base.rows.iter().zip(&deformed.rows).map(|(base, deformed)| base != deformed));
-        let mut first = 0;
-        for (row, &stop) in self.stops.iter().enumerate() {
-            let fans = first..stop;
-            first = stop;
-            if !self.near.of(row).iter().any(|&near| moved[near as usize]) {
-                continue;
+        let FanScratch { records, moved, turns } = scratch;
+        let rows = base.rows.len();
+        moved.resize(rows, false);
+        dispatch!(level, simd => compare(simd, &base.rows, &deformed.rows, moved));
+        if !moved.contains(&true) {
+            return;
+        }
+        let near = |flags: &[bool], row: usize| self.near.of(row).iter().any(|&near| flags[near as usize]);
+        turns.clear();
+        turns.extend((0..rows).map(|row| near(moved, row)));
+        // From here on those that are read.
+        moved.iter_mut().enumerate().for_each(|(row, read)| *read = near(turns, row));
+        records.resize(rows * LANES, [[0.0; 4]; 2]);
+        in_blocks(pool, (records, BLOCK * LANES), (moved, BLOCK), |block, records, read| {
+            let first = block * BLOCK;
+            let rows = base.rows[first..].iter().zip(&deformed.rows[first..]);
+            for (((base, deformed), &read), records) in rows.zip(&*read).zip(records.as_chunks_mut::<LANES>().0) {
+                if read {
+                    dispatch!(level, simd => load(simd, base, deformed, records));
+                }
             }
-            turns.clear();
-            for fan in fans.clone() {
-                let start = fan.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
-                let (mut before, mut after) = (Vec3::ZERO, Vec3::ZERO);
-                for &face in &self.faces[start as usize..self.ends[fan as usize] as usize] {
-                    before += face_normal(rig, base, face);
-                    after += face_normal(rig, deformed, face);
-                }
-                turns.push(FanTurn::new(before, after));
+        });
+        let (records, turns) = (&records[..], &turns[..]);
+        match tangents {
+            Some(tangents) => {
+                in_blocks(pool, (&mut normals.rows, BLOCK), (&mut tangents.rows, BLOCK), |block, normals, tangents| {
+                    dispatch!(level, simd => turn_layers(simd, self, records, turns, block, normals, tangents));
+                });
             }
-            let layers = &rig.rows()[row].layers;
-            for slot in layers.start as usize * LANES..layers.end as usize * LANES {
-                let fan = self.of_layer_slot[slot];
-                if fan == NO_FAN {
-                    continue;
-                }
-                let turn = &turns[(fan - fans.start) as usize];
-                if turn.before == turn.after {
-                    continue;
-                }
-                let n = normals.get(slot);
-                // Faces of a mirrored character are wound inward.
-                let is_torn = self.lies_under[fan as usize] && n.dot(turn.before).abs() < UNDER;
-                let is_usable = is_torn && turn.after != Vec3::ZERO;
-                normals.set(slot, if is_usable { turn.after * n.dot(turn.after).signum() } else { turn.apply(n) });
-                if let Some(tangents) = tangents.as_deref_mut() {
-                    tangents.set(slot, turn.apply(tangents.get(slot)));
-                }
+            None => {
+                let none = &mut vec![(); normals.rows.len()][..];
+                in_blocks(pool, (&mut normals.rows, BLOCK), (none, BLOCK), |block, normals, _| {
+                    dispatch!(level, simd => turn_layers(simd, self, records, turns, block, normals, &mut []));
+                });
             }
         }
+    }
+
+    /// The ring of a layer lane.
+    #[inline(always)]
+    fn ring(&self, lane: usize) -> &[u32] {
+        let start = if lane == 0 { 0 } else { self.stops[lane - 1] as usize };
+        &self.to[start..self.stops[lane] as usize]
     }
 }
 
 /// Memory for one frame.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FanScratch {
-    /// Per row: something moved it from where the base put it.
+    records: Vec<Both>,
+    /// Per row: something moved it from where the base put it; later: some turn reads it.
     moved: Vec<bool>,
-    /// Of the fans of one row.
-    turns: Vec<FanTurn>,
+    /// Per row: its normals turn.
+    turns: Vec<bool>,
 }
 
-/// How the mean normal of a fan turned.
-#[derive(Clone, Copy, Debug, Default)]
-struct FanTurn {
-    before: Vec3,
-    after: Vec3,
-    /// a×b, and 1/(1+a·b); none where the smallest rotation is not defined.
-    axis: Vec3,
-    share: f32,
-}
-
-impl FanTurn {
-    fn new(before: Vec3, after: Vec3) -> Self {
-        let (before, after) = (unit(before), unit(after));
-        let cosine = before.dot(after);
-        let turns = before != after && before != Vec3::ZERO && after != Vec3::ZERO && cosine >= -0.999_99;
-        let (axis, share) = if turns { (before.cross(after), 1.0 / (1.0 + cosine)) } else { (Vec3::ZERO, 0.0) };
-        Self { before, after, axis, share }
-    }
-
-    fn apply(&self, n: Vec3) -> Vec3 {
-        let across = self.axis.cross(n);
-        n + across + self.axis.cross(across) * self.share
-    }
-}
-
-fn face_normal(rig: &Rig, points: &Points, face: u32) -> Vec3 {
-    let [a, b, c] = rig.point_triangles()[face as usize].map(|slot| points.get(slot as usize));
+fn face_normal(rig: &Rig, face: u32) -> Vec3 {
+    let [a, b, c] = rig.point_triangles()[face as usize].map(|slot| rig.rest().get(slot as usize));
     (b - a).cross(c - a)
 }
 
-/// Scaled first: a long vector squared may leave the range, and so may a short one.
-fn unit(v: Vec3) -> Vec3 {
-    (v / v.abs().max_element().max(f32::MIN_POSITIVE)).normalize_or_zero()
+#[inline(always)]
+fn compare<S: Simd>(simd: S, base: &[PointRow], deformed: &[PointRow], moved: &mut [bool]) {
+    for ((base, deformed), moved) in base.iter().zip(deformed).zip(moved) {
+        let (base, deformed) = (base.as_flattened().as_chunks::<8>().0, deformed.as_flattened().as_chunks::<8>().0);
+        let mut differs = f32x8::splat(simd, 0.0).simd_lt(f32x8::splat(simd, 0.0));
+        for (a, b) in base.iter().zip(deformed) {
+            differs |= !f32x8::load_array_ref(simd, a).simd_eq(f32x8::load_array_ref(simd, b));
+        }
+        *moved = differs.any_true();
+    }
+}
+
+#[inline(always)]
+fn load<S: Simd>(simd: S, base: &PointRow, deformed: &PointRow, records: &mut [Both; LANES]) {
+    let mut some = [[[0.0; 4]; LANES]; 2];
+    records_of(simd, base, [0.0; 3], 1.0, &mut some[0]);
+    records_of(simd, deformed, [0.0; 3], 1.0, &mut some[1]);
+    for lane in 0..LANES {
+        records[lane] = [some[0][lane], some[1][lane]];
+    }
+}
+
+/// The areas of one point in the base and after the effects.
+#[inline(always)]
+fn area<S: Simd>(simd: S, ring: &[u32], records: &[Both], here: &Both, turn: u8x32<S>) -> f32x8<S> {
+    let (mut plus, mut minus) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 0.0));
+    let Some((&first, others)) = ring.split_first() else { return plus };
+    let here = f32x8::from_slice(simd, here.as_flattened());
+    // Both edges of a product have the same sign.
+    let first = here - f32x8::from_slice(simd, records[first as usize].as_flattened());
+    let first_turned = first.slide_within_blocks::<1>(first);
+    let (mut edge, mut turned) = (first, first_turned);
+    for &next in others {
+        let next = here - f32x8::from_slice(simd, records[next as usize].as_flattened());
+        let next_turned = next.slide_within_blocks::<1>(next);
+        plus = edge.mul_add(next_turned, plus);
+        minus = turned.mul_add(next, minus);
+        (edge, turned) = (next, next_turned);
+    }
+    plus = edge.mul_add(first_turned, plus);
+    minus = turned.mul_add(first, minus);
+    (plus - minus).swizzle_dyn_within_blocks(turn)
+}
+
+#[inline(always)]
+fn turn_layers<S: Simd>(
+    simd: S,
+    fans: &Fans,
+    records: &[Both],
+    turns: &[bool],
+    block: usize,
+    normals: &mut [PointRow],
+    tangents: &mut [PointRow],
+) {
+    let swizzle = turn(simd);
+    for (local, normals) in normals.iter_mut().enumerate() {
+        let layer = block * BLOCK + local;
+        let row = fans.row_of_layer[layer] as usize;
+        if !turns[row] {
+            continue;
+        }
+        let mut means = [[[0.0; 4]; LANES]; 2];
+        for lane in 0..LANES {
+            let ring = fans.ring(layer * LANES + lane);
+            let (before, after) = area(simd, ring, records, &records[row * LANES + lane], swizzle).split();
+            before.store_array(&mut means[0][lane]);
+            after.store_array(&mut means[1][lane]);
+        }
+        for half in 0..2 {
+            let turn = Turn::new(simd, coordinates(simd, &means[0], half), coordinates(simd, &means[1], half));
+            let n = load_half(simd, normals, half);
+            store_half(turn.normal(simd, n, load_lanes(simd, &fans.torn[layer], half)), normals, half);
+            if let Some(tangents) = tangents.get_mut(local) {
+                let t = load_half(simd, tangents, half);
+                store_half(turn.apply(t), tangents, half);
+            }
+        }
+    }
+}
+
+/// Scaled first: a long vector squared may leave the range, and so may a short one. 0 stays 0.
+#[inline(always)]
+fn unit<S: Simd>(simd: S, v: Half<S>) -> Half<S> {
+    let (zero, one) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 1.0));
+    let largest = v[0].abs().max(v[1].abs()).max(v[2].abs()).max(f32x8::splat(simd, f32::MIN_POSITIVE));
+    let scale = one / largest;
+    let v = [v[0] * scale, v[1] * scale, v[2] * scale];
+    let square = dot(v, v);
+    let has_length = square.simd_gt(zero) & square.simd_lt(f32x8::splat(simd, 4.0));
+    let inverse = has_length.select(one, zero) / has_length.select(square, one).sqrt();
+    let fine = [v[0] * inverse, v[1] * inverse, v[2] * inverse];
+    [has_length.select(fine[0], zero), has_length.select(fine[1], zero), has_length.select(fine[2], zero)]
+}
+
+/// How the mean normals of fans turned.
+#[derive(Clone, Copy)]
+struct Turn<S: Simd> {
+    before: Half<S>,
+    after: Half<S>,
+    /// Not where nothing turned or the smallest rotation is not defined.
+    turns: mask32x8<S>,
+    /// a×b, and 1/(1+a·b).
+    axis: Half<S>,
+    share: f32x8<S>,
+}
+
+impl<S: Simd> Turn<S> {
+    #[inline(always)]
+    fn new(simd: S, before: Half<S>, after: Half<S>) -> Self {
+        let (zero, one) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 1.0));
+        let (before, after) = (unit(simd, before), unit(simd, after));
+        let cosine = dot(before, after);
+        let same = before[0].simd_eq(after[0]) & before[1].simd_eq(after[1]) & before[2].simd_eq(after[2]);
+        let turns = !same
+            & cosine.simd_ge(f32x8::splat(simd, OPPOSITE))
+            & dot(before, before).simd_gt(zero)
+            & dot(after, after).simd_gt(zero);
+        let share = one / turns.select(one + cosine, one);
+        Self { before, after, turns, axis: cross(before, after), share }
+    }
+
+    #[inline(always)]
+    fn apply(&self, n: Half<S>) -> Half<S> {
+        let across = cross(self.axis, n);
+        let twice = cross(self.axis, across);
+        [
+            self.turns.select(twice[0].mul_add(self.share, n[0] + across[0]), n[0]),
+            self.turns.select(twice[1].mul_add(self.share, n[1] + across[1]), n[1]),
+            self.turns.select(twice[2].mul_add(self.share, n[2] + across[2]), n[2]),
+        ]
+    }
+
+    /// The normal, or the mean after the effects where the base has torn the faces.
+    #[inline(always)]
+    fn normal(&self, simd: S, n: Half<S>, torn: f32x8<S>) -> Half<S> {
+        let (zero, one) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 1.0));
+        let (before, after) = (self.before, self.after);
+        let same = before[0].simd_eq(after[0]) & before[1].simd_eq(after[1]) & before[2].simd_eq(after[2]);
+        // Faces of a mirrored character are wound inward.
+        let is_torn = !same & dot(n, before).abs().simd_lt(torn) & dot(after, after).simd_gt(zero);
+        let sign = one.copysign(dot(n, after));
+        let turned = self.apply(n);
+        [
+            is_torn.select(after[0] * sign, turned[0]),
+            is_torn.select(after[1] * sign, turned[1]),
+            is_torn.select(after[2] * sign, turned[2]),
+        ]
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    #[inline(always)]
+    fn turned<S: Simd>(simd: S, a: Vec3, b: Vec3, n: Vec3) -> Vec3 {
+        let [a, b, n] = [a, b, n].map(|v| v.to_array().map(|x| f32x8::splat(simd, x)));
+        Vec3::from(Turn::new(simd, a, b).apply(n).map(|x| x.to_array()[5]))
+    }
+
     #[test]
     fn the_turn_takes_one_direction_to_the_other() {
         for (a, b) in [(Vec3::X, Vec3::Y), (Vec3::new(1.0, 2.0, 3.0), Vec3::new(-1.0, 0.5, 2.0)), (Vec3::X, Vec3::X)] {
-            let turn = FanTurn::new(a * 1e-20, b * 1e12);
-            assert!(turn.apply(a.normalize()).abs_diff_eq(b.normalize(), 1e-6));
+            for level in [Level::baseline(), Level::new()] {
+                let found = dispatch!(level, simd => turned(simd, a * 1e-20, b * 1e12, a.normalize()));
+                assert!(found.abs_diff_eq(b.normalize(), 1e-6));
+            }
+        }
+        for none in [Vec3::ZERO, Vec3::NAN] {
+            let found = dispatch!(Level::new(), simd => turned(simd, Vec3::X, none, Vec3::Y));
+            assert_eq!(found, Vec3::Y);
         }
     }
 }

@@ -121,6 +121,27 @@ fn any_order_and_any_thread_count_give_the_same_bits() {
     }
 }
 
+/// Enough points for several blocks of rows: what runs in rows, normals from faces, and springs.
+#[test]
+fn blocks_on_threads_give_the_same_bits() {
+    let stage = Stage::zoo("tube:vertices=4000,bones=5");
+    let pools = [1, 2, 3].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
+    for mut recipe in [volume("whole", "organic"), corrected(vec![correction("springs", &[])])] {
+        for effects in [vec![], vec![effect("floppy", &[])]] {
+            recipe.effects = effects;
+            let graph = stage.graph(&recipe);
+            let motion = stage.motion(0, &MotionSettings::default(), &graph);
+            let alone = stage.at(&graph, &motion, 0.4, &Cpu::serial());
+            assert!(alone.corrected.volumes.iter().all(|report| report.outcome == Outcome::Restored));
+            for pool in &pools {
+                let out = stage.at(&graph, &motion, 0.4, &Cpu { pool: Some(pool), ..Cpu::serial() });
+                assert_eq!(bits(&out), bits(&alone));
+                assert_eq!(out.corrected, alone.corrected);
+            }
+        }
+    }
+}
+
 #[test]
 fn what_is_still_is_left_to_the_bit() {
     let stage = Stage::zoo("arm");

@@ -1,6 +1,6 @@
 //! The nodes of one character at one frame, in f64 about a point near them: what corrections read and move.
 
-use super::surface::Surface;
+use super::surface::{Segment, Surface};
 use crate::rig::Rig;
 use crate::simd::Points;
 use glam::{DAffine3, DMat3, DVec3};
@@ -137,10 +137,7 @@ impl Body {
             from_bind.translation -= self.centre;
             finite &= from_bind.is_finite();
         }
-        self.rigid_volume = 0.0;
-        for (segment, _) in surface.segments.iter().zip(&self.active).filter(|(_, active)| !**active) {
-            self.rigid_volume += segment.rigid_volume(&self.from_bind[segment.entry as usize]);
-        }
+        self.rigid_volume = self.rigid_volume(surface, DVec3::ZERO);
         self.bends.resize(nodes, 0.0);
         self.largest_bend = 0.0;
         for &node in &self.free {
@@ -152,7 +149,7 @@ impl Body {
     }
 
     /// Says which segments, nodes and triangles are at hand.
-    fn choose(&mut self, surface: &Surface) {
+    pub fn choose(&mut self, surface: &Surface) {
         let nodes = surface.nodes();
         let count = surface.segments.len();
         for list in [&mut self.nodes, &mut self.free, &mut self.triangles] {
@@ -234,6 +231,22 @@ impl Body {
 
     pub fn largest_move(&self) -> f64 {
         self.nodes.iter().map(|&node| self.moved(node as usize).length_squared()).fold(0.0, f64::max).sqrt()
+    }
+
+    /// What the triangles that are not at hand add to the volume, about a point.
+    pub fn rigid_volume(&self, surface: &Surface, centre: DVec3) -> f64 {
+        let rigid = surface.segments.iter().zip(&self.active).filter(|(_, active)| !**active);
+        let volume = |(segment, _): (&Segment, &bool)| {
+            let mut from_bind = self.from_bind[segment.entry as usize];
+            from_bind.translation -= centre;
+            segment.rigid_volume(&from_bind)
+        };
+        rigid.map(volume).sum()
+    }
+
+    /// Whether volume may move every node.
+    pub fn is_all_free(&self) -> bool {
+        self.free.len() == self.pinned.len()
     }
 
     /// Corners of the triangles at hand that bound the inside.
@@ -348,6 +361,6 @@ fn bend(influences: &[(u32, f64)], from_bind: &[DAffine3]) -> f64 {
 }
 
 /// Scaled first: a long vector squared may leave the range, and so may a short one.
-fn unit(v: DVec3) -> DVec3 {
+pub(super) fn unit(v: DVec3) -> DVec3 {
     (v / v.abs().max_element()).try_normalize().unwrap_or(DVec3::ZERO)
 }

@@ -64,6 +64,8 @@ pub(super) struct Place<'a> {
     pub time: f64,
     /// Instruction set.
     pub level: Level,
+    /// Threads; `None` = the caller's own.
+    pub pool: Option<&'a rayon::ThreadPool>,
 }
 
 impl FoldOver {

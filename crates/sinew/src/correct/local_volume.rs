@@ -30,7 +30,7 @@ pub(super) const ROUNDS: u32 = 12;
 /// A root beyond it is not along these normals.
 const LARGEST_ROOT: f64 = 1.5;
 /// Effects change the volume away from joints too: `local` leaves this much for everywhere else while they act.
-const WITH_EFFECTS: f64 = 0.05;
+pub(super) const WITH_EFFECTS: f64 = 0.05;
 /// Of the volume: what f64 leaves.
 pub(super) const EXACT: f64 = 1e-13;
 

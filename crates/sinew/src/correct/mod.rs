@@ -5,7 +5,8 @@
 //! | `surface` | the welded body of a character: caps, segments, rest shape |
 //! | `body` | that body at one frame |
 //! | `correction_map` | where volume is put back |
-//! | `local_volume` | the volume that a body encloses, restored |
+//! | `volume` | the correction that keeps volumes, of the whole and of segments |
+//! | `local_volume`, `volume_rows` | the volume that a body encloses, restored; in single precision, without nodes |
 //! | `segment_volume`, `sparse_lu` | the volumes of its segments, restored together |
 //! | `volume_meter` | the volumes of its segments, told |
 //! | `fold_over` | skin in contact where joints bend |
@@ -17,7 +18,7 @@
 //! | [`arap`], [`laplacian`], `cotangents`, `cholesky` | surfaces solved from handles |
 //!
 //! The list is run again while a correction finds new contacts (a bulge may cross the border that the skin was brought
-//! back to), at most four times; nodes in contact stay where they are. Sums run in f64 in index order on one thread.
+//! back to), at most four times; nodes in contact stay where they are. Sums run in f64 in index order.
 //!
 //! **Adding a correction** is a file here, a [`Correction`] in [`CORRECTIONS`], and its oracle test.
 
@@ -43,7 +44,9 @@ pub(crate) mod surface;
 pub mod surface_edit;
 #[cfg(test)]
 mod tests;
+mod volume;
 mod volume_meter;
+mod volume_rows;
 mod vortex_muscles;
 
 pub(crate) use edits::{AskedEdit, Field, Fields};
@@ -64,18 +67,18 @@ use crate::simd::{LANES, Lanes, Level, Points};
 use crate::skeleton::BoneId;
 use body::{Body, BodyFrame, Reach};
 use bulge::{BULGE_PARAMS, Bulge};
-use correction_map::{MapPlan, SHAPES, Shape, correction_map};
 use edits::{BoundEdits, DirectEdits, EditWork};
 use fold_over::{FoldOver, Place};
 use glam::{DAffine3, DVec3};
-use local_volume::{Limits, Restored};
-use segment_volume::{SegmentScratch, restore_segments};
-use sparse_lu::SparseLu;
+use local_volume::Restored;
+use segment_volume::SegmentScratch;
 use spring_skin::{SPRING_PARAMS, STIFFNESSES, SpringSkin, SpringWork};
 use std::fmt;
 use surface::Surface;
 use surface_edit::SurfaceEdit;
+use volume::{VOLUME_PARAMS, Volume};
 use volume_meter::VolumeMeter;
+use volume_rows::{RowsFrame, VolumeScratch};
 use vortex_muscles::{MUSCLE_PARAMS, Muscles};
 
 /// A correction, self-describing.
@@ -163,35 +166,6 @@ pub static CORRECTIONS: &[Correction] = &[
 pub fn find(name: &str) -> Option<&'static Correction> {
     CORRECTIONS.iter().find(|correction| correction.name == name)
 }
-
-const SCOPES: &[&str] = &["whole", "segments", "both"];
-const STEPS: &[&str] = &["exact", "linear"];
-
-const VOLUME_PARAMS: &[ParamSpec] = &[
-    ParamSpec::choice(
-        "scope",
-        SCOPES,
-        "volume that is kept: of the whole; of each segment, an estimate; of the segments, then of the whole",
-    ),
-    ParamSpec::choice("shape", SHAPES, "where it is put back"),
-    ParamSpec::number("alpha", "", [0.0, 8.0], 1.0, "higher is closer to the places that the shape prefers"),
-    ParamSpec::number("beta", "", [0.0, 8.0], 1.0, "higher is more where the flesh is thick; not for rubber and even"),
-    ParamSpec::number(
-        "local",
-        "",
-        [0.0, 1.0],
-        1.0,
-        "how far the whole is corrected only where bones bend now, and not at joints that are straight",
-    ),
-    ParamSpec::number(
-        "max_move",
-        "× size",
-        [0.0, 1.0],
-        0.25,
-        "no vertex is moved farther (of its segment, where that is corrected); what is missing is told",
-    ),
-    ParamSpec::choice("step", STEPS, "exact volume, or the paper's single linear step, which overshoots"),
-];
 
 const FOLD_OVER_PARAMS: &[ParamSpec] =
     &[ParamSpec::number("angle", "rad", [0.0, std::f64::consts::PI], 0.15, "joints that bend less are passed over")];
@@ -332,6 +306,12 @@ trait Bound: Send + Sync {
     }
     /// What it may move.
     fn reach(&self) -> Reach;
+    /// Whether it works on the nodes of a body, even where it is the only correction.
+    fn needs_nodes(&self) -> bool {
+        true
+    }
+    /// What `apply` does, for one that needs no nodes: only the bones of the body have been taken.
+    fn apply_in_rows(&self, _: &RowsFrame<'_>, _: &mut Points, _: &Surface, _: &mut Work, _: &mut Log<'_>) {}
 }
 
 /// Where one pass of one correction writes what it did.
@@ -386,6 +366,7 @@ struct Work {
     springs: SpringWork,
     hung: Hung,
     edits: EditWork,
+    volume: VolumeScratch,
     /// Per correction, its first entry in the report.
     first_volumes: Vec<usize>,
 }
@@ -438,6 +419,8 @@ pub(crate) struct CorrectionFrame<'a> {
     pub time: f64,
     /// Instruction set.
     pub level: Level,
+    /// Threads; `None` = the caller's own.
+    pub pool: Option<&'a rayon::ThreadPool>,
 }
 
 /// Passes over the list while there are new contacts.
@@ -514,6 +497,14 @@ impl Corrections {
             let reach = bound.iter().map(|bound| bound.reach()).max().unwrap_or(Reach::Moving);
             let loaded = BodyFrame { rig, world_from_rest, morphed_rest, effects_rest, reach, points };
             work.body.pose(surface, &loaded);
+            if let ([only], []) = (&bound[..], &self.meters[..])
+                && !only.needs_nodes()
+            {
+                let in_rows = RowsFrame { rig, world_from_rest, level: frame.level, pool: frame.pool };
+                let mut log = Log { report, correction: 0, character: surface.character, next_volume: None };
+                only.apply_in_rows(&in_rows, points, surface, work, &mut log);
+                continue;
+            }
             if !work.body.is_still() && !work.body.load(surface, &loaded) {
                 continue;
             }
@@ -525,6 +516,7 @@ impl Corrections {
                 kinematics: frame.kinematics,
                 time: frame.time,
                 level: frame.level,
+                pool: frame.pool,
             };
             let first_volume = report.volumes.len();
             work.first_volumes.clear();
@@ -586,78 +578,5 @@ impl Bound for FoldOver {
 
     fn reach(&self) -> Reach {
         Reach::Moving
-    }
-}
-
-/// The volume correction of one character.
-struct Volume {
-    whole: bool,
-    segments: bool,
-    limits: Limits,
-    gamma: Vec<f64>,
-    lu: SparseLu,
-}
-
-impl Volume {
-    fn bind(binding: &Binding<'_>) -> Self {
-        let Binding { rig, rest, surface, values, .. } = *binding;
-        let word = |name: &str| values.word(name);
-        let scope = word("scope");
-        let bones_of = |bone: BoneId| {
-            let found = binding.distances.iter().rev().find(|(segments, _)| segments.contains(&bone));
-            found.map(|(_, counted)| counted.as_slice())
-        };
-        let plan = MapPlan {
-            shape: Shape::named(word("shape")),
-            alpha: values.number("alpha"),
-            beta: values.number("beta"),
-            painted: binding.painted,
-            bones_of: &bones_of,
-        };
-        let mut gamma = correction_map(rig, rest, surface, &plan);
-        for (gamma, is_rider) in gamma.iter_mut().zip(binding.rider_nodes()) {
-            if is_rider {
-                *gamma = 0.0;
-            }
-        }
-        Self {
-            whole: scope != "segments",
-            segments: scope != "whole",
-            limits: Limits {
-                linear: word("step") == "linear",
-                gain: binding.gain,
-                local: values.number("local"),
-                max_move: values.number("max_move"),
-            },
-            gamma,
-            lu: SparseLu::new(&surface.segment_neighbours),
-        }
-    }
-}
-
-impl Bound for Volume {
-    fn apply(&self, _: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
-        let encloses = surface.encloses();
-        // What segments are about to change counts as not yet restored.
-        let first = encloses && self.whole && self.segments && !work.body.is_still();
-        let before = first.then(|| work.body.volume(surface));
-        if self.segments || !encloses {
-            restore_segments(surface, &mut work.body, &self.gamma, &self.limits, &self.lu, &mut work.segments);
-            for (segment, restored) in surface.segments.iter().zip(&work.segments.reports) {
-                log.volume(Measure::Segment(segment.bone), restored);
-            }
-        }
-        if encloses && self.whole {
-            let restored = local_volume::restore(surface, &mut work.body, &self.gamma, &self.limits);
-            log.volume(Measure::Whole, &Restored { before: before.unwrap_or(restored.before), ..restored });
-        } else if self.whole {
-            let open = Restored { target: 0.0, before: 0.0, after: 0.0, rounds: 0, outcome: Outcome::Open };
-            log.volume(Measure::Whole, &open);
-        }
-        0
-    }
-
-    fn reach(&self) -> Reach {
-        if self.whole && self.limits.local < 1.0 { Reach::Whole } else { Reach::Moving }
     }
 }

@@ -3,32 +3,41 @@
 //! Every point computes its own half of every spring from a record of each neighbour, so nothing is scattered and rows
 //! do not depend on each other; records of the last evaluation are read while the next points are made. Points are
 //! ordered breadth-first along the surface, so that a row's neighbours lie in few lines of the cache. Lengths are in
-//! extents of the skin, and angles come from half angles, `tan(θ/2) = m/√(4 − m²)` with `m = ‖ŝ_i − ŝ_j‖`, which keeps
-//! small ones precise.
+//! extents of the skin, and angles come from `m = ‖ŝ_i − ŝ_j‖`: `2 sin θ = m√(4 − m²)`, and `θ/sin θ` is smooth in m², which
+//! keeps small ones precise and costs one root. Where all springs of a skin are alike, what they share is not read.
 //!
 //! Oracle: forces and energy of the f64 springs to rounding, and the same equilibrium.
 
 use super::descent::{DescentScratch, Energy, Scheme, Solved, Stop, descend};
-use super::springs::{BoneSpring, LEAST_LENGTH, SAFETY, SpringFrame, Springs};
-use crate::simd::{LANES, Lanes, Level, PointRow, Simd, V3, dispatch, f32x4, f32x16, load, prelude::*, splat};
+use super::springs::{BoneSpring, Edge, LEAST_LENGTH, SAFETY, SpringFrame, Springs};
+use crate::half_rows::{
+    HALF, Half, deinterleaved, dot, interleaved, lane_max, lane_sum, load_half, load_lanes, mul_add, scale, store_half,
+    store_lanes, sub,
+};
+use crate::rings::in_blocks;
+use crate::simd::{LANES, Lanes, Level, PointRow, Simd, dispatch, f32x4, prelude::*};
+use fearless_simd::f32x8;
 use glam::DVec3;
 
-/// Rows whose products are summed in single precision before they are added up in double.
+/// Rows that a thread takes at a time, and whose products are summed in single precision before they are added up in
+/// double.
 const BLOCK: usize = 64;
+/// Lengths in extents and sines below it are none.
+const NONE: f32 = 1e-18;
 
-/// Springs of one row's lanes to one neighbour each.
+/// Springs of eight points to one neighbour each.
 #[derive(Clone, Debug)]
 struct Spoke {
-    to: [u32; LANES],
-    length: Lanes,
-    angle: Lanes,
-    torsion: Lanes,
-    surface: Lanes,
-    lengths: Lanes,
+    to: [u32; HALF],
+    length: [f32; HALF],
+    angle: [f32; HALF],
 }
 
+/// Their stiffness: torsion, surface, lengths.
+type Stiff = [[f32; HALF]; 3];
+
 /// What neighbours read of a point: x, y, z and the first coordinate of its direction; the other two, the excess of its
-/// length, nothing.
+/// length, its length at rest.
 type Record = [[f32; 4]; 2];
 
 /// The springs of a skin in rows.
@@ -40,8 +49,12 @@ pub(super) struct SpringRows {
     /// Bind units per extent.
     unit: f64,
     spokes: Vec<Spoke>,
-    /// Per row, where its spokes stop.
+    /// Per half row, where its spokes stop.
     stops: Vec<u32>,
+    /// Per spoke; empty where all springs are alike.
+    stiff: Vec<Stiff>,
+    /// Torsion over both lengths at rest, surface, lengths.
+    alike: [f32; 3],
     rest: Vec<Lanes>,
     absolute: Vec<Lanes>,
     /// Per point: stiffness of the anchor spring of those without a direction.
@@ -75,10 +88,12 @@ struct RowFrame {
     bounds: Vec<Lanes>,
     /// The largest of them.
     bound: f64,
-    directions: Vec<PointRow>,
-    lengths: Vec<Lanes>,
-    /// Per slot: position, direction, excess of length.
+    /// Directions and lengths of scale vectors.
+    hung: Vec<[Lanes; 4]>,
+    /// Per slot: position, direction, excess of length, length at rest.
     records: Vec<Record>,
+    /// Energy of each block.
+    energies: Vec<f64>,
 }
 
 impl SpringRows {
@@ -93,36 +108,43 @@ impl SpringRows {
         let lanes = |row: usize, value: &dyn Fn(usize) -> f64| -> Lanes {
             std::array::from_fn(|lane| order.get(row * LANES + lane).map_or(0.0, |&point| value(point as usize) as f32))
         };
-        let (mut spokes, mut stops) = (Vec::new(), Vec::new());
-        for row in 0..rows {
-            let of = |lane: usize| order.get(row * LANES + lane).map_or(&[][..], |&point| springs.of(point as usize));
-            for k in 0..(0..LANES).map(|lane| of(lane).len()).max().unwrap_or(0) {
-                let mut spoke = Spoke {
-                    // A lane with fewer neighbours is its own, without stiffness.
-                    to: std::array::from_fn(|lane| (row * LANES + lane).min(order.len() - 1) as u32),
-                    length: [0.0; LANES],
-                    angle: [0.0; LANES],
-                    torsion: [0.0; LANES],
-                    surface: [0.0; LANES],
-                    lengths: [0.0; LANES],
-                };
-                for lane in 0..LANES {
+        let alike = Alike::of(springs);
+        let (mut spokes, mut stops, mut stiff) = (Vec::new(), Vec::new(), Vec::new());
+        for half in 0..2 * rows {
+            let of = |lane: usize| order.get(half * HALF + lane).map_or(&[][..], |&point| springs.of(point as usize));
+            for k in 0..(0..HALF).map(|lane| of(lane).len()).max().unwrap_or(0) {
+                // A lane with fewer neighbours is its own, at the length and angle that it has.
+                let own = |lane: usize| (half * HALF + lane) as u32;
+                let mut spoke = Spoke { to: std::array::from_fn(own), length: [0.0; HALF], angle: [0.0; HALF] };
+                let mut stiffness = [[0.0; HALF]; 3];
+                for lane in 0..HALF {
                     let Some(&(edge, second)) = of(lane).get(k) else { continue };
                     let edge = &springs.edges[edge as usize];
                     spoke.to[lane] = slot_of[edge.ends[usize::from(!second)] as usize];
                     spoke.length[lane] = (edge.length / unit) as f32;
                     spoke.angle[lane] = edge.angle as f32;
-                    spoke.torsion[lane] = (edge.torsion / (unit * unit)) as f32;
-                    spoke.surface[lane] = edge.surface as f32;
-                    spoke.lengths[lane] = edge.lengths as f32;
+                    stiffness[0][lane] = (edge.torsion / (unit * unit)) as f32;
+                    stiffness[1][lane] = edge.surface as f32;
+                    stiffness[2][lane] = edge.lengths as f32;
                 }
                 spokes.push(spoke);
+                if alike.is_none() {
+                    stiff.push(stiffness);
+                }
             }
             stops.push(spokes.len() as u32);
         }
         let all = |value: &dyn Fn(usize) -> f64| (0..rows).map(|row| lanes(row, value)).collect::<Vec<Lanes>>();
         Self {
-            rest: all(&|i| springs.rest[i] / unit),
+            // Slots at the end hang like the last point.
+            rest: (0..rows)
+                .map(|row| {
+                    let point = |lane: usize| order[(row * LANES + lane).min(order.len() - 1)] as usize;
+                    std::array::from_fn(|lane| (springs.rest[point(lane)] / unit) as f32)
+                })
+                .collect(),
+            stiff,
+            alike: alike.map_or([0.0; 3], |alike| alike.0.map(|stiffness| stiffness as f32)),
             absolute: all(&|i| if springs.rest[i] > 0.0 { springs.absolute[i] } else { 0.0 }),
             anchored: (0..springs.len())
                 .map(|i| if springs.rest[i] > 0.0 { 0.0 } else { springs.absolute[i] })
@@ -142,7 +164,7 @@ impl SpringRows {
     /// As [`Springs::solve`].
     pub fn solve(
         &self,
-        level: Level,
+        (level, pool): (Level, Option<&rayon::ThreadPool>),
         frame: &SpringFrame<'_>,
         points: &mut [DVec3],
         (scheme, stop): (Scheme, &Stop),
@@ -158,7 +180,12 @@ impl SpringRows {
             largest_force: stop.largest_force / self.unit,
             ..*stop
         };
-        let solved = descend(&mut RowEnergy { springs: self, frame: row_frame, level }, rows, scheme, &stop, descent);
+        let mut energy = RowEnergy { springs: self, frame: row_frame, level, pool };
+        let solved = match pool {
+            // Threads are woken once.
+            Some(pool) => pool.install(|| descend(&mut energy, rows, scheme, &stop, descent)),
+            None => descend(&mut energy, rows, scheme, &stop, descent),
+        };
         for (slot, &point) in self.order.iter().enumerate() {
             let [x, y, z] = &rows[slot / LANES];
             let lane = slot % LANES;
@@ -174,7 +201,7 @@ impl SpringRows {
 
     fn rows_of(&self, rows: &mut Vec<PointRow>, value: impl Fn(usize) -> DVec3) {
         rows.clear();
-        rows.resize(self.stops.len(), [[0.0; LANES]; 3]);
+        rows.resize(self.rest.len(), [[0.0; LANES]; 3]);
         let last = self.points.saturating_sub(1);
         for slot in 0..rows.len() * LANES {
             let v = value(self.order[slot.min(last)] as usize).as_vec3();
@@ -200,7 +227,7 @@ impl SpringRows {
                 let total = pull(point);
                 (if total > 0.0 { (anchored + place * edited) / total } else { middle } - middle) / self.unit
             });
-            out.pull.resize(self.stops.len(), [0.0; LANES]);
+            out.pull.resize(self.rest.len(), [0.0; LANES]);
             for (slot, &point) in self.order.iter().enumerate() {
                 out.pull[slot / LANES][slot % LANES] = pull(point as usize) as f32;
                 out.bounds[slot / LANES][slot % LANES] += edit(point as usize).0 as f32;
@@ -210,9 +237,9 @@ impl SpringRows {
             *bound = bound.max(f32::MIN_POSITIVE);
         }
         out.bound = out.bounds.iter().flatten().fold(0.0, |a: f64, &b| a.max(f64::from(b)));
-        out.directions.resize(self.stops.len(), [[0.0; LANES]; 3]);
-        out.lengths.resize(self.stops.len(), [0.0; LANES]);
-        out.records.resize(self.stops.len() * LANES, [[0.0; 4]; 2]);
+        out.hung.resize(self.rest.len(), [[0.0; LANES]; 4]);
+        out.records.resize(self.rest.len() * LANES, [[0.0; 4]; 2]);
+        out.energies.resize(self.rest.len().div_ceil(BLOCK), 0.0);
     }
 }
 
@@ -240,10 +267,30 @@ fn breadth_first(springs: &Springs) -> Vec<u32> {
     order
 }
 
+/// Stiffness that all springs of a skin share: torsion over both lengths at rest, surface, lengths.
+struct Alike([f64; 3]);
+
+impl Alike {
+    fn of(springs: &Springs) -> Option<Self> {
+        let hangs = |edge: &Edge| edge.ends.iter().all(|&end| springs.rest[end as usize] > 0.0);
+        let of = |edge: &Edge| {
+            let lengths: f64 = edge.ends.iter().map(|&end| springs.rest[end as usize]).product();
+            [edge.torsion / lengths, edge.surface, edge.lengths]
+        };
+        let first = springs.edges.iter().find(|edge| hangs(edge)).map(of)?;
+        let same = |edge: &Edge| {
+            let alike = |k: usize| (of(edge)[k] - first[k]).abs() <= 1e-12 * first[k].abs();
+            alike(1) && (!hangs(edge) || alike(0) && alike(2))
+        };
+        springs.edges.iter().all(same).then_some(Self(first))
+    }
+}
+
 struct RowEnergy<'a> {
     springs: &'a SpringRows,
     frame: &'a mut RowFrame,
     level: Level,
+    pool: Option<&'a rayon::ThreadPool>,
 }
 
 impl Energy for RowEnergy<'_> {
@@ -252,9 +299,21 @@ impl Energy for RowEnergy<'_> {
 
     fn forces(&mut self, points: &Vec<PointRow>, forces: &mut Vec<PointRow>) -> f64 {
         forces.resize(points.len(), [[0.0; LANES]; 3]);
-        let (springs, frame) = (self.springs, &mut *self.frame);
-        dispatch!(self.level, simd => hang(simd, springs, frame, points));
-        dispatch!(self.level, simd => all_forces(simd, springs, frame, points, forces))
+        let (springs, level) = (self.springs, self.level);
+        let RowFrame { anchors, hung, records, .. } = &mut *self.frame;
+        in_blocks(self.pool, (hung, BLOCK), (records, BLOCK * LANES), |block, hung, records| {
+            let rows = block * BLOCK..block * BLOCK + hung.len();
+            let (points, anchors, rest) = (&points[rows.clone()], &anchors[rows.clone()], &springs.rest[rows]);
+            dispatch!(level, simd => hang(simd, points, anchors, rest, hung, records));
+        });
+        let mut energies = std::mem::take(&mut self.frame.energies);
+        let frame = &*self.frame;
+        in_blocks(self.pool, (forces, BLOCK), (&mut energies, 1), |block, forces, energy| {
+            energy[0] = dispatch!(level, simd => some_forces(simd, springs, frame, block * BLOCK, points, forces));
+        });
+        let energy = energies.iter().sum::<f64>();
+        self.frame.energies = energies;
+        0.5 * energy
     }
 
     fn largest(&self, forces: &Vec<PointRow>) -> (f64, f64) {
@@ -264,253 +323,311 @@ impl Energy for RowEnergy<'_> {
     fn plain(&self, forces: &Vec<PointRow>, fixed: bool, out: &mut Vec<PointRow>) {
         out.resize(forces.len(), [[0.0; LANES]; 3]);
         let one = fixed.then(|| self.frame.bound.max(super::springs::FIXED_STEPS) as f32);
-        dispatch!(self.level, simd => plain(simd, &self.frame.bounds, one, forces, out));
+        self.each(out, |block, out| {
+            let (bounds, forces) = (&self.frame.bounds[block * BLOCK..], &forces[block * BLOCK..]);
+            dispatch!(self.level, simd => plain(simd, bounds, one, forces, out));
+        });
     }
 
     fn dot(&self, a: &Vec<PointRow>, b: &Vec<PointRow>) -> f64 {
-        dispatch!(self.level, simd => dot(simd, a, b))
+        match self.pool {
+            Some(pool) if pool.current_num_threads() > 1 => pool.install(|| product(self.level, true, a, b)),
+            _ => product(self.level, false, a, b),
+        }
     }
 
     fn sum(&self, a: &Vec<PointRow>, b: &Vec<PointRow>, k: f64, out: &mut Vec<PointRow>) {
         out.resize(a.len(), [[0.0; LANES]; 3]);
-        dispatch!(self.level, simd => sum(simd, a, b, k as f32, out));
+        self.each(out, |block, out| {
+            let (a, b) = (&a[block * BLOCK..], &b[block * BLOCK..]);
+            dispatch!(self.level, simd => sum(simd, a, b, k as f32, out));
+        });
     }
 
     fn add(&self, a: &mut Vec<PointRow>, b: &Vec<PointRow>, k: f64) {
-        dispatch!(self.level, simd => add(simd, a, b, k as f32));
+        self.each(a, |block, a| {
+            let b = &b[block * BLOCK..];
+            dispatch!(self.level, simd => add(simd, a, b, k as f32));
+        });
+    }
+}
+
+impl RowEnergy<'_> {
+    /// Runs `work` on fixed blocks of rows.
+    fn each(&self, rows: &mut [PointRow], work: impl Fn(usize, &mut [PointRow]) + Sync) {
+        let nothing = &mut vec![(); rows.len()][..];
+        in_blocks(self.pool, (rows, BLOCK), (nothing, BLOCK), |block, rows, _| work(block, rows));
+    }
+}
+
+/// The scalar product of two vectors, halved again and again: the same sums on any number of threads.
+fn product(level: Level, on_threads: bool, a: &[PointRow], b: &[PointRow]) -> f64 {
+    let blocks = a.len().div_ceil(BLOCK);
+    if blocks <= 1 {
+        return dispatch!(level, simd => dot_of(simd, a, b));
+    }
+    let ((a0, a1), (b0, b1)) = (a.split_at(blocks / 2 * BLOCK), b.split_at(blocks / 2 * BLOCK));
+    let (first, second) = (|| product(level, on_threads, a0, b0), || product(level, on_threads, a1, b1));
+    if on_threads {
+        let (first, second) = rayon::join(first, second);
+        first + second
+    } else {
+        first() + second()
     }
 }
 
 /// Directions and lengths of scale vectors, and the records that neighbours read.
 #[inline(always)]
-fn hang<S: Simd>(simd: S, springs: &SpringRows, frame: &mut RowFrame, points: &[PointRow]) {
-    let (zero, one) = (splat(simd, 0.0), splat(simd, 1.0));
-    for row in 0..points.len() {
-        let p = V3::load(simd, &points[row]);
-        let s = p.sub(V3::load(simd, &frame.anchors[row]));
-        let length = s.length();
-        let is_long = length.simd_gt(zero);
-        let inverse = is_long.select(one, zero) / is_long.select(length, one);
-        let direction = s.scale(inverse);
-        direction.store(&mut frame.directions[row]);
-        length.store_array(&mut frame.lengths[row]);
-        let excess = (length - load(simd, &springs.rest[row])).to_array();
-        let [dx, dy, dz] = &frame.directions[row];
-        let [px, py, pz] = &points[row];
-        let records = &mut frame.records[row * LANES..(row + 1) * LANES];
-        for lane in 0..LANES {
-            records[lane] = [[px[lane], py[lane], pz[lane], dx[lane]], [dy[lane], dz[lane], excess[lane], 0.0]];
-        }
-    }
-}
-
-/// `θ` between unit vectors whose difference has the square length `m2`, and its sine.
-#[inline(always)]
-fn angle<S: Simd>(simd: S, m2: f32x16<S>) -> (f32x16<S>, f32x16<S>) {
-    let (zero, one) = (splat(simd, 0.0), splat(simd, 1.0));
-    let q2 = (splat(simd, 4.0) - m2).max(zero);
-    let (m, q) = (m2.sqrt(), q2.sqrt());
-    let steep = m.simd_gt(q);
-    let bottom = steep.select(m, q);
-    let x = steep.select(q, m) / bottom.simd_gt(zero).select(bottom, one);
-    let x2 = x * x;
-    // Minimax for atan(x)/x on [0, 1], below 2e-7.
-    let p = splat(simd, 0.002_823_639);
-    let p = p.mul_add(x2, splat(simd, -0.015_956_903));
-    let p = p.mul_add(x2, splat(simd, 0.042_504_99));
-    let p = p.mul_add(x2, splat(simd, -0.074_890_09));
-    let p = p.mul_add(x2, splat(simd, 0.106_347_93));
-    let p = p.mul_add(x2, splat(simd, -0.142_027_36));
-    let p = p.mul_add(x2, splat(simd, 0.199_926_96));
-    let p = p.mul_add(x2, splat(simd, -0.333_331_02));
-    let half = (p * x2).mul_add(x, x);
-    let half = steep.select(splat(simd, std::f32::consts::FRAC_PI_2) - half, half);
-    (half + half, m * q * splat(simd, 0.5))
-}
-
-/// The records of sixteen neighbours, turned four by four in registers.
-#[inline(always)]
-fn gather<S: Simd>(simd: S, records: &[Record], to: &[u32; LANES]) -> [f32x16<S>; 7] {
-    let none = f32x4::splat(simd, 0.0);
-    let mut columns = [[none; 4]; 8];
-    for (four, to) in to.as_chunks::<4>().0.iter().enumerate() {
-        let [a, b, c, d] =
-            [&records[to[0] as usize], &records[to[1] as usize], &records[to[2] as usize], &records[to[3] as usize]];
+fn hang<S: Simd>(
+    simd: S,
+    points: &[PointRow],
+    anchors: &[PointRow],
+    rest: &[Lanes],
+    hung: &mut [[Lanes; 4]],
+    records: &mut [Record],
+) {
+    let (zero, one) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 1.0));
+    for (row, (hung, records)) in hung.iter_mut().zip(records.as_chunks_mut::<LANES>().0).enumerate() {
         for half in 0..2 {
-            let [a, b, c, d] = [
-                f32x4::load_array_ref(simd, &a[half]),
-                f32x4::load_array_ref(simd, &b[half]),
-                f32x4::load_array_ref(simd, &c[half]),
-                f32x4::load_array_ref(simd, &d[half]),
-            ];
-            let ((ac0, ac1), (bd0, bd1)) = (a.interleave(c), b.interleave(d));
-            let ((x, y), (z, w)) = (ac0.interleave(bd0), ac1.interleave(bd1));
-            columns[4 * half][four] = x;
-            columns[4 * half + 1][four] = y;
-            columns[4 * half + 2][four] = z;
-            columns[4 * half + 3][four] = w;
+            let p = load_half(simd, &points[row], half);
+            let s = sub(p, load_half(simd, &anchors[row], half));
+            let length = dot(s, s).sqrt();
+            let is_long = length.simd_gt(zero);
+            let inverse = is_long.select(one, zero) / is_long.select(length, one);
+            let direction = scale(s, inverse);
+            let rest = load_lanes(simd, &rest[row], half);
+            store_lanes(direction[0], &mut hung[0], half);
+            store_lanes(direction[1], &mut hung[1], half);
+            store_lanes(direction[2], &mut hung[2], half);
+            store_lanes(length, &mut hung[3], half);
+            let first = interleaved(p[0], p[1], p[2], direction[0]);
+            let second = interleaved(direction[1], direction[2], length - rest, rest);
+            let records = records[HALF * half..HALF * (half + 1)].as_chunks_mut::<2>().0;
+            for (two, (first, second)) in records.iter_mut().zip(first.into_iter().zip(second)) {
+                let ((a, b), (c, d)) = (first.split(), second.split());
+                a.store_array(&mut two[0][0]);
+                b.store_array(&mut two[1][0]);
+                c.store_array(&mut two[0][1]);
+                d.store_array(&mut two[1][1]);
+            }
         }
     }
-    let mut out = [splat(simd, 0.0); 7];
-    for (out, [a, b, c, d]) in out.iter_mut().zip(columns) {
-        *out = a.combine(b).combine(c.combine(d));
-    }
-    out
 }
 
+/// `θ` between unit vectors whose difference has the square length `m2`, from the double of its sine. Polynomial in `m2` for
+/// `θ/sin θ` up to a right angle, below 9e-8; what is beyond is measured from the other side.
 #[inline(always)]
-fn all_forces<S: Simd>(
+fn angle<S: Simd>(simd: S, m2: f32x8<S>, two_sines: f32x8<S>) -> f32x8<S> {
+    let is_wide = m2.simd_gt(f32x8::splat(simd, 2.0));
+    let u = m2.min(f32x8::splat(simd, 4.0) - m2);
+    let p = f32x8::splat(simd, 1.655_856_4e-5);
+    let p = p.mul_add(u, f32x8::splat(simd, -8.141_78e-5));
+    let p = p.mul_add(u, f32x8::splat(simd, 2.316_806_6e-4));
+    let p = p.mul_add(u, f32x8::splat(simd, -2.002_274_1e-4));
+    let p = p.mul_add(u, f32x8::splat(simd, 5.748_674e-4));
+    let p = p.mul_add(u, f32x8::splat(simd, 1.498_466_7e-3));
+    let p = p.mul_add(u, f32x8::splat(simd, 7.161_054e-3));
+    let p = p.mul_add(u, f32x8::splat(simd, 0.033_331_912));
+    let p = p.mul_add(u, f32x8::splat(simd, 0.166_666_69));
+    let p = p.mul_add(u, f32x8::splat(simd, 1.0));
+    let theta = p * two_sines * f32x8::splat(simd, 0.5);
+    is_wide.select(f32x8::splat(simd, std::f32::consts::PI) - theta, theta)
+}
+
+/// Twice the sine of an angle as in [`angle`].
+#[inline(always)]
+fn two_sines<S: Simd>(simd: S, m2: f32x8<S>) -> f32x8<S> {
+    ((f32x8::splat(simd, 4.0) - m2) * m2).max(f32x8::splat(simd, 0.0)).sqrt()
+}
+
+/// The records of eight neighbours, turned in registers.
+#[inline(always)]
+fn gather<S: Simd>(simd: S, records: &[Record], to: &[u32; HALF]) -> [f32x8<S>; 8] {
+    let none = f32x8::splat(simd, 0.0);
+    let mut first = [none; 4];
+    let mut second = [none; 4];
+    for (k, &[a, b]) in to.as_chunks::<2>().0.iter().enumerate() {
+        let (a, b) = (&records[a as usize], &records[b as usize]);
+        first[k] = f32x4::load_array_ref(simd, &a[0]).combine(f32x4::load_array_ref(simd, &b[0]));
+        second[k] = f32x4::load_array_ref(simd, &a[1]).combine(f32x4::load_array_ref(simd, &b[1]));
+    }
+    let ([a, b, c, d], [e, f, g, h]) = (deinterleaved(first), deinterleaved(second));
+    [a, b, c, d, e, f, g, h]
+}
+
+/// Forces on some rows; twice their part of the energy.
+#[inline(always)]
+fn some_forces<S: Simd>(
     simd: S,
     springs: &SpringRows,
     frame: &RowFrame,
+    first: usize,
     points: &[PointRow],
     forces: &mut [PointRow],
 ) -> f64 {
     let mut energy = 0.0;
-    let mut first = 0;
-    for row in 0..points.len() {
-        let last = springs.stops[row] as usize;
-        energy += row_forces(simd, springs, frame, row, first..last, &points[row], &mut forces[row]);
-        first = last;
+    for (local, forces) in forces.iter_mut().enumerate() {
+        let row = first + local;
+        let [mut force, mut other] = [[f32x8::splat(simd, 0.0); 3]; 2];
+        let energies = half_forces(simd, springs, frame, row, 0, &points[row], &mut force)
+            + half_forces(simd, springs, frame, row, 1, &points[row], &mut other);
+        energy += lane_sum(energies);
+        store_half(force, forces, 0);
+        store_half(other, forces, 1);
+        let used = springs.points - (row * LANES).min(springs.points);
+        if used < LANES {
+            for axis in forces {
+                axis[used..].fill(0.0);
+            }
+        }
     }
-    0.5 * energy
+    energy
 }
 
-/// Forces on one row; twice its part of the energy.
+/// Forces on eight points; twice their parts of the energy.
 #[inline(always)]
-fn row_forces<S: Simd>(
+fn half_forces<S: Simd>(
     simd: S,
     springs: &SpringRows,
     frame: &RowFrame,
     row: usize,
-    spokes: std::ops::Range<usize>,
+    half: usize,
     points: &PointRow,
-    forces: &mut PointRow,
-) -> f64 {
-    let (zero, one, half) = (splat(simd, 0.0), splat(simd, 1.0), splat(simd, 0.5));
-    let p = V3::load(simd, points);
-    let direction = V3::load(simd, &frame.directions[row]);
-    let (length, rest) = (load(simd, &frame.lengths[row]), load(simd, &springs.rest[row]));
+    force: &mut Half<S>,
+) -> f32x8<S> {
+    let (zero, one, a_half) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 1.0), f32x8::splat(simd, 0.5));
+    let none = f32x8::splat(simd, NONE);
+    let p = load_half(simd, points, half);
+    let [dx, dy, dz, length] = &frame.hung[row];
+    let direction = [load_lanes(simd, dx, half), load_lanes(simd, dy, half), load_lanes(simd, dz, half)];
+    let (length, rest) = (load_lanes(simd, length, half), load_lanes(simd, &springs.rest[row], half));
     let excess = length - rest;
-    let mut across = V3 { x: zero, y: zero, z: zero };
+    let mut across = [zero; 3];
     let mut pull = across;
     let mut along = zero;
     // Springs to neighbours are counted at both ends.
     let mut shared = zero;
-    for spoke in &springs.spokes[spokes] {
-        let [px, py, pz, dx, dy, dz, their_excess] = gather(simd, &frame.records, &spoke.to);
-        let edge = V3 { x: px, y: py, z: pz }.sub(p);
-        let long = edge.length();
-        let stretch = long - load(simd, &spoke.length);
-        let surface = load(simd, &spoke.surface);
-        let is_long = long.simd_gt(zero);
-        let tension = is_long.select(surface * stretch, zero) / is_long.select(long, one);
-        pull = edge.mul_add(tension, pull);
-        let apart = V3 { x: dx, y: dy, z: dz }.sub(direction);
-        let m2 = apart.dot(apart);
-        let (theta, sine) = angle(simd, m2);
-        let turn = theta - load(simd, &spoke.angle);
-        let torsion = load(simd, &spoke.torsion);
-        let turned = sine.simd_gt(zero);
-        let moment = turned.select(torsion * turn, zero) / turned.select(sine, one);
+    let start = if row + half == 0 { 0 } else { springs.stops[2 * row + half - 1] as usize };
+    let stop = springs.stops[2 * row + half] as usize;
+    for (index, spoke) in springs.spokes[start..stop].iter().enumerate() {
+        let [px, py, pz, dx, dy, dz, their_excess, their_rest] = gather(simd, &frame.records, &spoke.to);
+        let (torsion, surface, lengths) = match springs.stiff.get(start + index) {
+            Some([torsion, surface, lengths]) => (
+                f32x8::load_array_ref(simd, torsion),
+                f32x8::load_array_ref(simd, surface),
+                f32x8::load_array_ref(simd, lengths),
+            ),
+            None => {
+                let both = rest * their_rest;
+                let lengths = both.simd_gt(zero).select(f32x8::splat(simd, springs.alike[2]), zero);
+                (both * f32x8::splat(simd, springs.alike[0]), f32x8::splat(simd, springs.alike[1]), lengths)
+            }
+        };
+        let edge = sub([px, py, pz], p);
+        let apart = sub([dx, dy, dz], direction);
+        let m2 = dot(apart, apart);
+        let (long, sines) = (dot(edge, edge).sqrt(), two_sines(simd, m2));
+        // Both are divided by at once.
+        let (is_long, turned) = (long.simd_gt(none), sines.simd_gt(none));
+        let (safe_long, safe_sines) = (is_long.select(long, one), turned.select(sines, one));
+        let inverse = one / (safe_long * safe_sines);
+        let stretch = long - f32x8::load_array_ref(simd, &spoke.length);
+        let tension = is_long.select(surface * stretch, zero) * (inverse * safe_sines);
+        pull = mul_add(edge, tension, pull);
+        let turn = angle(simd, m2, sines) - f32x8::load_array_ref(simd, &spoke.angle);
+        let moment = turned.select(torsion * turn, zero) * (inverse * safe_long);
+        let moment = moment + moment;
         // ŝ_j − ŝ_i cos θ without the cancellation.
-        across = direction.mul_add(m2 * half, apart).mul_add(moment, across);
+        across = mul_add(mul_add(direction, m2 * a_half, apart), moment, across);
         let slope = their_excess - excess;
-        let lengths = load(simd, &spoke.lengths);
         along = lengths.mul_add(slope, along);
         shared = (torsion * turn).mul_add(turn, shared);
         shared = (lengths * slope).mul_add(slope, shared);
         shared = (surface * stretch).mul_add(stretch, shared);
     }
-    let absolute = load(simd, &springs.absolute[row]);
+    let absolute = load_lanes(simd, &springs.absolute[row], half);
     along -= absolute * excess;
     let mut own = absolute * excess * excess;
-    let towards = V3::load(simd, &frame.towards[row]);
-    let apart = towards.sub(direction);
-    let m2 = apart.dot(apart);
-    let (theta, sine) = angle(simd, m2);
-    let has_both = (towards.dot(towards) * direction.dot(direction)).simd_gt(half);
-    let bone = has_both.select(load(simd, &springs.bone[row]), zero);
-    let turn = theta - load(simd, &springs.held[row]);
-    let turned = sine.simd_gt(zero);
-    let moment = turned.select(bone * turn, zero) / turned.select(sine, one);
-    across = direction.mul_add(m2 * half, apart).mul_add(moment, across);
+    let towards = load_half(simd, &frame.towards[row], half);
+    let apart = sub(towards, direction);
+    let m2 = dot(apart, apart);
+    let sines = two_sines(simd, m2);
+    let has_both = (dot(towards, towards) * dot(direction, direction)).simd_gt(a_half);
+    let bone = has_both.select(load_lanes(simd, &springs.bone[row], half), zero);
+    let turn = angle(simd, m2, sines) - load_lanes(simd, &springs.held[row], half);
+    let turned = sines.simd_gt(none);
+    let reach = length.max(rest * f32x8::splat(simd, LEAST_LENGTH as f32));
+    let hangs = reach.simd_gt(none);
+    let (safe_sines, safe_reach) = (turned.select(sines, one), hangs.select(reach, one));
+    let inverse = one / (safe_sines * safe_reach);
+    let moment = turned.select(bone * turn, zero) * (inverse * safe_reach);
+    across = mul_add(mul_add(direction, m2 * a_half, apart), moment + moment, across);
     own = (bone * turn).mul_add(turn, own);
-    let least = rest * splat(simd, LEAST_LENGTH as f32);
-    let reach = length.max(least);
-    let hangs = reach.simd_gt(zero);
-    let lever = hangs.select(one, zero) / hangs.select(reach, one);
-    let mut force = direction.mul_add(along, across.mul_add(lever, pull));
+    let lever = hangs.select(inverse * safe_sines, zero);
+    *force = mul_add(direction, along, mul_add(across, lever, pull));
     if !frame.pull.is_empty() {
-        let stiffness = load(simd, &frame.pull[row]);
-        let away = V3::load(simd, &frame.places[row]).sub(p);
-        force = away.mul_add(stiffness, force);
-        own = stiffness.mul_add(away.dot(away), own);
+        let stiffness = load_lanes(simd, &frame.pull[row], half);
+        let away = sub(load_half(simd, &frame.places[row], half), p);
+        *force = mul_add(away, stiffness, *force);
+        own = stiffness.mul_add(dot(away, away), own);
     }
-    // Slots at the end that repeat the last point have neither springs nor weight.
-    let used = springs.points - (row * LANES).min(springs.points);
-    let mut energy = 0.0;
-    for &lane in &shared.mul_add(half, own).to_array()[..used.min(LANES)] {
-        energy += f64::from(lane);
-    }
-    force.store(forces);
-    for axis in forces {
-        axis[used.min(LANES)..].fill(0.0);
-    }
-    energy
+    shared.mul_add(a_half, own)
 }
 
 #[inline(always)]
 fn largest<S: Simd>(simd: S, frame: &RowFrame, forces: &[PointRow]) -> (f64, f64) {
-    let (mut step, mut force) = (splat(simd, 0.0), splat(simd, 0.0));
+    let (mut step, mut force) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 0.0));
     for (row, bound) in forces.iter().zip(&frame.bounds) {
-        let f = V3::load(simd, row).length();
-        force = force.max(f);
-        step = step.max(f / load(simd, bound));
+        for half in 0..2 {
+            let f = load_half(simd, row, half);
+            let f = dot(f, f).sqrt();
+            force = force.max(f);
+            step = step.max(f / load_lanes(simd, bound, half));
+        }
     }
-    let most = |lanes: Lanes| f64::from(lanes.into_iter().fold(0.0, f32::max));
-    (SAFETY * most(step.to_array()), most(force.to_array()))
+    (SAFETY * f64::from(lane_max(step)), f64::from(lane_max(force)))
 }
 
 #[inline(always)]
 fn plain<S: Simd>(simd: S, bounds: &[Lanes], one: Option<f32>, forces: &[PointRow], out: &mut [PointRow]) {
-    let safety = splat(simd, SAFETY as f32);
+    let safety = f32x8::splat(simd, SAFETY as f32);
     for ((row, bound), out) in forces.iter().zip(bounds).zip(out) {
-        let bound = match one {
-            Some(bound) => splat(simd, bound),
-            None => load(simd, bound),
-        };
-        V3::load(simd, row).scale(safety / bound).store(out);
+        for half in 0..2 {
+            let bound = match one {
+                Some(bound) => f32x8::splat(simd, bound),
+                None => load_lanes(simd, bound, half),
+            };
+            store_half(scale(load_half(simd, row, half), safety / bound), out, half);
+        }
     }
 }
 
 #[inline(always)]
-fn dot<S: Simd>(simd: S, a: &[PointRow], b: &[PointRow]) -> f64 {
-    let mut total = 0.0;
-    for (a, b) in a.chunks(BLOCK).zip(b.chunks(BLOCK)) {
-        let mut sum = splat(simd, 0.0);
-        for (a, b) in a.iter().zip(b) {
-            sum += V3::load(simd, a).dot(V3::load(simd, b));
-        }
-        for lane in sum.to_array() {
-            total += f64::from(lane);
-        }
+fn dot_of<S: Simd>(simd: S, a: &[PointRow], b: &[PointRow]) -> f64 {
+    let [mut first, mut second] = [f32x8::splat(simd, 0.0); 2];
+    for (a, b) in a.iter().zip(b) {
+        first += dot(load_half(simd, a, 0), load_half(simd, b, 0));
+        second += dot(load_half(simd, a, 1), load_half(simd, b, 1));
     }
-    total
+    lane_sum(first) + lane_sum(second)
 }
 
 #[inline(always)]
 fn sum<S: Simd>(simd: S, a: &[PointRow], b: &[PointRow], k: f32, out: &mut [PointRow]) {
-    let k = splat(simd, k);
+    let k = f32x8::splat(simd, k);
     for ((a, b), out) in a.iter().zip(b).zip(out) {
-        V3::load(simd, b).mul_add(k, V3::load(simd, a)).store(out);
+        for half in 0..2 {
+            store_half(mul_add(load_half(simd, b, half), k, load_half(simd, a, half)), out, half);
+        }
     }
 }
 
 #[inline(always)]
 fn add<S: Simd>(simd: S, a: &mut [PointRow], b: &[PointRow], k: f32) {
-    let k = splat(simd, k);
+    let k = f32x8::splat(simd, k);
     for (a, b) in a.iter_mut().zip(b) {
-        V3::load(simd, b).mul_add(k, V3::load(simd, a)).store(a);
+        for half in 0..2 {
+            store_half(mul_add(load_half(simd, b, half), k, load_half(simd, a, half)), a, half);
+        }
     }
 }

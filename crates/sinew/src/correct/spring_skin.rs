@@ -174,13 +174,13 @@ impl Bound for SpringSkin {
         match &body.morphed {
             // Morph targets change the rest shape, and with it every spring.
             Some(bind) => springs(Some(hanging), bind, &self.stiffness, &self.factors, self.kind).solve(
-                place.level,
+                (place.level, place.pool),
                 &frame,
                 points,
                 how,
                 solver,
             ),
-            None => self.springs.solve(place.level, &frame, points, how, solver),
+            None => self.springs.solve((place.level, place.pool), &frame, points, how, solver),
         };
         for (node, p) in points.iter().enumerate() {
             let gain = self.gain[node];

@@ -305,6 +305,17 @@ impl Surface {
         capped_volume(&faces, &places)
     }
 
+    /// Nodes around each apex.
+    pub fn apex_rings(&self) -> &Lists {
+        &self.rings
+    }
+
+    /// A point inside: where the bones have the middles of the segments.
+    pub fn centre(&self, from_bind: &[DAffine3]) -> DVec3 {
+        let place = |segment: &Segment| from_bind[segment.entry as usize].transform_point3(segment.middle);
+        self.segments.iter().map(|segment| place(segment) * segment.share).sum()
+    }
+
     /// Nodes on capped borders.
     pub fn ring_nodes(&self) -> impl Iterator<Item = u32> + '_ {
         self.rings.iter().flatten().copied()

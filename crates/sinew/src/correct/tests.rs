@@ -7,10 +7,12 @@ use super::local_volume::{Limits, Outcome, cubic, first_root, restore, target_vo
 use super::segment_volume::{SegmentScratch, change, prism, restore_segments};
 use super::sparse_lu::SparseLu;
 use super::surface::Surface;
+use super::volume_rows::{RowsFrame, VolumeRows, VolumeScratch};
 use crate::maps::RestSurface;
 use crate::pose::{LocalTransform, Trs};
 use crate::raw::{RawBinding, RawBone, RawInfluences, RawJoint, RawMesh, RawPrimitive, RawRig, RawSkin};
 use crate::rig::Rig;
+use crate::simd::{LANES, Level, Points};
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 use std::f64::consts::TAU;
 
@@ -510,4 +512,71 @@ fn the_bound_holds_and_is_told() {
     let nothing = restore(&stage.surface, &mut stage.bent(120.0), &vec![0.0; 256], &EXACT);
     assert_eq!(nothing.outcome, Outcome::NothingMayMove);
     assert_eq!(nothing.after, nothing.before);
+}
+
+/// Closed, open at both ends, of two skins; with and without effects, by one and by many rounds.
+#[test]
+fn rows_are_restored_like_nodes() {
+    let faces: Vec<_> = side_faces().into_iter().chain(end_faces()).collect();
+    let (lower, upper): (Vec<_>, Vec<_>) = faces.iter().copied().partition(|face| face.iter().all(|&v| v < 144));
+    let lower = piece(&places()[..144], lower);
+    let upper = piece(&places()[128..], upper.into_iter().map(|face| face.map(|v| v - 128)).collect());
+    let stages = [vec![piece(&places(), faces)], vec![piece(&places(), side_faces())], vec![lower, upper]];
+    for (kind, stage) in stages.into_iter().map(|pieces| Stage::new(&raw(pieces))).enumerate() {
+        let (rig, surface) = (&stage.rig, &stage.surface);
+        let gamma = stage.gamma(Shape::Organic, 1.0, 1.0);
+        let rows = VolumeRows::new(rig, surface, &gamma);
+        let mut scratch = VolumeScratch::default();
+        for degrees in [0.5f64, 20.0, 90.0, 150.0, 180.0] {
+            for (limits, effects) in [(EXACT, true), (Limits { local: 1.0, ..EXACT }, false), (LINEAR, false)] {
+                let turn = if degrees == 180.0 { DQuat::from_rotation_y } else { DQuat::from_rotation_z };
+                let transforms = [DAffine3::IDENTITY, DAffine3::from_quat(turn(degrees.to_radians()))];
+                let palette: Vec<DAffine3> =
+                    rig.palette().iter().map(|entry| transforms[entry.bone.index().min(1)]).collect();
+                let mut points = Points::zeros(rig.rows().len());
+                for slot in 0..rig.rows().len() * LANES {
+                    let p = rig.rest().get(slot).as_dvec3();
+                    let ends = transforms.map(|transform| transform.transform_point3(p));
+                    points.set(slot, ends[0].lerp(ends[1], second_weight(p)).as_vec3());
+                }
+                let frame = |points| BodyFrame {
+                    rig,
+                    world_from_rest: &palette,
+                    morphed_rest: None,
+                    effects_rest: !effects,
+                    reach: Reach::Whole,
+                    points,
+                };
+                let mut body = Body::default();
+                body.pose(surface, &frame(&points));
+                let mut in_rows = points.clone();
+                let how = RowsFrame { rig, world_from_rest: &palette, level: Level::new(), pool: None };
+                let (found, largest) =
+                    rows.restore(surface, &mut body, &limits, &how, &mut in_rows, &mut scratch).unwrap();
+                let mut body = Body::default();
+                body.pose(surface, &frame(&points));
+                assert!(body.load(surface, &frame(&points)));
+                let expected = restore(surface, &mut body, &gamma, &limits);
+                let mut in_nodes = points.clone();
+                body.store(surface, &mut in_nodes);
+                let case = format!("{kind} at {degrees}°: {found:?} {expected:?}");
+                assert_eq!(found.outcome, expected.outcome, "{case}");
+                let (volume, size) = (expected.target.abs(), body.size);
+                for (a, b) in
+                    [(found.target, expected.target), (found.before, expected.before), (found.after, expected.after)]
+                {
+                    assert!((a - b).abs() < 3e-7 * volume, "{case}");
+                }
+                assert!((largest - body.largest_move()).abs() < 1e-4 * body.largest_move() + 1e-6 * size, "{case}");
+                for slot in 0..rig.rows().len() * LANES {
+                    let apart = in_rows.get(slot).distance(in_nodes.get(slot));
+                    assert!(f64::from(apart) < 2e-6 * size, "{case}: slot {slot} by {apart}");
+                }
+                let mut again = Body::default();
+                again.pose(surface, &frame(&in_rows));
+                assert!(again.load(surface, &frame(&in_rows)));
+                assert!((again.volume(surface) / found.after - 1.0).abs() < 3e-7, "{case} {}", again.volume(surface));
+            }
+        }
+    }
 }

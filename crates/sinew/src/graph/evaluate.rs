@@ -247,12 +247,14 @@ fn deform(
             kinematics: frame.kinematics,
             time: frame.time,
             level: cpu.level,
+            pool: cpu.pool,
         };
         graph.corrections.run(&corrections, &mut scratch.displaced, &mut scratch.corrected, corrected);
     }
     if let NormalsPlan::Faces(fans) = &graph.normals {
         let tangents = has_tangents.then_some(&mut scratch.tangents);
-        fans.carry(rig, &scratch.skinned, &scratch.displaced, &mut scratch.fans, &mut scratch.normals, tangents);
+        let how = (cpu.level, cpu.pool);
+        fans.carry(how, &scratch.skinned, &scratch.displaced, &mut scratch.fans, &mut scratch.normals, tangents);
     }
     if let Some(out) = &mut out {
         gather(rig, &scratch.displaced, &scratch.normals, &scratch.tangents, cpu, out);

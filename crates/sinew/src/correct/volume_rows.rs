@@ -1,0 +1,676 @@
+//! The whole volume of [`super::local_volume`] in single precision, straight in the rows of a frame: what a body is
+//! restored by where nothing else asks for its nodes.
+//!
+//! With the areas A of [`crate::rings`], over all nodes, and `w = γA`, which points along the normals,
+//!
+//! `V(p + t w) = c0 + c1 t + c2 t² + c3 t³`, `c0 = ⅟₁₈ Σ p·A(p)`, `c1 = ⅙ Σ w·A(p)`, `c2 = ⅙ Σ p·A(w)`, `c3 = ⅟₁₈ Σ w·A(w)`:
+//!
+//! two passes over the rings give the whole cubic, and its root is the exact step. Nodes on capped borders, whose normals
+//! do not see the cap, and apexes are few and done one by one. Points are in sizes of the character about a point inside,
+//! sums are of sixteen points in single and over all of them in double precision, in the order of the rows.
+//!
+//! Where some segments are still, rows without a node that may move are passed over, and the volume is that of the
+//! triangles at hand and the closed form of the others.
+//!
+//! Oracle: the f64 solver, to the rounding of positions (tests); the volume of the result (tests/volume.rs).
+
+use super::body::{Body, unit};
+use super::local_volume::{EXACT, Limits, Outcome, ROUNDS, Restored, WITH_EFFECTS, first_root, target_volume};
+use super::surface::Surface;
+use crate::half_rows::{HALF, lane_max};
+use crate::lists::Lists;
+use crate::rig::Rig;
+use crate::rings::{Record, Rings, areas, coordinates, dots, in_blocks, load_pair, records_of, total, turn};
+use crate::simd::{LANES, Level, PointRow, Points, Simd, dispatch, prelude::*};
+use fearless_simd::{f32x4, f32x8};
+use glam::{DAffine3, DVec3, Vec3};
+use std::ops::Range;
+
+/// Rows that a thread takes at a time.
+const BLOCK: usize = 64;
+/// Bends below are rounding.
+const LEAST_BEND: f32 = 1e-6;
+/// Instead of a bend: not to be moved.
+const BARRED: f32 = f32::NEG_INFINITY;
+
+/// The body of one character in rows.
+#[derive(Clone, Debug)]
+pub(super) struct VolumeRows {
+    rows: Range<usize>,
+    rings: Rings,
+    /// Share of every record; 0 for those on capped borders.
+    gamma: Vec<f32>,
+    /// Records of nodes and apexes.
+    record_of: Vec<u32>,
+    /// Nodes of several slots, and the records of those.
+    joined: Vec<u32>,
+    members: Lists,
+    borders: Vec<Border>,
+    /// Nodes around each apex.
+    apexes: Lists,
+}
+
+/// A node on the border of a cap.
+#[derive(Clone, Debug)]
+struct Border {
+    node: u32,
+    gamma: f64,
+    /// Corners of its triangles in caps.
+    caps: Vec<[u32; 3]>,
+    /// Apexes that follow it, with its share in them.
+    apexes: Vec<(u32, f64)>,
+}
+
+/// What a frame gives.
+pub(super) struct RowsFrame<'a> {
+    pub rig: &'a Rig,
+    pub world_from_rest: &'a [DAffine3],
+    pub level: Level,
+    pub pool: Option<&'a rayon::ThreadPool>,
+}
+
+/// Memory of the solver; contents mean nothing between frames.
+#[derive(Clone, Debug, Default)]
+pub(super) struct VolumeScratch {
+    points: Vec<Record>,
+    moves: Vec<Record>,
+    bends: Vec<f32>,
+    matrices: Vec<[f32; 10]>,
+    /// Per row: some node of it is at hand; may move.
+    at_hand: Vec<bool>,
+    free: Vec<bool>,
+    /// Per record: may move.
+    movable: Vec<bool>,
+    sums: Vec<Sums>,
+    /// Slots of joined nodes as they were.
+    starts: Vec<Vec3>,
+}
+
+/// What a pass adds up.
+#[derive(Clone, Copy, Debug, Default)]
+struct Sums {
+    first: f64,
+    second: f64,
+    squares: f64,
+    largest: f32,
+}
+
+impl Sums {
+    fn total(all: &[Self]) -> Self {
+        all.iter().fold(Self::default(), |sum, block| Self {
+            first: sum.first + block.first,
+            second: sum.second + block.second,
+            squares: sum.squares + block.squares,
+            largest: sum.largest.max(block.largest),
+        })
+    }
+}
+
+/// Where records are: `(p − centre)·scale`.
+#[derive(Clone, Copy, Debug)]
+struct Space {
+    centre: Vec3,
+    scale: f32,
+}
+
+impl Space {
+    fn record(&self, p: Vec3) -> Vec3 {
+        (p - self.centre) * self.scale
+    }
+}
+
+/// How the map depends on bends: `γ(even + k·bend)`.
+#[derive(Clone, Copy, Debug)]
+struct Share {
+    even: f32,
+    k: f32,
+}
+
+impl VolumeRows {
+    pub fn new(rig: &Rig, surface: &Surface, gamma: &[f64]) -> Self {
+        let rows = rig.characters()[surface.character].rows.clone();
+        let first = (rows.start * LANES) as u32;
+        let nodes = surface.nodes();
+        let slots = rows.len() * LANES;
+        let apexes = surface.apex_rings();
+        let record_of: Vec<u32> = (0..nodes)
+            .map(|node| surface.members.of(node)[0] - first)
+            .chain((0..apexes.len()).map(|apex| (slots + apex) as u32))
+            .collect();
+        let count = (slots + apexes.len()).next_multiple_of(2);
+        let shell: Vec<[u32; 3]> =
+            surface.shell().map(|corners| corners.map(|node| record_of[node as usize])).collect();
+        let mut shares = vec![0.0; count];
+        for node in (0..nodes).filter(|&node| surface.has_inside[node]) {
+            shares[record_of[node] as usize] = gamma[node] as f32;
+        }
+        let caps = &surface.triangles[surface.first_cap..surface.first_sheet];
+        let mut on_border: Vec<u32> = apexes.iter().flatten().copied().collect();
+        on_border.sort_unstable();
+        on_border.dedup();
+        let borders = on_border.iter().map(|&node| {
+            shares[record_of[node as usize] as usize] = 0.0;
+            let of_node = |(apex, ring): (usize, &[u32])| {
+                ring.contains(&node).then(|| ((nodes + apex) as u32, 1.0 / ring.len() as f64))
+            };
+            Border {
+                node,
+                gamma: gamma[node as usize],
+                caps: caps.iter().filter(|corners| corners.contains(&node)).copied().collect(),
+                apexes: apexes.iter().enumerate().filter_map(of_node).collect(),
+            }
+        });
+        let borders = borders.collect();
+        let joined: Vec<u32> = (0..nodes as u32).filter(|&node| surface.members.of(node as usize).len() > 1).collect();
+        let members = joined.iter().enumerate().flat_map(|(index, &node)| {
+            surface.members.of(node as usize).iter().map(move |&slot| (index as u32, slot - first))
+        });
+        Self {
+            members: Lists::new(joined.len(), members.collect()),
+            joined,
+            rings: Rings::new(count, &shell),
+            gamma: shares,
+            record_of,
+            borders,
+            apexes: apexes.clone(),
+            rows,
+        }
+    }
+
+    /// Restores the volume of a body whose bones have been taken; and how far the farthest point was moved. `None`
+    /// where points are not finite.
+    pub fn restore(
+        &self,
+        surface: &Surface,
+        body: &mut Body,
+        limits: &Limits,
+        frame: &RowsFrame<'_>,
+        points: &mut Points,
+        scratch: &mut VolumeScratch,
+    ) -> Option<(Restored, f64)> {
+        let target = target_volume(surface, body);
+        if body.is_still() {
+            let outcome = Outcome::Still;
+            return Some((Restored { target, before: target, after: target, rounds: 0, outcome }, 0.0));
+        }
+        body.choose(surface);
+        let centre = surface.centre(&body.from_bind);
+        // A power of two: nothing is rounded by it.
+        let unit = body.size.log2().round().exp2();
+        let space = Space { centre: centre.as_vec3(), scale: unit.recip() as f32 };
+        if !(target.is_finite() && space.centre.is_finite() && space.scale.is_normal()) {
+            return None;
+        }
+        self.prepare(surface, body, scratch);
+        let rows = &mut points.rows[self.rows.clone()];
+        let noise = f64::from(self.load(frame, rows, space, scratch)) * f64::from(f32::EPSILON) / 2.0;
+        let share = self.bend(body, limits.local, frame, scratch);
+        let cube = unit * unit * unit;
+        let rigid = body.rigid_volume(surface, space.centre.as_dvec3()) / cube;
+
+        let (target, mut rounds, mut outcome) = (target / cube, 0, Outcome::Restored);
+        let (mut before, mut wanted) = (0.0, 0.0);
+        let mut after;
+        // How far the last moves go, and a bound on how far anything has come before them.
+        let (mut factor, mut come) = (0.0, 0.0f64);
+        loop {
+            self.advance(factor, scratch);
+            let slopes = self.aim(share, frame, scratch);
+            after = match body.is_all_free() {
+                true => slopes.first / 18.0,
+                false => rigid + self.volume(surface, body, &scratch.points),
+            };
+            factor = 0.0;
+            if rounds == 0 {
+                before = after;
+                wanted = before + (target - before) * limits.gain;
+            }
+            let missing = wanted - after;
+            if !missing.is_finite() {
+                return None;
+            }
+            let rounding = if rounds == 0 { noise / unit * slopes.squares.sqrt() / 6.0 } else { 0.0 };
+            if missing.abs() <= (EXACT * target.abs().max(before.abs())).max(rounding) {
+                break;
+            }
+            if rounds == ROUNDS {
+                outcome = Outcome::NotReached;
+                break;
+            }
+            let linear = missing / (slopes.second / 6.0);
+            if !(slopes.second > 0.0 && linear.is_finite()) {
+                outcome = Outcome::NothingMayMove;
+                break;
+            }
+            rounds += 1;
+            let bent = self.bent(frame, scratch);
+            let c = [1.0, bent.first / 6.0 * linear * linear / missing, bent.second / 18.0 * linear.powi(3) / missing];
+            let (step, is_root) = match first_root(c) {
+                _ if limits.linear => (1.0, true),
+                Ok(root) => (root, true),
+                Err(turning) => (0.5 * turning.min(1.0), false),
+            };
+            let full = step * linear;
+            let bound = limits.max_move * body.size / unit;
+            let longest = f64::from(slopes.largest).sqrt();
+            factor = match come + longest * full.abs() <= bound {
+                true => full,
+                false => self.bounded(rows, space, full, bound, scratch),
+            };
+            come += longest * factor.abs();
+            let x = if full == 0.0 { 0.0 } else { step * (factor / full) };
+            let reached = after + ((c[2] * x + c[1]) * x + c[0]) * x * missing;
+            if factor.abs() < full.abs() || is_root {
+                after = reached;
+                outcome = match (factor.abs() < full.abs(), limits.linear) {
+                    (true, _) => Outcome::MoveBound,
+                    (false, true) => Outcome::Linear,
+                    (false, false) => Outcome::Restored,
+                };
+                break;
+            }
+        }
+        let largest = if rounds == 0 { 0.0 } else { self.store(frame, rows, space, factor, unit as f32, scratch) };
+        let restored = Restored { target: target * cube, before: before * cube, after: after * cube, rounds, outcome };
+        Some((restored, f64::from(largest).sqrt() * unit))
+    }
+
+    /// Says which rows are at hand and which may move.
+    fn prepare(&self, surface: &Surface, body: &Body, scratch: &mut VolumeScratch) {
+        let (count, rows) = (self.gamma.len(), self.rows.len());
+        scratch.points.resize(count, [0.0; 4]);
+        scratch.moves.resize(count, [0.0; 4]);
+        scratch.bends.resize(count, 0.0);
+        scratch.sums.resize(count.div_ceil(BLOCK * LANES), Sums::default());
+        for flags in [&mut scratch.at_hand, &mut scratch.free] {
+            flags.clear();
+            // Apexes make rows of their own.
+            flags.resize(count.div_ceil(LANES), body.is_all_free());
+            flags[rows..].fill(true);
+        }
+        if !body.is_all_free() {
+            scratch.moves.fill([0.0; 4]);
+            for &node in &body.nodes {
+                let slots = surface.members.of(node as usize);
+                for slot in slots {
+                    scratch.at_hand[*slot as usize / LANES - self.rows.start] = true;
+                }
+            }
+            scratch.movable.clear();
+            scratch.movable.resize(count, false);
+            for &node in &body.free {
+                let record = self.record_of[node as usize] as usize;
+                scratch.free[record / LANES] = true;
+                scratch.movable[record] = true;
+            }
+        }
+    }
+
+    /// Takes the points; the largest coordinate.
+    fn load(&self, frame: &RowsFrame<'_>, rows: &[PointRow], space: Space, scratch: &mut VolumeScratch) -> f32 {
+        let VolumeScratch { points, at_hand, sums, starts, .. } = scratch;
+        in_blocks(frame.pool, (points, BLOCK * LANES), (sums, 1), |block, records, sums| {
+            let rows = rows.get(block * BLOCK..rows.len().min((block + 1) * BLOCK)).unwrap_or(&[]);
+            let at_hand = &at_hand[block * BLOCK..];
+            sums[0].largest = dispatch!(frame.level, simd => load(simd, rows, at_hand, space, records));
+        });
+        let at = |slot: u32| {
+            let [x, y, z] = &rows[slot as usize / LANES];
+            let lane = slot as usize % LANES;
+            Vec3::new(x[lane], y[lane], z[lane])
+        };
+        starts.clear();
+        for members in self.members.iter() {
+            let sum: DVec3 = members.iter().map(|&slot| at(slot).as_dvec3()).sum();
+            let mean = space.record((sum / members.len() as f64).as_vec3());
+            starts.extend(members.iter().map(|&slot| at(slot)));
+            points[members[0] as usize] = record(mean);
+        }
+        place_apexes(&self.apexes, &self.record_of, points);
+        Sums::total(sums).largest
+    }
+
+    /// What blending takes at every node, and how the map depends on it.
+    fn bend(&self, body: &Body, local: f64, frame: &RowsFrame<'_>, scratch: &mut VolumeScratch) -> Share {
+        let VolumeScratch { bends, matrices, free, movable, sums, .. } = scratch;
+        let even = (1.0 - local).max(if body.has_effects { WITH_EFFECTS } else { 0.0 });
+        matrices.clear();
+        matrices.extend(frame.world_from_rest.iter().map(|world| {
+            let [a, b, c, d, e, f, g, h, i] = world.matrix3.to_cols_array().map(|v| v as f32);
+            [a, b, c, d, e, f, g, h, i, world.matrix3.determinant() as f32]
+        }));
+        let first_row = self.rows.start;
+        in_blocks(frame.pool, (bends, BLOCK * LANES), (sums, 1), |block, bends, sums| {
+            sums[0].largest = 0.0;
+            for (local, bends) in bends.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
+                let row = block * BLOCK + local;
+                if row < self.rows.len() && free[row] && even < 1.0 {
+                    let largest =
+                        dispatch!(frame.level, simd => bend(simd, frame.rig, first_row + row, matrices, bends));
+                    sums[0].largest = sums[0].largest.max(largest);
+                } else {
+                    bends.fill(0.0);
+                }
+            }
+        });
+        let mut largest = Sums::total(sums).largest;
+        if !body.is_all_free() {
+            bends.iter_mut().zip(movable.iter()).filter(|(_, movable)| !**movable).for_each(|(bend, _)| *bend = BARRED);
+            largest = bends.iter().copied().fold(0.0, f32::max);
+        }
+        match largest > 0.0 {
+            true => Share { even: even as f32, k: (1.0 - even) as f32 / largest },
+            false => Share { even: 1.0, k: 0.0 },
+        }
+    }
+
+    /// The moves `w`, with `Σ p·A`, `Σ w·A`, `Σ A²` of what moves and the longest move, squared.
+    fn aim(&self, share: Share, frame: &RowsFrame<'_>, scratch: &mut VolumeScratch) -> Sums {
+        let VolumeScratch { points, moves, bends, free, sums, .. } = scratch;
+        let (points, bends, free) = (&points[..], &bends[..], &free[..]);
+        in_blocks(frame.pool, (moves, BLOCK * LANES), (sums, 1), |block, moves, sums| {
+            sums[0] = dispatch!(frame.level, simd => aim(simd, self, share, points, bends, free, block, moves));
+        });
+        let mut sum = Sums::total(sums);
+        for border in &self.borders {
+            let at = self.record_of[border.node as usize] as usize;
+            let area = self.area(at, points);
+            let cap: DVec3 = border.caps.iter().map(|corners| self.triangle(*corners, points)).sum();
+            let normal = unit(area - cap);
+            let of_apexes = border
+                .apexes
+                .iter()
+                .map(|&(apex, part)| self.area(self.record_of[apex as usize] as usize, points) * part);
+            let gradient = area + of_apexes.sum::<DVec3>();
+            let lever = normal.dot(gradient);
+            let weight = border.gamma * f64::from(share.k.mul_add(bends[at], share.even));
+            let w = if weight > 0.0 { normal * (weight * lever) } else { DVec3::ZERO };
+            moves[at] = record(w.as_vec3());
+            sum.second += w.dot(gradient);
+            sum.squares += if weight > 0.0 { gradient.length_squared() } else { 0.0 };
+            sum.largest = sum.largest.max(w.length_squared() as f32);
+        }
+        place_apexes(&self.apexes, &self.record_of, moves);
+        sum
+    }
+
+    /// `Σ p·A(w)` and `Σ w·A(w)`.
+    fn bent(&self, frame: &RowsFrame<'_>, scratch: &mut VolumeScratch) -> Sums {
+        let VolumeScratch { points, moves, at_hand, sums, .. } = scratch;
+        let nothing = &mut vec![(); sums.len()][..];
+        in_blocks(frame.pool, (sums, 1), (nothing, 1), |block, sums, _| {
+            sums[0] = dispatch!(frame.level, simd => bent(simd, &self.rings, points, moves, at_hand, block));
+        });
+        Sums::total(sums)
+    }
+
+    /// The area of one point.
+    fn area(&self, at: usize, points: &[Record]) -> DVec3 {
+        let ring = self.rings.of(at / 2);
+        let here = place(&points[at]);
+        let edge = |k: usize| place(&points[ring[k % ring.len()][at % 2] as usize]) - here;
+        (0..ring.len()).map(|k| edge(k).cross(edge(k + 1))).sum()
+    }
+
+    fn triangle(&self, corners: [u32; 3], points: &[Record]) -> DVec3 {
+        let [a, b, c] = corners.map(|node| place(&points[self.record_of[node as usize] as usize]));
+        (b - a).cross(c - a)
+    }
+
+    /// Volume of the triangles at hand.
+    fn volume(&self, surface: &Surface, body: &Body, points: &[Record]) -> f64 {
+        let tetrahedra = body.shell(surface).map(|corners| {
+            let [a, b, c] = corners.map(|node| place(&points[self.record_of[node as usize] as usize]));
+            a.dot(b.cross(c))
+        });
+        tetrahedra.sum::<f64>() / 6.0
+    }
+
+    /// Goes on by `factor` times the moves.
+    fn advance(&self, factor: f64, scratch: &mut VolumeScratch) {
+        if factor != 0.0 {
+            for (p, w) in scratch.points.iter_mut().zip(&scratch.moves) {
+                (0..4).for_each(|k| p[k] = w[k].mul_add(factor as f32, p[k]));
+            }
+        }
+    }
+
+    /// The largest part of `factor` that leaves every point within `bound` of where it started.
+    fn bounded(&self, rows: &[PointRow], space: Space, factor: f64, bound: f64, scratch: &VolumeScratch) -> f64 {
+        let mut allowed = factor.abs();
+        let joined = |record: usize| self.members.iter().position(|members| members[0] as usize == record);
+        let has_joined = !self.joined.is_empty();
+        for (record, w) in scratch.moves[..rows.len() * LANES].iter().enumerate() {
+            let w = place(w) * factor.signum();
+            if w == DVec3::ZERO {
+                continue;
+            }
+            let start = match has_joined.then(|| joined(record)).flatten() {
+                Some(index) => {
+                    let (at, count) = (self.members.start_of(index), self.members.of(index).len());
+                    let sum: DVec3 = scratch.starts[at..at + count].iter().map(|p| p.as_dvec3()).sum();
+                    space.record((sum / count as f64).as_vec3())
+                }
+                None => {
+                    let [x, y, z] = &rows[record / LANES];
+                    let lane = record % LANES;
+                    space.record(Vec3::new(x[lane], y[lane], z[lane]))
+                }
+            };
+            let moved = place(&scratch.points[record]) - start.as_dvec3();
+            if (moved + w * allowed).length_squared() > bound * bound {
+                // |moved + s·w| = bound.
+                let (a, b, c) = (w.length_squared(), moved.dot(w), moved.length_squared() - bound * bound);
+                let root = (b * b - a * c).max(0.0).sqrt();
+                allowed = allowed.min(((root - b) / a).max(0.0));
+            }
+        }
+        allowed * factor.signum()
+    }
+
+    /// Writes what moved back to the rows, the last moves times `factor` included; the longest way, squared.
+    fn store(
+        &self,
+        frame: &RowsFrame<'_>,
+        rows: &mut [PointRow],
+        space: Space,
+        factor: f64,
+        unit: f32,
+        scratch: &mut VolumeScratch,
+    ) -> f32 {
+        let VolumeScratch { points, moves, free, sums, starts, .. } = scratch;
+        let sums = &mut sums[..rows.len().div_ceil(BLOCK)];
+        let step = factor as f32;
+        in_blocks(frame.pool, (rows, BLOCK), (sums, 1), |block, rows, sums| {
+            let free = &free[block * BLOCK..];
+            let (points, moves) = (&points[block * BLOCK * LANES..], &moves[block * BLOCK * LANES..]);
+            let stored = dispatch!(frame.level, simd => store(simd, rows, free, points, moves, space, step, unit));
+            sums[0] = Sums { largest: stored, ..Sums::default() };
+        });
+        for (index, members) in self.members.iter().enumerate() {
+            let first = members[0] as usize;
+            let starts = &starts[self.members.start_of(index)..][..members.len()];
+            let mean: DVec3 = starts.iter().map(|p| p.as_dvec3()).sum::<DVec3>() / members.len() as f64;
+            let start = space.record(mean.as_vec3()).as_dvec3();
+            let moved = place(&points[first]) - start + place(&moves[first]) * factor;
+            for (&slot, start) in members.iter().zip(starts) {
+                let p = (start.as_dvec3() + moved * f64::from(unit)).as_vec3();
+                let [x, y, z] = &mut rows[slot as usize / LANES];
+                let lane = slot as usize % LANES;
+                (x[lane], y[lane], z[lane]) = (p.x, p.y, p.z);
+            }
+        }
+        Sums::total(sums).largest
+    }
+}
+
+fn record(v: Vec3) -> Record {
+    [v.x, v.y, v.z, v.x]
+}
+
+fn place(record: &Record) -> DVec3 {
+    DVec3::new(f64::from(record[0]), f64::from(record[1]), f64::from(record[2]))
+}
+
+/// Each apex is the mean of its ring.
+fn place_apexes(apexes: &Lists, record_of: &[u32], records: &mut [Record]) {
+    let first = record_of.len() - apexes.len();
+    for (apex, ring) in apexes.iter().enumerate() {
+        let sum: DVec3 = ring.iter().map(|&node| place(&records[record_of[node as usize] as usize])).sum();
+        records[record_of[first + apex] as usize] = record((sum / ring.len() as f64).as_vec3());
+    }
+}
+
+#[inline(always)]
+fn load<S: Simd>(simd: S, rows: &[PointRow], at_hand: &[bool], space: Space, records: &mut [Record]) -> f32 {
+    let mut farthest = f32x8::splat(simd, 0.0);
+    for ((row, &at_hand), records) in rows.iter().zip(at_hand).zip(records.chunks_exact_mut(LANES)) {
+        if at_hand {
+            records_of(simd, row, space.centre.to_array(), space.scale, records);
+            for axis in row {
+                for half in axis.as_chunks::<HALF>().0 {
+                    farthest = farthest.max(f32x8::load_array_ref(simd, half).abs());
+                }
+            }
+        }
+    }
+    lane_max(farthest)
+}
+
+/// `1 − det(Σ w_i R_i) / Σ w_i det(R_i)` of a row: 0 where one bone has all the weight or all move alike, towards 1 where
+/// a twist collapses the skin; and the largest.
+#[inline(always)]
+fn bend<S: Simd>(simd: S, rig: &Rig, row: usize, matrices: &[[f32; 10]], out: &mut [f32; LANES]) -> f32 {
+    let (zero, one) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 1.0));
+    let skin = rig.rows()[row].skin.start as usize..rig.rows()[row].skin.end as usize;
+    let (entries, weights) = (&rig.skin_entries()[skin.clone()], &rig.skin_weights()[skin]);
+    let mut largest = zero;
+    for (half, out) in out.as_chunks_mut::<HALF>().0.iter_mut().enumerate() {
+        let mut sums = [zero; 10];
+        for (&entry, weights) in entries.iter().zip(weights) {
+            let weight = f32x8::load_array_ref(simd, &weights.as_chunks::<HALF>().0[half]);
+            let matrix = &matrices[entry as usize];
+            for k in 0..10 {
+                sums[k] = weight.mul_add(f32x8::splat(simd, matrix[k]), sums[k]);
+            }
+        }
+        let [a, b, c, d, e, f, g, h, i, unblended] = sums;
+        let (x, y, z) = (e.mul_sub(i, f * h), f.mul_sub(g, d * i), d.mul_sub(h, e * g));
+        let blended = c.mul_add(z, b.mul_add(y, a * x));
+        let lost = one - blended / unblended;
+        let counts = lost.simd_gt(f32x8::splat(simd, LEAST_BEND)) & lost.simd_lt(f32x8::splat(simd, f32::MAX));
+        let lost = counts.select(lost, zero);
+        largest = largest.max(lost);
+        lost.store_array(out);
+    }
+    lane_max(largest)
+}
+
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "a kernel takes what it reads")]
+fn aim<S: Simd>(
+    simd: S,
+    body: &VolumeRows,
+    share: Share,
+    points: &[Record],
+    bends: &[f32],
+    free: &[bool],
+    block: usize,
+    moves: &mut [Record],
+) -> Sums {
+    let turn = turn(simd);
+    let zero = f32x8::splat(simd, 0.0);
+    let (even, k) = (f32x8::splat(simd, share.even), f32x8::splat(simd, share.k));
+    let mut sums = Sums::default();
+    let mut longest = zero;
+    let first = block * BLOCK * LANES;
+    for (row, moves) in moves.chunks_mut(LANES).enumerate() {
+        if !free[block * BLOCK + row] {
+            continue;
+        }
+        let first = first + row * LANES;
+        let [mut volume, mut slope, mut squares] = [zero; 3];
+        let records = first..first + moves.len();
+        let here = points[records.clone()].as_chunks::<2>().0.iter().zip(moves.as_chunks_mut::<2>().0);
+        let weights = body.gamma[records.clone()].as_chunks::<2>().0.iter().zip(bends[records].as_chunks::<2>().0);
+        for (pair, ((here, moves), (gamma, bends))) in here.zip(weights).enumerate() {
+            let here = load_pair(simd, here);
+            let area = areas(simd, body.rings.of(first / 2 + pair), points, here, turn);
+            let gamma = f32x4::splat(simd, gamma[0]).combine(f32x4::splat(simd, gamma[1]));
+            let bend = f32x4::splat(simd, bends[0]).combine(f32x4::splat(simd, bends[1]));
+            let weight = gamma * k.mul_add(bend, even);
+            let moving = weight.simd_gt(zero);
+            volume = here.mul_add(area, volume);
+            let area = moving.select(area, zero);
+            let step = moving.select(weight * area, zero);
+            step.store_slice(moves.as_flattened_mut());
+            slope = step.mul_add(area, slope);
+            squares = area.mul_add(area, squares);
+            longest = longest.max(dots(step, step));
+        }
+        sums.first += total(volume);
+        sums.second += total(slope);
+        sums.squares += total(squares);
+    }
+    let longest = longest.to_array();
+    Sums { largest: longest[0].max(longest[4]), ..sums }
+}
+
+#[inline(always)]
+fn bent<S: Simd>(simd: S, rings: &Rings, points: &[Record], moves: &[Record], at_hand: &[bool], block: usize) -> Sums {
+    let turn = turn(simd);
+    let zero = f32x8::splat(simd, 0.0);
+    let mut sums = Sums::default();
+    let rows = block * BLOCK..at_hand.len().min((block + 1) * BLOCK);
+    for row in rows.filter(|&row| at_hand[row]) {
+        let [mut second, mut third] = [zero; 2];
+        let records = row * LANES..points.len().min((row + 1) * LANES);
+        let here = points[records.clone()].as_chunks::<2>().0.iter().zip(moves[records].as_chunks::<2>().0);
+        for (pair, (here, step)) in here.enumerate() {
+            let step = load_pair(simd, step);
+            let area = areas(simd, rings.of(row * LANES / 2 + pair), moves, step, turn);
+            second = load_pair(simd, here).mul_add(area, second);
+            third = step.mul_add(area, third);
+        }
+        sums.first += total(second);
+        sums.second += total(third);
+    }
+    sums
+}
+
+#[inline(always)]
+#[allow(clippy::too_many_arguments, reason = "a kernel takes what it reads")]
+fn store<S: Simd>(
+    simd: S,
+    rows: &mut [PointRow],
+    free: &[bool],
+    points: &[Record],
+    moves: &[Record],
+    space: Space,
+    factor: f32,
+    unit: f32,
+) -> f32 {
+    let (scale, factor) = (f32x8::splat(simd, space.scale), f32x8::splat(simd, factor));
+    let unit = f32x8::splat(simd, unit);
+    let mut longest = f32x8::splat(simd, 0.0);
+    let records = points.chunks_exact(LANES).zip(moves.chunks_exact(LANES));
+    for ((row, &free), (points, moves)) in rows.iter_mut().zip(free).zip(records) {
+        if !free {
+            continue;
+        }
+        for half in 0..2 {
+            let (p, w) = (coordinates(simd, points, half), coordinates(simd, moves, half));
+            let mut square = f32x8::splat(simd, 0.0);
+            for axis in 0..3 {
+                let lanes = &mut row[axis].as_chunks_mut::<HALF>().0[half];
+                let here = f32x8::load_array_ref(simd, lanes);
+                let start = (here - f32x8::splat(simd, space.centre[axis])) * scale;
+                let moved = w[axis].mul_add(factor, p[axis] - start);
+                square = moved.mul_add(moved, square);
+                moved.mul_add(unit, here).store_array(lanes);
+            }
+            longest = longest.max(square);
+        }
+    }
+    lane_max(longest)
+}

@@ -1,0 +1,258 @@
+//! Sums of faces around points, in single precision: the kernel of volumes and of normals from faces.
+//!
+//! The *area* of a point is the sum of the doubled area vectors of its faces, `A_i = Σ (q_j − q_i) × (q_{j+1} − q_i)` along
+//! the ring of its neighbours; about the point itself, so that nothing cancels. Around a closed surface it is six times
+//! the gradient of the volume inside.
+//!
+//! A point is a [`Record`] of 16 bytes, so that a neighbour is one load, and two points share a register; that is faster
+//! here than rows whose lanes have to be gathered. A ring closes on its first neighbour. Where it is open or comes in
+//! several pieces, the point itself stands between the ends: its edge is zero and adds nothing.
+
+use crate::half_rows::{HALF, Half, deinterleaved, interleaved, load_half};
+use crate::lists::Lists;
+use crate::simd::{PointRow, Simd, prelude::*};
+use fearless_simd::{f32x4, f32x8, u8x32};
+use rayon::prelude::*;
+
+/// x, y, z and x again: turning it by one lane gives y, z, x.
+pub(crate) type Record = [f32; 4];
+
+/// The neighbours of points, two points side by side.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Rings {
+    /// Where the neighbours of each pair of points stop.
+    stops: Vec<u32>,
+    to: Vec<[u32; 2]>,
+}
+
+impl Rings {
+    /// From the faces of `count` points, which is even.
+    pub fn new(count: usize, faces: &[[u32; 3]]) -> Self {
+        let corners = faces.iter().enumerate().flat_map(|(face, corners)| corners.map(|point| (point, face as u32)));
+        let corners = Lists::new(count, corners.collect());
+        let mut rings = Self { stops: Vec::with_capacity(count / 2), to: Vec::new() };
+        let mut two = [Vec::new(), Vec::new()];
+        let mut edges = Vec::new();
+        for pair in 0..count / 2 {
+            for (side, ring) in two.iter_mut().enumerate() {
+                let point = (2 * pair + side) as u32;
+                edges.clear();
+                edges.extend(corners.of(point as usize).iter().map(|&face| opposite(faces[face as usize], point)));
+                walk(point, &mut edges, ring);
+            }
+            let longest = two[0].len().max(two[1].len());
+            // The shorter one repeats its last neighbour, which adds nothing.
+            let at = |ring: &[u32], k: usize| ring[k.min(ring.len() - 1)];
+            rings.to.extend((0..longest).map(|k| [at(&two[0], k), at(&two[1], k)]));
+            rings.stops.push(rings.to.len() as u32);
+        }
+        rings
+    }
+
+    /// Neighbours of a pair of points.
+    #[inline(always)]
+    pub fn of(&self, pair: usize) -> &[[u32; 2]] {
+        let start = if pair == 0 { 0 } else { self.stops[pair - 1] as usize };
+        &self.to[start..self.stops[pair] as usize]
+    }
+}
+
+/// The side of a face across from one of its corners.
+pub(crate) fn opposite([a, b, c]: [u32; 3], point: u32) -> (u32, u32) {
+    if a == point {
+        (b, c)
+    } else if b == point {
+        (c, a)
+    } else {
+        (a, b)
+    }
+}
+
+/// Strings sides together to the ring of a point, which is never empty.
+pub(crate) fn walk(point: u32, sides: &mut Vec<(u32, u32)>, ring: &mut Vec<u32>) {
+    ring.clear();
+    let mut pieces = 0;
+    let mut is_closed = true;
+    while !sides.is_empty() {
+        // An open piece begins where no side ends.
+        let is_start = |&(from, _): &(u32, u32)| !sides.iter().any(|side| side.1 == from);
+        let (from, mut end) = sides.remove(sides.iter().position(is_start).unwrap_or(0));
+        if pieces > 0 {
+            ring.push(point);
+        }
+        pieces += 1;
+        ring.extend([from, end]);
+        while let Some(next) = sides.iter().position(|side| side.0 == end) {
+            end = sides.remove(next).1;
+            ring.push(end);
+        }
+        is_closed &= end == from;
+    }
+    if pieces == 1 && is_closed {
+        ring.pop();
+    } else {
+        ring.push(point);
+    }
+}
+
+/// Two records side by side.
+#[inline(always)]
+fn pair<S: Simd>(simd: S, records: &[Record], [a, b]: [u32; 2]) -> f32x8<S> {
+    let (a, b) = (&records[a as usize], &records[b as usize]);
+    f32x4::load_array_ref(simd, a).combine(f32x4::load_array_ref(simd, b))
+}
+
+/// What [`areas`] turns its sums by.
+#[inline(always)]
+pub(crate) fn turn<S: Simd>(simd: S) -> u8x32<S> {
+    const FROM: [u8; 16] = [4, 5, 6, 7, 8, 9, 10, 11, 0, 1, 2, 3, 4, 5, 6, 7];
+    let from = fearless_simd::u8x16::load_array_ref(simd, &FROM);
+    from.combine(from)
+}
+
+/// The areas of two points at `here`, as records.
+#[inline(always)]
+pub(crate) fn areas<S: Simd>(
+    simd: S,
+    ring: &[[u32; 2]],
+    records: &[Record],
+    here: f32x8<S>,
+    turn: u8x32<S>,
+) -> f32x8<S> {
+    let (mut plus, mut minus) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 0.0));
+    let Some((&first, others)) = ring.split_first() else { return plus };
+    let first = pair(simd, records, first) - here;
+    let first_turned = first.slide_within_blocks::<1>(first);
+    let (mut edge, mut turned) = (first, first_turned);
+    for &next in others {
+        let next = pair(simd, records, next) - here;
+        let next_turned = next.slide_within_blocks::<1>(next);
+        plus = edge.mul_add(next_turned, plus);
+        minus = turned.mul_add(next, minus);
+        (edge, turned) = (next, next_turned);
+    }
+    plus = edge.mul_add(first_turned, plus);
+    minus = turned.mul_add(first, minus);
+    (plus - minus).swizzle_dyn_within_blocks(turn)
+}
+
+/// Two neighbouring records.
+#[inline(always)]
+pub(crate) fn load_pair<S: Simd>(simd: S, records: &[Record; 2]) -> f32x8<S> {
+    f32x8::from_slice(simd, records.as_flattened())
+}
+
+/// Scalar products of the two records of each argument, in the first lane of each half.
+#[inline(always)]
+pub(crate) fn dots<S: Simd>(a: f32x8<S>, b: f32x8<S>) -> f32x8<S> {
+    let products = a * b;
+    products + products.slide_within_blocks::<1>(products) + products.slide_within_blocks::<2>(products)
+}
+
+/// The scalar products of a sum of products of records, in double precision.
+#[inline(always)]
+pub(crate) fn total<S: Simd>(sums: f32x8<S>) -> f64 {
+    let [a, b, c, _, d, e, f, _] = sums.to_array().map(f64::from);
+    (a + b + c) + (d + e + f)
+}
+
+/// A row of points as records, `(p − centre)·scale`.
+#[inline(always)]
+pub(crate) fn records_of<S: Simd>(simd: S, row: &PointRow, centre: [f32; 3], scale: f32, out: &mut [Record]) {
+    let scale = f32x8::splat(simd, scale);
+    for half in 0..2 {
+        let [x, y, z] = load_half(simd, row, half);
+        let x = (x - f32x8::splat(simd, centre[0])) * scale;
+        let y = (y - f32x8::splat(simd, centre[1])) * scale;
+        let z = (z - f32x8::splat(simd, centre[2])) * scale;
+        let out = out[HALF * half..HALF * (half + 1)].as_chunks_mut::<2>().0;
+        for (out, two) in out.iter_mut().zip(interleaved(x, y, z, x)) {
+            two.store_slice(out.as_flattened_mut());
+        }
+    }
+}
+
+/// Coordinates of the first or second eight of sixteen records.
+#[inline(always)]
+pub(crate) fn coordinates<S: Simd>(simd: S, records: &[Record], half: usize) -> Half<S> {
+    let two = records[HALF * half..HALF * (half + 1)].as_chunks::<2>().0;
+    let [x, y, z, _] = deinterleaved([
+        load_pair(simd, &two[0]),
+        load_pair(simd, &two[1]),
+        load_pair(simd, &two[2]),
+        load_pair(simd, &two[3]),
+    ]);
+    [x, y, z]
+}
+
+/// Runs `work` on fixed blocks of two arrays at once, on the threads of a pool or here: the same blocks either way.
+pub(crate) fn in_blocks<A: Send, B: Send>(
+    pool: Option<&rayon::ThreadPool>,
+    (a, a_len): (&mut [A], usize),
+    (b, b_len): (&mut [B], usize),
+    work: impl Fn(usize, &mut [A], &mut [B]) + Sync,
+) {
+    match pool {
+        Some(pool) if pool.current_num_threads() > 1 => pool.install(|| {
+            let blocks = a.par_chunks_mut(a_len).zip(b.par_chunks_mut(b_len)).enumerate();
+            blocks.for_each(|(block, (a, b))| work(block, a, b));
+        }),
+        _ => {
+            for (block, (a, b)) in a.chunks_mut(a_len).zip(b.chunks_mut(b_len)).enumerate() {
+                work(block, a, b);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::{Level, dispatch};
+    use glam::{DVec3, Vec3};
+
+    #[inline(always)]
+    fn all<S: Simd>(simd: S, rings: &Rings, records: &[Record]) -> Vec<Vec3> {
+        let mut out = Vec::new();
+        for (index, two) in records.as_chunks::<2>().0.iter().enumerate() {
+            let sums = areas(simd, rings.of(index), records, load_pair(simd, two), turn(simd)).to_array();
+            out.extend([Vec3::from_slice(&sums), Vec3::from_slice(&sums[4..])]);
+        }
+        out
+    }
+
+    /// Faces in disorder around points in disorder, some rings open, some in pieces, one point without any.
+    #[test]
+    fn areas_are_sums_over_faces() {
+        let faces = [
+            [0, 1, 2],
+            [0, 3, 4],
+            [0, 2, 3],
+            [0, 4, 1],
+            [5, 1, 0],
+            [5, 0, 4],
+            [6, 2, 1],
+            [6, 3, 2],
+            [2, 6, 5],
+            [1, 6, 2],
+        ];
+        let records: Vec<Record> = (0..8)
+            .map(|i| {
+                let [x, y, z] = [12.9898, 78.233, 37.719].map(|k| (k * (i + 1) as f32).sin() * 0.1 + 5.0);
+                [x, y, z, x]
+            })
+            .collect();
+        let at = |point: u32| DVec3::from(std::array::from_fn(|axis| f64::from(records[point as usize][axis])));
+        let mut expected = [DVec3::ZERO; 8];
+        for face in faces {
+            let [a, b, c] = face.map(at);
+            face.iter().for_each(|&point| expected[point as usize] += (b - a).cross(c - a));
+        }
+        let rings = Rings::new(8, &faces);
+        for level in [Level::baseline(), Level::new()] {
+            for (found, expected) in dispatch!(level, simd => all(simd, &rings, &records)).iter().zip(expected) {
+                assert!(found.as_dvec3().distance(expected) < 1e-7, "{found} {expected}");
+            }
+        }
+    }
+}
