@@ -64,6 +64,7 @@ pub(super) struct Place<'a> {
     pub time: f64,
     /// Instruction set.
     pub level: Level,
+    pub pool: Option<&'a rayon::ThreadPool>,
 }
 
 impl FoldOver {

@@ -53,7 +53,6 @@ pub(crate) use vortex_muscles::{BoundMuscle, FELT, felt_signals};
 pub use vortex_muscles::{FittedShape, MuscleReport, MuscleShape, MuscleSpec};
 
 use crate::attach::hanging::Hung;
-use crate::kinodynamic::{Near, VortexField};
 use crate::limbs::Limbs;
 use crate::maps::RestSurface;
 use crate::motion::Kinematics;
@@ -76,7 +75,7 @@ use std::fmt;
 use surface::Surface;
 use surface_edit::SurfaceEdit;
 use volume_meter::VolumeMeter;
-use vortex_muscles::{MUSCLE_PARAMS, Muscles};
+use vortex_muscles::{MUSCLE_PARAMS, MuscleWork, Muscles};
 
 /// A correction, self-describing.
 pub struct Correction {
@@ -381,8 +380,7 @@ struct Work {
     body: Body,
     segments: SegmentScratch,
     limbs: Limbs,
-    fields: Vec<VortexField>,
-    near: Near,
+    muscles: MuscleWork,
     springs: SpringWork,
     hung: Hung,
     edits: EditWork,
@@ -438,6 +436,7 @@ pub(crate) struct CorrectionFrame<'a> {
     pub time: f64,
     /// Instruction set.
     pub level: Level,
+    pub pool: Option<&'a rayon::ThreadPool>,
 }
 
 /// Passes over the list while there are new contacts.
@@ -525,6 +524,7 @@ impl Corrections {
                 kinematics: frame.kinematics,
                 time: frame.time,
                 level: frame.level,
+                pool: frame.pool,
             };
             let first_volume = report.volumes.len();
             work.first_volumes.clear();

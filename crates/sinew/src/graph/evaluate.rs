@@ -178,6 +178,7 @@ pub fn evaluate(
             kinematics: frame.kinematics,
             time: frame.time,
             level: cpu.level,
+            pool: cpu.pool,
         };
         graph.corrections.run(&corrections, &mut scratch.displaced, &mut scratch.corrected, &mut out.corrected);
     }

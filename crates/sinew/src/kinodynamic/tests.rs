@@ -1,7 +1,7 @@
 //! Oracles of METHODS 6 for the kinematic part, on a closed tube of length 8R with two bones.
 #![allow(clippy::print_stdout, reason = "the figures are read by hand")]
 
-use super::fold_over_free::{Anatomy, Method, Passage, QuadScratch};
+use super::fold_over_free::{Anatomy, Method, Passage, PointScratch};
 use super::pose_path::Joint;
 use super::tissue::Limb;
 use crate::bvh::Bvh;
@@ -89,19 +89,19 @@ fn bent(scale: f64, degrees: f64) -> [DAffine3; 2] {
     [root, DAffine3::from_translation(DVec3::Y * (4.0 * scale)) * DAffine3::from_rotation_z(degrees.to_radians())]
 }
 
-fn way(anatomy: &Anatomy, world: &[DAffine3], method: Method, steps: f64) -> Passage {
+fn way(anatomy: &Anatomy, world: &[DAffine3], method: Method, steps: f64) -> Passage<f64> {
     let mut passage = Passage::default();
     passage.lay(anatomy, world, method, steps);
     passage
 }
 
-fn carry_all(anatomy: &Anatomy, passage: &Passage, points: &[DVec3]) -> Vec<DVec3> {
+fn carry_all(anatomy: &Anatomy, passage: &Passage<f64>, points: &[DVec3]) -> Vec<DVec3> {
     let mut points = points.to_vec();
-    passage.carry_all(anatomy, Level::new(), &mut points, &mut QuadScratch::default());
+    passage.carry_all(anatomy, Level::new(), &mut points, &mut PointScratch::default());
     points
 }
 
-fn carry(anatomy: &Anatomy, passage: &Passage, p: DVec3) -> DVec3 {
+fn carry(anatomy: &Anatomy, passage: &Passage<f64>, p: DVec3) -> DVec3 {
     carry_all(anatomy, passage, &[p])[0]
 }
 
@@ -202,7 +202,7 @@ fn the_velocity_is_divergence_free_where_alpha_and_beta_sum_to_one() {
             Limb::new(joint, &line(joint), 0.8).unwrap().with_volume(alpha, beta)
         };
         let anatomy = Anatomy::new(joints.clone(), (0..3).map(limb).collect()).unwrap();
-        let (size, mut scratch) = (6.0, QuadScratch::default());
+        let (size, mut scratch) = (6.0, PointScratch::<f64>::default());
         let h = 1e-4 * size;
         let (mut largest, mut divergence): (f64, f64) = (0.0, 0.0);
         for l in [0.0, 0.3, 0.8] {
@@ -267,7 +267,7 @@ fn a_point_far_inside_a_limb_goes_where_the_limb_goes() {
 /// The bound's strain on a way of so many steps, of the most strained point.
 fn strain(anatomy: &Anatomy, world: &[DAffine3], steps: f64, points: &[DVec3]) -> f64 {
     let way = way(anatomy, world, Method::SecondOrder, steps);
-    way.strain(anatomy, &anatomy.probes(points), &mut QuadScratch::default())
+    way.strain(anatomy, Level::new(), &anatomy.probes(points), &mut PointScratch::default())
 }
 
 #[test]

@@ -7,9 +7,9 @@
 //! Tissue, bone and weights of the skin add to the line, which is their floor: Σm never vanishes and ∇w stays bounded.
 //! Oracle: gradients by central differences; weights sum to 1, gradients to 0.
 
-use super::quad::{Four, PointQuad, Q3, QUAD, lane};
+use super::real::{PointsOf, Real, Row, Unit, Wide3, lane, load, rounded, splat, store};
 use super::surface_weights::SurfaceWeights;
-use crate::simd::{Simd, f64x4, prelude::*};
+use crate::simd::{LANES, Level, Simd, dispatch, prelude::*};
 use glam::{DAffine3, DMat3, DVec3};
 
 /// ε² in limb radii.
@@ -108,6 +108,24 @@ impl Limb {
         })
     }
 
+    /// The ends of its lines.
+    pub fn ends(&self) -> impl Iterator<Item = DVec3> {
+        let ends = |primitive: &Primitive| match *primitive {
+            Primitive::Line { from, to, .. } => Some([from, to]),
+            _ => None,
+        };
+        self.primitives.iter().filter_map(ends).flatten()
+    }
+
+    /// Radius of its lines.
+    pub fn radius(&self) -> f64 {
+        let radius = |primitive: &Primitive| match *primitive {
+            Primitive::Line { radius, .. } => radius,
+            _ => 0.0,
+        };
+        self.primitives.iter().map(radius).fold(0.0, f64::max)
+    }
+
     /// With other shares of the volume term.
     pub fn with_volume(self, alpha: f64, beta: f64) -> Self {
         Self { alpha, beta, ..self }
@@ -121,15 +139,18 @@ impl Limb {
 
 /// A line where a limb has carried it.
 #[derive(Clone, Copy, Debug)]
-struct PosedLine {
+struct PosedLine<T> {
     limb: usize,
     /// Whether it is the last of its limb's.
     last: bool,
-    from: DVec3,
-    line: DVec3,
-    per_length_squared: f64,
-    per_radius_squared: f64,
-    strength: f64,
+    from: [T; 3],
+    line: [T; 3],
+    /// The line over the square of its length: of what is on it, how far along; zero for a line without length.
+    share: [T; 3],
+    /// `R⁻²` and ε², over the root of the strength; and `−4R⁻²` over it.
+    per_square: T,
+    softness: T,
+    fall: T,
 }
 
 /// Something else than a line that keeps its shape: seen from the limb's bind space.
@@ -137,38 +158,38 @@ struct PosedLine {
 struct Other {
     limb: usize,
     primitive: usize,
-    bind_from_here: DAffine3,
+    bind_from_unit: DAffine3,
 }
 
-/// All limbs at one place of the way. Lines that a limb carries without bending their shape, as nearly all do, are kept
-/// where they are; everything else is looked at from the limb's bind space.
+/// All limbs at one place of the way, in coordinates of a [`Unit`]. Lines that a limb carries without bending their shape,
+/// as nearly all do, are kept where they are; everything else is looked at from the limb's bind space.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct PosedLimbs {
+pub(crate) struct PosedLimbs<T> {
     count: usize,
     /// Limb by limb.
-    lines: Vec<PosedLine>,
+    lines: Vec<PosedLine<T>>,
     /// Limbs without one.
     without_lines: Vec<usize>,
     others: Vec<Other>,
 }
 
-/// What the limbs are at four points: m and ∇m of each, not yet divided by their sum.
+/// What the limbs are at some points: m and ∇m of each, not yet divided by their sum.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Values {
-    pub m: Vec<Four>,
-    pub gradients: Vec<PointQuad>,
+pub(crate) struct Values<T> {
+    pub m: Vec<Row<T>>,
+    pub gradients: Vec<PointsOf<T>>,
 }
 
 /// Σm and Σ∇m.
 #[derive(Clone, Copy)]
-pub(crate) struct Total<S: Simd> {
-    pub m: f64x4<S>,
-    pub gradient: Q3<S>,
+pub(crate) struct Total<S: Simd, T: Real> {
+    pub m: T::Wide<S>,
+    pub gradient: Wide3<S, T>,
 }
 
-impl PosedLimbs {
+impl<T: Real> PosedLimbs<T> {
     /// `bind_from_here` takes each limb back to its bind space. Memory is reused.
-    pub fn set(&mut self, limbs: &[Limb], bind_from_here: impl Iterator<Item = DAffine3>) {
+    pub fn set(&mut self, limbs: &[Limb], unit: &Unit, bind_from_here: impl Iterator<Item = DAffine3>) {
         self.count = limbs.len();
         self.lines.clear();
         self.without_lines.clear();
@@ -182,21 +203,22 @@ impl PosedLimbs {
             for (index, primitive) in own.primitives.iter().enumerate() {
                 match *primitive {
                     Primitive::Line { from, to, radius, strength } if similar => {
-                        let (from, to) = (here.transform_point3(from), here.transform_point3(to));
+                        let [from, to] = [from, to].map(|end| unit.point(here.transform_point3(end)));
                         let line = to - from;
-                        let per_length_squared = 1.0 / line.length_squared();
-                        let has_length = per_length_squared.is_finite();
+                        let share = line / line.length_squared();
+                        let per_square = unit.per_square(scale / (radius * radius)) / strength.sqrt();
                         self.lines.push(PosedLine {
                             limb,
                             last: false,
-                            from,
-                            line,
-                            per_length_squared: if has_length { per_length_squared } else { 0.0 },
-                            per_radius_squared: scale / (radius * radius),
-                            strength,
+                            from: rounded(from),
+                            line: rounded(line),
+                            share: rounded(if share.is_finite() { share } else { DVec3::ZERO }),
+                            per_square: T::of(per_square),
+                            softness: T::of(SOFTNESS / strength.sqrt()),
+                            fall: T::of(-4.0 * per_square),
                         });
                     }
-                    _ => self.others.push(Other { limb, primitive: index, bind_from_here: back }),
+                    _ => self.others.push(Other { limb, primitive: index, bind_from_unit: back * unit.back() }),
                 }
             }
             match self.lines[first..].last_mut() {
@@ -206,55 +228,54 @@ impl PosedLimbs {
         }
     }
 
-    /// m and ∇m of all limbs at `p`, and their sums.
+    /// m and ∇m of all limbs at `p`, in the first lanes of `out`, and their sums.
     #[inline(always)]
     pub fn evaluate<S: Simd>(
         &self,
         simd: S,
         limbs: &[Limb],
-        p: Q3<S>,
+        p: Wide3<S, T>,
         with_gradients: bool,
-        out: &mut Values,
-    ) -> Total<S> {
-        let zero = Q3::splat(simd, DVec3::ZERO);
-        out.m.resize(self.count, [0.0; QUAD]);
-        out.gradients.resize(self.count, [[0.0; QUAD]; 3]);
+        out: &mut Values<T>,
+    ) -> Total<S, T> {
+        let zero = Wide3::<S, T>::zero(simd);
+        out.m.resize(self.count, [T::default(); LANES]);
+        out.gradients.resize(self.count, [[T::default(); LANES]; 3]);
         for &limb in &self.without_lines {
-            (out.m[limb], out.gradients[limb]) = ([0.0; QUAD], [[0.0; QUAD]; 3]);
+            (out.m[limb], out.gradients[limb]) = ([T::default(); LANES], [[T::default(); LANES]; 3]);
         }
-        let (one, softness) = (f64x4::splat(simd, 1.0), f64x4::splat(simd, SOFTNESS));
-        let mut total = Total { m: zero.x, gradient: zero };
+        let one = splat::<S, T>(simd, T::of(1.0));
+        let mut total = Total::<S, T> { m: zero.x, gradient: zero };
         let (mut m, mut gradient) = (zero.x, zero);
         for line in &self.lines {
-            let from = p.sub(Q3::splat(simd, line.from));
-            let along = Q3::splat(simd, line.line);
-            let share = from.dot(along) * f64x4::splat(simd, line.per_length_squared);
-            let share = share.max(zero.x).min(one);
-            let away = along.mul_add(-share, from);
-            let per_square = f64x4::splat(simd, line.per_radius_squared);
+            let from = p.sub(Wide3::splat(simd, line.from));
+            let share = from.dot(Wide3::splat(simd, line.share)).max(zero.x).min(one);
+            let away = Wide3::<S, T>::splat(simd, line.line).mul_add(-share, from);
+            let (per_square, softness) = (splat::<S, T>(simd, line.per_square), splat::<S, T>(simd, line.softness));
             let inverse = one / away.dot(away).mul_add(per_square, softness);
-            let value = inverse * inverse * f64x4::splat(simd, line.strength);
+            let value = inverse * inverse;
             m += value;
             if with_gradients {
-                gradient = away.mul_add(value * inverse * per_square * f64x4::splat(simd, -4.0), gradient);
+                gradient = away.mul_add(value * inverse * splat::<S, T>(simd, line.fall), gradient);
             }
             if line.last {
-                m.store_array(&mut out.m[line.limb]);
+                store::<S, T>(m, &mut out.m[line.limb], 0);
                 total.m += m;
                 m = zero.x;
                 if with_gradients {
-                    gradient.store(&mut out.gradients[line.limb]);
+                    gradient.store(&mut out.gradients[line.limb], 0);
                     total.gradient = total.gradient.add(gradient);
                     gradient = zero;
                 }
             }
         }
         if !self.others.is_empty() {
-            let (mut here, mut more, mut more_gradient) = ([[0.0; QUAD]; 3], [0.0; QUAD], [[0.0; QUAD]; 3]);
-            p.store(&mut here);
-            self.add_others(limbs, &here, out, &mut more, &mut more_gradient);
-            total.m += f64x4::load_array_ref(simd, &more);
-            total.gradient = total.gradient.add(Q3::load(simd, &more_gradient));
+            let mut here = [[T::default(); LANES]; 3];
+            let (mut more, mut more_gradient) = ([T::default(); LANES], [[T::default(); LANES]; 3]);
+            p.store(&mut here, 0);
+            self.add_others(limbs, &here, T::Wide::<S>::LEN, out, &mut more, &mut more_gradient);
+            total.m += load::<S, T>(simd, &more, 0);
+            total.gradient = total.gradient.add(Wide3::load(simd, &more_gradient, 0));
         }
         total
     }
@@ -264,47 +285,67 @@ impl PosedLimbs {
     fn add_others(
         &self,
         limbs: &[Limb],
-        p: &PointQuad,
-        out: &mut Values,
-        total: &mut Four,
-        total_gradient: &mut PointQuad,
+        p: &PointsOf<T>,
+        lanes: usize,
+        out: &mut Values<T>,
+        total: &mut Row<T>,
+        total_gradient: &mut PointsOf<T>,
     ) {
+        let add = |sum: &mut T, part: f64| *sum = T::of(sum.to_f64() + part);
         for other in &self.others {
             let primitive = &limbs[other.limb].primitives[other.primitive];
             let (m, gradients) = (&mut out.m[other.limb], &mut out.gradients[other.limb]);
-            for index in 0..QUAD {
-                let (value, gradient) = primitive.at(other.bind_from_here.transform_point3(lane(p, index)));
-                let gradient = other.bind_from_here.matrix3.transpose() * gradient;
-                m[index] += value;
-                total[index] += value;
+            for index in 0..lanes {
+                let (value, gradient) = primitive.at(other.bind_from_unit.transform_point3(lane(p, index)));
+                let gradient = other.bind_from_unit.matrix3.transpose() * gradient;
+                add(&mut m[index], value);
+                add(&mut total[index], value);
                 for (axis, part) in gradient.to_array().into_iter().enumerate() {
-                    gradients[axis][index] += part;
-                    total_gradient[axis][index] += part;
+                    add(&mut gradients[axis][index], part);
+                    add(&mut total_gradient[axis][index], part);
                 }
             }
         }
     }
 }
 
+impl PosedLimbs<f64> {
+    /// Σm and Σ∇m at one point; those of the limbs are in the first lane of `out`.
+    pub fn at(&self, limbs: &[Limb], p: DVec3, out: &mut Values<f64>) -> (f64, DVec3) {
+        let (mut m, mut gradient) = ([0.0; LANES], [[0.0; LANES]; 3]);
+        dispatch!(Level::new(), simd => self.evaluate_one(simd, limbs, p, out, &mut m, &mut gradient));
+        (m[0], lane(&gradient, 0))
+    }
+
+    #[inline(always)]
+    fn evaluate_one<S: Simd>(
+        &self,
+        simd: S,
+        limbs: &[Limb],
+        p: DVec3,
+        out: &mut Values<f64>,
+        m: &mut Row<f64>,
+        gradient: &mut PointsOf<f64>,
+    ) {
+        let total = self.evaluate(simd, limbs, Wide3::splat(simd, p.to_array()), true, out);
+        store::<S, f64>(total.m, m, 0);
+        total.gradient.store(gradient, 0);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::{Level, dispatch};
     use glam::DQuat;
 
     /// Weights and their gradients at one point.
     fn weights(limbs: &[Limb], back: &[DAffine3], p: DVec3) -> (Vec<f64>, Vec<DVec3>) {
-        let mut posed = PosedLimbs::default();
-        posed.set(limbs, back.iter().copied());
-        let mut values = Values::default();
-        let (mut total, mut total_gradient) = ([0.0; QUAD], [[0.0; QUAD]; 3]);
-        dispatch!(Level::new(), simd => {
-            let sums = posed.evaluate(simd, limbs, Q3::splat(simd, p), true, &mut values);
-            sums.m.store_array(&mut total);
-            sums.gradient.store(&mut total_gradient);
-        });
-        let w: Vec<f64> = values.m.iter().map(|m| m[3] / total[3]).collect();
-        let gradient = |(m, w): (&PointQuad, &f64)| (lane(m, 3) - lane(&total_gradient, 3) * *w) / total[3];
+        let mut posed = PosedLimbs::<f64>::default();
+        posed.set(limbs, &Unit::default(), back.iter().copied());
+        let mut values = Values::<f64>::default();
+        let (total, total_gradient) = posed.at(limbs, p, &mut values);
+        let w: Vec<f64> = values.m.iter().map(|m| m[0] / total).collect();
+        let gradient = |(m, w): (&PointsOf<f64>, &f64)| (lane(m, 0) - total_gradient * *w) / total;
         let gradients = values.gradients.iter().zip(&w).map(gradient).collect();
         (w, gradients)
     }
@@ -360,20 +401,18 @@ mod tests {
     fn lines_kept_in_place_are_those_seen_from_bind_space() {
         let limb = vec![Limb::new(0, &[(DVec3::ZERO, DVec3::Y * 2.0)], 0.5).unwrap()];
         let back = DAffine3::from_scale_rotation_translation(DVec3::splat(0.8), DQuat::from_rotation_z(-0.9), DVec3::X);
-        let mut posed = PosedLimbs::default();
-        posed.set(&limb, [back].into_iter());
+        let mut posed = PosedLimbs::<f64>::default();
+        posed.set(&limb, &Unit::default(), [back].into_iter());
         assert_eq!((posed.lines.len(), posed.others.len()), (1, 0));
-        let mut values = Values::default();
+        let mut values = Values::<f64>::default();
         for p in [DVec3::new(0.3, 1.0, 0.2), DVec3::new(-2.0, 3.0, 0.1), DVec3::splat(-1.5)] {
             let (value, gradient) = limb[0].primitives[0].at(back.transform_point3(p));
-            dispatch!(Level::new(), simd => {
-                posed.evaluate(simd, &limb, Q3::splat(simd, p), true, &mut values);
-            });
-            assert!((value - values.m[0][2]).abs() < 1e-14 * value);
-            let kept = lane(&values.gradients[0], 2);
+            posed.at(&limb, p, &mut values);
+            assert!((value - values.m[0][0]).abs() < 1e-14 * value);
+            let kept = lane(&values.gradients[0], 0);
             assert!((back.matrix3.transpose() * gradient - kept).length() < 1e-13 * gradient.length());
         }
-        posed.set(&limb, [DAffine3::from_scale(DVec3::new(1.0, 1.1, 1.0))].into_iter());
+        posed.set(&limb, &Unit::default(), [DAffine3::from_scale(DVec3::new(1.0, 1.1, 1.0))].into_iter());
         assert_eq!((posed.lines.len(), posed.others.len()), (0, 1));
     }
 
