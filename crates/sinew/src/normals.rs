@@ -12,6 +12,7 @@ use crate::lists::Lists;
 use crate::rig::{NO_VERTEX, Rig};
 use crate::simd::{LANES, Points};
 use glam::Vec3;
+use rayon::prelude::*;
 
 /// The faces around each display corner.
 #[derive(Clone, Debug)]
@@ -22,13 +23,14 @@ pub(crate) struct Fans {
     faces: Vec<u32>,
     /// Per fan: at rest its faces lie under its normal.
     lies_under: Vec<bool>,
-    /// Fans are numbered by row: where those of each row stop.
-    stops: Vec<u32>,
+    row_of_fan: Vec<u32>,
     /// Rows that share a face with each row, itself included.
     near: Lists,
 }
 
 const NO_FAN: u32 = u32::MAX;
+/// Faces or fans that a thread takes at once, at least.
+const TOGETHER: usize = 2048;
 /// Cosine of the widest angle between a normal and the faces under it.
 const UNDER: f32 = 0.7;
 
@@ -45,19 +47,14 @@ impl Fans {
         let mut fan_of_vertex = vec![0u32; rig.vertex_count()];
         let mut first_vertex = Vec::new();
         let mut count = 0u32;
-        let mut stops = vec![0u32; rig.rows().len()];
+        let mut row_of_fan = Vec::new();
         for fan in keys.chunk_by(|a, b| a.0 == b.0) {
             first_vertex.push(fan[0].1);
             for &(_, vertex) in fan {
                 fan_of_vertex[vertex as usize] = count;
             }
             count += 1;
-            stops[fan[0].0[0] as usize / LANES] = count;
-        }
-        let mut last = 0;
-        for stop in &mut stops {
-            last = last.max(*stop);
-            *stop = last;
+            row_of_fan.push(fan[0].0[0] / LANES as u32);
         }
         let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(3 * rig.triangles().len());
         for (face, corners) in rig.triangles().iter().enumerate() {
@@ -82,7 +79,8 @@ impl Fans {
         }
         let mut lies_under = Vec::with_capacity(ends.len());
         for fan in pairs.chunk_by(|a, b| a.0 == b.0) {
-            let mean: Vec3 = fan.iter().map(|&(_, face)| face_normal(rig, rig.rest(), face)).sum();
+            let normal = |&(_, face): &(u32, u32)| face_normal(rig.rest(), rig.point_triangles()[face as usize]);
+            let mean: Vec3 = fan.iter().map(normal).sum();
             // Fans without faces have no mean and are not under anything.
             lies_under.resize(fan[0].0 as usize, false);
             let normal = rig.layer_normals().get(slots[first_vertex[fan[0].0 as usize] as usize] as usize);
@@ -94,46 +92,66 @@ impl Fans {
             [(a, a), (a, b), (a, c), (b, a), (b, b), (b, c), (c, a), (c, b), (c, c)]
         });
         let near = Lists::new(rig.rows().len(), near.collect());
-        Self { of_layer_slot, ends, faces: pairs.into_iter().map(|(_, face)| face).collect(), lies_under, stops, near }
+        let faces = pairs.into_iter().map(|(_, face)| face).collect();
+        Self { of_layer_slot, ends, faces, lies_under, row_of_fan, near }
     }
 
     /// Turns the base's normals (and tangents) to the deformed surface.
+    #[allow(clippy::too_many_arguments, reason = "what normals are made from, and where they go")]
     pub fn carry(
         &self,
         rig: &Rig,
         base: &Points,
         deformed: &Points,
+        pool: Option<&rayon::ThreadPool>,
         scratch: &mut FanScratch,
         normals: &mut Points,
         mut tangents: Option<&mut Points>,
     ) {
-        let FanScratch { moved, turns } = scratch;
+        let FanScratch { moved, turning, faces, turns } = scratch;
         moved.clear();
         moved.extend(base.rows.iter().zip(&deformed.rows).map(|(base, deformed)| base != deformed));
-        let mut first = 0;
-        for (row, &stop) in self.stops.iter().enumerate() {
-            let fans = first..stop;
-            first = stop;
-            if !self.near.of(row).iter().any(|&near| moved[near as usize]) {
-                continue;
+        turning.clear();
+        turning.extend((0..moved.len()).map(|row| self.near.of(row).iter().any(|&near| moved[near as usize])));
+        faces.resize(rig.point_triangles().len(), [Vec3::ZERO; 2]);
+        turns.resize(self.ends.len(), FanTurn::default());
+        let turning = &*turning;
+        let face = |(normals, &corners): (&mut [Vec3; 2], &[u32; 3])| {
+            if corners.iter().any(|&slot| turning[slot as usize / LANES]) {
+                *normals = [base, deformed].map(|points| face_normal(points, corners));
             }
-            turns.clear();
-            for fan in fans.clone() {
-                let start = fan.checked_sub(1).map_or(0, |before| self.ends[before as usize]);
+        };
+        let turn = |faces: &[[Vec3; 2]], fan: usize, turn: &mut FanTurn| {
+            if turning[self.row_of_fan[fan] as usize] {
+                let start = fan.checked_sub(1).map_or(0, |before| self.ends[before]);
                 let (mut before, mut after) = (Vec3::ZERO, Vec3::ZERO);
-                for &face in &self.faces[start as usize..self.ends[fan as usize] as usize] {
-                    before += face_normal(rig, base, face);
-                    after += face_normal(rig, deformed, face);
+                for &face in &self.faces[start as usize..self.ends[fan] as usize] {
+                    let [was, is] = faces[face as usize];
+                    before += was;
+                    after += is;
                 }
-                turns.push(FanTurn::new(before, after));
+                *turn = FanTurn::new(before, after);
             }
-            let layers = &rig.rows()[row].layers;
+        };
+        match pool {
+            None => {
+                faces.iter_mut().zip(rig.point_triangles()).for_each(face);
+                turns.iter_mut().enumerate().for_each(|(fan, out)| turn(faces, fan, out));
+            }
+            Some(pool) => pool.install(|| {
+                faces.par_iter_mut().zip(rig.point_triangles()).with_min_len(TOGETHER).for_each(face);
+                let turns = turns.par_iter_mut().enumerate().with_min_len(TOGETHER);
+                turns.for_each(|(fan, out)| turn(faces, fan, out));
+            }),
+        }
+        for (row, _) in rig.rows().iter().zip(turning).filter(|(_, turns)| **turns) {
+            let layers = &row.layers;
             for slot in layers.start as usize * LANES..layers.end as usize * LANES {
                 let fan = self.of_layer_slot[slot];
                 if fan == NO_FAN {
                     continue;
                 }
-                let turn = &turns[(fan - fans.start) as usize];
+                let turn = &turns[fan as usize];
                 if turn.before == turn.after {
                     continue;
                 }
@@ -155,7 +173,11 @@ impl Fans {
 pub(crate) struct FanScratch {
     /// Per row: something moved it from where the base put it.
     moved: Vec<bool>,
-    /// Of the fans of one row.
+    /// Per row: something moved it, or a row beside it.
+    turning: Vec<bool>,
+    /// Of faces in such rows: normals by area, of the base and of the deformed surface.
+    faces: Vec<[Vec3; 2]>,
+    /// Of fans in such rows.
     turns: Vec<FanTurn>,
 }
 
@@ -184,8 +206,8 @@ impl FanTurn {
     }
 }
 
-fn face_normal(rig: &Rig, points: &Points, face: u32) -> Vec3 {
-    let [a, b, c] = rig.point_triangles()[face as usize].map(|slot| points.get(slot as usize));
+fn face_normal(points: &Points, corners: [u32; 3]) -> Vec3 {
+    let [a, b, c] = corners.map(|slot| points.get(slot as usize));
     (b - a).cross(c - a)
 }
 

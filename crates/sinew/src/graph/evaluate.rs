@@ -184,7 +184,8 @@ pub fn evaluate(
     }
     if let NormalsPlan::Faces(fans) = &graph.normals {
         let tangents = has_tangents.then_some(&mut scratch.tangents);
-        fans.carry(rig, &scratch.skinned, &scratch.displaced, &mut scratch.fans, &mut scratch.normals, tangents);
+        let Scratch { skinned, displaced, fans: work, normals, .. } = scratch;
+        fans.carry(rig, skinned, displaced, cpu.pool, work, normals, tangents);
     }
     gather(rig, &scratch.displaced, &scratch.normals, &scratch.tangents, cpu, out);
 }

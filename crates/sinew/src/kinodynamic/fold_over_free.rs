@@ -24,9 +24,10 @@
 use super::fractional::Generator;
 use super::pose_path::{Joint, PosePath};
 use super::real::{PointsOf, Real, Row, Unit, Wide3, lane, load, rounded, set_lane, splat, store};
-use super::tissue::{Limb, PosedLimbs, Total, Values};
+use super::tissue::{Limb, PosedLimbs, Value};
 use crate::simd::{LANES, Level, Simd, dispatch, prelude::*};
 use glam::{DAffine3, DMat3, DVec3};
+use std::ops::Range;
 
 /// How the way is walked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,6 +47,8 @@ const FULL_VOLUME: f64 = 1.75;
 const LEAST_VOLUME: f64 = 0.25;
 /// Half the interval over which velocities of limbs are differenced for the reference.
 const INSTANT: f64 = 1e-5;
+/// A joint that moves by less, in sizes, is at rest; one that slides by less turns about its origin.
+const STILL: f64 = 1e-13;
 /// A rest of the way shorter than this share of a step is none.
 const NO_STEP: f64 = 1e-9;
 /// Points per limb that the bound is looked at.
@@ -61,6 +64,8 @@ const FLOW_TERMS: u32 = 10;
 pub(crate) struct Anatomy {
     joints: Vec<Joint>,
     limbs: Vec<Limb>,
+    /// Per limb, its lines among those of all.
+    lines: Vec<Range<usize>>,
     branches: Vec<Branch>,
     passes: Vec<Pass>,
     unit: Unit,
@@ -70,7 +75,7 @@ pub(crate) struct Anatomy {
 /// everywhere, else one for α and one for β.
 #[derive(Clone, Debug)]
 struct Pass {
-    /// Per limb; none where all have a share of 1.
+    /// Per line; none where all have a share of 1.
     shares: Option<Vec<f64>>,
     turn: f64,
     sink: f64,
@@ -84,7 +89,8 @@ impl Pass {
             let slide = alpha + beta;
             return if slide == 0.0 { Vec::new() } else { vec![Self { shares: None, turn: alpha, sink: beta, slide }] };
         }
-        let (alphas, betas) = limbs.iter().map(|limb| (limb.alpha, limb.beta)).unzip();
+        let lines = limbs.iter().flat_map(|limb| std::iter::repeat_n(limb, limb.lines()));
+        let (alphas, betas) = lines.map(|limb| (limb.alpha, limb.beta)).unzip();
         vec![
             Self { shares: Some(alphas), turn: 1.0, sink: 0.0, slide: 1.0 },
             Self { shares: Some(betas), turn: 0.0, sink: 1.0, slide: 1.0 },
@@ -93,9 +99,12 @@ impl Pass {
 }
 
 /// How a joint hands what it carries to its parent, from the last joint to the first.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Branch {
-    limb: Option<usize>,
+    /// Takes from its one child, adds its own, and hands on: as in the middle of a chain.
+    plain: bool,
+    /// Those of its limb.
+    lines: Range<usize>,
     /// The joint after it is its child, and hands over directly.
     chained: bool,
     /// Other children have left what they carry.
@@ -123,8 +132,12 @@ impl Anatomy {
             return None;
         }
         let mut branches = vec![Branch::default(); joints.len()];
-        for (index, limb) in limbs.iter().enumerate() {
-            if branches.get_mut(limb.joint)?.limb.replace(index).is_some() {
+        let mut lines: Vec<Range<usize>> = Vec::with_capacity(limbs.len());
+        for limb in &limbs {
+            let start = lines.last().map_or(0, |before| before.end);
+            let own = start..start + limb.lines();
+            lines.push(own.clone());
+            if !std::mem::replace(&mut branches.get_mut(limb.joint)?.lines, own).is_empty() {
                 return None;
             }
         }
@@ -138,10 +151,14 @@ impl Anatomy {
             branches[parent].chained |= parent + 1 == index;
             branches[parent].gathers |= parent + 1 != index;
         }
+        for branch in &mut branches {
+            let hands_on = matches!(branch.to, Handing::Directly);
+            branch.plain = branch.chained && !branch.gathers && hands_on;
+        }
         let places = joints.iter().map(|joint| joint.bind.translation).chain(limbs.iter().flat_map(Limb::ends));
         let unit = Unit::around(places, limbs.iter().map(Limb::radius).fold(0.0, f64::max));
         let passes = Pass::all(&limbs);
-        Some(Self { joints, limbs, branches, passes, unit })
+        Some(Self { joints, limbs, lines, branches, passes, unit })
     }
 
     /// The points of the bind pose that bends strain most: for each limb, those where its weight changes fastest, times their
@@ -150,13 +167,14 @@ impl Anatomy {
         let mut limbs = PosedLimbs::<f64>::default();
         limbs.set(&self.limbs, &self.unit, self.limbs.iter().map(|_| DAffine3::IDENTITY));
         let mut steep: Vec<Vec<(f64, usize)>> = vec![Vec::new(); self.limbs.len()];
-        let mut values = Values::default();
         for (index, &point) in points.iter().enumerate() {
-            let (total, total_gradient) = limbs.at(&self.limbs, self.unit.point(point), &mut values);
+            let values = limbs.at(&self.limbs, self.unit.point(point));
+            let total: f64 = values.iter().map(|(m, _)| m).sum();
+            let total_gradient: DVec3 = values.iter().map(|(_, gradient)| *gradient).sum();
             let distance = |joint: &Joint| joint.bind.translation.distance(point);
             let arm = self.joints.iter().map(distance).fold(f64::INFINITY, f64::min);
-            for (steep, (m, gradient)) in steep.iter_mut().zip(values.m.iter().zip(&values.gradients)) {
-                let slope = (lane(gradient, 0) - total_gradient * (m[0] / total)).length() / total;
+            for (steep, (m, gradient)) in steep.iter_mut().zip(values) {
+                let slope = (gradient - total_gradient * (m / total)).length() / total;
                 steep.push((slope * arm, index));
             }
         }
@@ -205,15 +223,15 @@ struct JointField<T> {
 }
 
 impl<T: Real> JointField<T> {
-    fn new(unit: &Unit, pass: &Pass, origin: DVec3, angular: DVec3, velocity: DVec3) -> Self {
+    fn new(pass: &Pass, origin: DVec3, angular: DVec3, velocity: DVec3) -> Self {
         let (turn, sink) = (pass.turn * angular.length(), 0.5 * pass.sink * angular.length());
         Self {
-            origin: rounded(unit.point(origin)),
+            origin: rounded(origin),
             axis: rounded(angular.normalize_or_zero()),
             turn: T::of(turn),
             along: T::of(sink - turn),
             around: T::of(-sink),
-            slide: (velocity != DVec3::ZERO).then(|| rounded(unit.vector(velocity) * (0.5 * pass.slide))),
+            slide: (velocity.length() > STILL).then(|| rounded(velocity * (0.5 * pass.slide))),
         }
     }
 
@@ -252,16 +270,16 @@ impl<T: Real> Stage<T> {
             let field = |j: usize| {
                 let share = volume_share(path.angle(j));
                 let (field, origin) = (path.joint_field(j, here), here[j].translation);
-                let (angular, velocity) = (field.angular() * share, field.at(origin) * share);
-                let moves = angular != DVec3::ZERO || velocity != DVec3::ZERO;
-                moves.then(|| JointField::new(&anatomy.unit, pass, origin, angular, velocity))
+                let (angular, velocity) = (field.angular() * share, anatomy.unit.vector(field.at(origin)) * share);
+                let moves = angular.length() + velocity.length() > STILL;
+                moves.then(|| JointField::new(pass, anatomy.unit.point(origin), angular, velocity))
             };
             self.fields.extend((0..anatomy.joints.len()).map(field));
         }
     }
 }
 
-/// An affine field of velocities per limb, column by column. Where all are of rigid motion they are kept as twists:
+/// An affine field of velocities per line, column by column. Where all are of rigid motion they are kept as twists:
 /// angular, then linear.
 #[derive(Clone, Debug, Default)]
 struct Affines<T> {
@@ -270,41 +288,57 @@ struct Affines<T> {
 }
 
 impl<T: Real> Affines<T> {
-    fn set(&mut self, unit: &Unit, fields: &[DAffine3]) {
+    /// From the fields of the limbs.
+    fn set(&mut self, anatomy: &Anatomy, fields: &[DAffine3]) {
         let skew = |field: &DAffine3| field.matrix3.transpose() == -field.matrix3;
         self.rigid = fields.iter().all(skew);
         self.columns.clear();
-        for &field in fields {
-            let DAffine3 { matrix3: matrix, translation } = unit.field(field);
+        for (&field, lines) in fields.iter().zip(&anatomy.lines) {
+            let DAffine3 { matrix3: matrix, translation } = anatomy.unit.field(field);
             let mut columns = [matrix.x_axis, matrix.y_axis, matrix.z_axis, translation];
             if self.rigid {
                 columns[0] = DVec3::new(matrix.y_axis.z, matrix.z_axis.x, matrix.x_axis.y);
                 columns[1] = translation;
             }
-            self.columns.push(columns.map(rounded));
+            self.columns.resize(lines.end, columns.map(rounded));
         }
     }
 
-    /// `Σ w_i c_i` of the first N columns, `w_i = m_i/Σm`.
+    /// `Σ w_i c_i` of the first N columns, `w_i = m_i/Σm`; and 1/Σm.
     #[inline(always)]
-    fn blended<S: Simd, const N: usize>(&self, simd: S, m: &[Row<T>], per_total: T::Wide<S>) -> [Wide3<S, T>; N] {
-        let mut sums = [Wide3::<S, T>::zero(simd); N];
-        for (m, columns) in m.iter().zip(&self.columns) {
-            let m = load::<S, T>(simd, m, 0);
-            for (sum, &column) in sums.iter_mut().zip(columns) {
-                *sum = Wide3::splat(simd, column).mul_add(m, *sum);
+    fn blended<S: Simd, const C: usize, const N: usize>(
+        &self,
+        simd: S,
+        values: &[Value<T>],
+    ) -> ([[Wide3<S, T>; N]; C], [T::Wide<S>; C]) {
+        let mut sums = [[Wide3::<S, T>::zero(simd); N]; C];
+        let mut total = [splat::<S, T>(simd, T::default()); C];
+        for (value, columns) in values.iter().zip(&self.columns) {
+            let mut wide = [Wide3::<S, T>::zero(simd); N];
+            for (wide, &column) in wide.iter_mut().zip(columns) {
+                *wide = Wide3::splat(simd, column);
+            }
+            for c in 0..C {
+                let m = load::<S, T>(simd, &value.m, c * T::Wide::<S>::LEN);
+                total[c] += m;
+                for (sum, wide) in sums[c].iter_mut().zip(wide) {
+                    *sum = wide.mul_add(m, *sum);
+                }
             }
         }
-        for sum in &mut sums {
-            *sum = sum.scale(per_total);
+        for (sums, total) in sums.iter_mut().zip(&mut total) {
+            *total = splat::<S, T>(simd, T::of(1.0)) / *total;
+            for sum in sums {
+                *sum = sum.scale(*total);
+            }
         }
-        sums
+        (sums, total)
     }
 
-    /// The field of one limb at `p`.
+    /// The field of one line at `p`.
     #[inline(always)]
-    fn of_limb<S: Simd>(&self, simd: S, limb: usize, p: Wide3<S, T>) -> Wide3<S, T> {
-        let [x, y, z, t] = self.columns[limb];
+    fn of_line<S: Simd>(&self, simd: S, line: usize, p: Wide3<S, T>) -> Wide3<S, T> {
+        let [x, y, z, t] = self.columns[line];
         let (x, y) = (Wide3::<S, T>::splat(simd, x), Wide3::splat(simd, y));
         if self.rigid {
             return x.cross_add(p, y);
@@ -315,7 +349,8 @@ impl<T: Real> Affines<T> {
 
 /// A velocity field per lane, blended from those of the limbs.
 trait Field<S: Simd, T: Real>: Copy {
-    fn blend(simd: S, limbs: &Affines<T>, m: &[Row<T>], per_total: T::Wide<S>) -> Self;
+    /// And 1/Σm.
+    fn blend<const C: usize>(simd: S, limbs: &Affines<T>, values: &[Value<T>]) -> ([Self; C], [T::Wide<S>; C]);
     fn at(&self, p: Wide3<S, T>) -> Wide3<S, T>;
     /// Where its flow over a time of `t` takes `p`.
     fn flow(&self, simd: S, t: T, p: Wide3<S, T>) -> Wide3<S, T>;
@@ -332,9 +367,14 @@ struct Affine<S: Simd, T: Real> {
 
 impl<S: Simd, T: Real> Field<S, T> for Affine<S, T> {
     #[inline(always)]
-    fn blend(simd: S, limbs: &Affines<T>, m: &[Row<T>], per_total: T::Wide<S>) -> Self {
-        let [x, y, z, t] = limbs.blended::<S, 4>(simd, m, per_total);
-        Self { x, y, z, t }
+    fn blend<const C: usize>(simd: S, limbs: &Affines<T>, values: &[Value<T>]) -> ([Self; C], [T::Wide<S>; C]) {
+        let (sums, per_total) = limbs.blended::<S, C, 4>(simd, values);
+        let zero = Wide3::zero(simd);
+        let mut fields = [Self { x: zero, y: zero, z: zero, t: zero }; C];
+        for (field, [x, y, z, t]) in fields.iter_mut().zip(sums) {
+            *field = Self { x, y, z, t };
+        }
+        (fields, per_total)
     }
 
     #[inline(always)]
@@ -366,9 +406,13 @@ struct Twisting<S: Simd, T: Real> {
 
 impl<S: Simd, T: Real> Field<S, T> for Twisting<S, T> {
     #[inline(always)]
-    fn blend(simd: S, limbs: &Affines<T>, m: &[Row<T>], per_total: T::Wide<S>) -> Self {
-        let [angular, linear] = limbs.blended::<S, 2>(simd, m, per_total);
-        Self { angular, linear }
+    fn blend<const C: usize>(simd: S, limbs: &Affines<T>, values: &[Value<T>]) -> ([Self; C], [T::Wide<S>; C]) {
+        let (sums, per_total) = limbs.blended::<S, C, 2>(simd, values);
+        let mut fields = [Self { angular: Wide3::zero(simd), linear: Wide3::zero(simd) }; C];
+        for (field, [angular, linear]) in fields.iter_mut().zip(sums) {
+            *field = Self { angular, linear };
+        }
+        (fields, per_total)
     }
 
     #[inline(always)]
@@ -433,9 +477,20 @@ pub(crate) struct Passage<T> {
 /// Memory for the points of a vector.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PointScratch<T> {
-    values: Values<T>,
-    /// Per joint, of what its children have left: Σ∇m and Σm, each limb with its share.
-    carried: Vec<(PointsOf<T>, Row<T>)>,
+    /// Per line, and with the shares of a pass.
+    values: Vec<Value<T>>,
+    shared: Vec<Value<T>>,
+    /// Per joint, of what its children have left.
+    carried: Vec<Value<T>>,
+}
+
+impl<T: Real> PointScratch<T> {
+    fn resize(&mut self, anatomy: &Anatomy) {
+        let lines = anatomy.lines.last().map_or(0, |last| last.end);
+        self.values.resize(lines, Value::default());
+        self.shared.resize(lines, Value::default());
+        self.carried.resize(anatomy.joints.len(), Value::default());
+    }
 }
 
 impl<T: Real> Passage<T> {
@@ -483,12 +538,12 @@ impl<T: Real> Passage<T> {
                         let DAffine3 { matrix3, translation } = increment(limb, from, to);
                         DAffine3 { matrix3: matrix3 - DMat3::IDENTITY, translation }
                     }));
-                    step.limbs[0].set(&anatomy.unit, fields);
+                    step.limbs[0].set(anatomy, fields);
                 }
                 Method::SecondOrder => {
                     step.stages[1].set(anatomy, path, middle);
                     velocities(from, to, 1.0 / dl, fields);
-                    step.limbs[0].set(&anatomy.unit, fields);
+                    step.limbs[0].set(anatomy, fields);
                 }
                 Method::RungeKutta => {
                     step.stages[1].set(anatomy, path, middle);
@@ -499,7 +554,7 @@ impl<T: Real> Passage<T> {
                         path.at(l - INSTANT, before);
                         path.at(l + INSTANT, after);
                         velocities(before, after, 0.5 / INSTANT, fields);
-                        limbs.set(&anatomy.unit, fields);
+                        limbs.set(anatomy, fields);
                     }
                 }
             }
@@ -515,6 +570,7 @@ impl<T: Real> Passage<T> {
         count: usize,
         scratch: &mut PointScratch<T>,
     ) {
+        scratch.resize(anatomy);
         dispatch!(level, simd => self.carry_row(simd, anatomy, points, count, scratch));
     }
 
@@ -537,40 +593,72 @@ impl<T: Real> Passage<T> {
         count: usize,
         scratch: &mut PointScratch<T>,
     ) {
-        for at in (0..count).step_by(T::Wide::<S>::LEN) {
-            let mut p = Wide3::load(simd, points, at);
-            for step in &self.steps[..self.count] {
-                p = self.step(simd, anatomy, step, p, scratch);
+        // Two vectors share what is read of a limb.
+        if T::Wide::<S>::LEN == LANES {
+            self.carry_some::<S, 1>(simd, anatomy, points, 0, scratch);
+        } else {
+            for at in (0..count).step_by(2 * T::Wide::<S>::LEN) {
+                self.carry_some::<S, 2>(simd, anatomy, points, at, scratch);
             }
-            p.store(points, at);
+        }
+    }
+
+    /// C vectors of points.
+    #[inline(always)]
+    fn carry_some<S: Simd, const C: usize>(
+        &self,
+        simd: S,
+        anatomy: &Anatomy,
+        points: &mut PointsOf<T>,
+        at: usize,
+        scratch: &mut PointScratch<T>,
+    ) {
+        let mut p = [Wide3::<S, T>::zero(simd); C];
+        for (c, p) in p.iter_mut().enumerate() {
+            *p = Wide3::load(simd, points, at + c * T::Wide::<S>::LEN);
+        }
+        for step in &self.steps[..self.count] {
+            p = self.step(simd, anatomy, step, p, scratch);
+        }
+        for (c, p) in p.into_iter().enumerate() {
+            p.store(points, at + c * T::Wide::<S>::LEN);
         }
     }
 
     #[inline(always)]
-    fn step<S: Simd>(
+    fn step<S: Simd, const C: usize>(
         &self,
         simd: S,
         anatomy: &Anatomy,
         step: &Step<T>,
-        p: Wide3<S, T>,
+        p: [Wide3<S, T>; C],
         scratch: &mut PointScratch<T>,
-    ) -> Wide3<S, T> {
+    ) -> [Wide3<S, T>; C] {
         let ([start, middle, end], limbs) = (&step.stages, &step.limbs);
         let (whole, half) = (splat::<S, T>(simd, step.dl), splat::<S, T>(simd, step.half));
         match self.method {
             Method::Euler => {
-                let (moves, b) = start.blend::<S, Affine<S, T>>(simd, anatomy, &limbs[0], p, scratch);
-                b.mul_add(whole, p.add(moves.at(p)))
+                let (moves, b) = start.blend::<S, Affine<S, T>, C>(simd, anatomy, &limbs[0], &p, scratch);
+                let mut to = p;
+                for c in 0..C {
+                    to[c] = b[c].mul_add(whole, p[c].add(moves[c].at(p[c])));
+                }
+                to
             }
-            Method::SecondOrder if limbs[0].rigid => step.second_order::<S, Twisting<S, T>>(simd, anatomy, p, scratch),
-            Method::SecondOrder => step.second_order::<S, Affine<S, T>>(simd, anatomy, p, scratch),
+            Method::SecondOrder if limbs[0].rigid => {
+                step.second_order::<S, Twisting<S, T>, C>(simd, anatomy, &p, scratch)
+            }
+            Method::SecondOrder => step.second_order::<S, Affine<S, T>, C>(simd, anatomy, &p, scratch),
             Method::RungeKutta => {
-                let k1 = start.velocity(simd, anatomy, &limbs[0], p, scratch);
-                let k2 = middle.velocity(simd, anatomy, &limbs[1], k1.mul_add(half, p), scratch);
-                let k3 = middle.velocity(simd, anatomy, &limbs[1], k2.mul_add(half, p), scratch);
-                let k4 = end.velocity(simd, anatomy, &limbs[2], k3.mul_add(whole, p), scratch);
-                let sum = k2.add(k3).mul_add(splat::<S, T>(simd, T::of(2.0)), k1.add(k4));
-                sum.mul_add(whole * splat::<S, T>(simd, T::of(1.0 / 6.0)), p)
+                let k1 = start.velocity(simd, anatomy, &limbs[0], &p, scratch);
+                let k2 = middle.velocity(simd, anatomy, &limbs[1], &ahead(&p, &k1, half), scratch);
+                let k3 = middle.velocity(simd, anatomy, &limbs[1], &ahead(&p, &k2, half), scratch);
+                let k4 = end.velocity(simd, anatomy, &limbs[2], &ahead(&p, &k3, whole), scratch);
+                let mut sum = p;
+                for c in 0..C {
+                    sum[c] = k2[c].add(k3[c]).mul_add(splat::<S, T>(simd, T::of(2.0)), k1[c].add(k4[c]));
+                }
+                ahead(&p, &sum, whole * splat::<S, T>(simd, T::of(1.0 / 6.0)))
             }
         }
     }
@@ -583,9 +671,10 @@ impl<T: Real> Passage<T> {
         way.lay_from(anatomy, world, Method::RungeKutta, l, 1.0);
         let step = &way.steps[0];
         let mut row = anatomy.row::<T>(&[p]);
+        scratch.resize(anatomy);
         dispatch!(Level::new(), simd => {
-            let p = Wide3::load(simd, &row, 0);
-            step.stages[0].velocity(simd, anatomy, &step.limbs[0], p, scratch).store(&mut row, 0);
+            let p = [Wide3::load(simd, &row, 0)];
+            step.stages[0].velocity(simd, anatomy, &step.limbs[0], &p, scratch)[0].store(&mut row, 0);
         });
         anatomy.unit.back().transform_vector3(lane(&row, 0))
     }
@@ -599,6 +688,7 @@ impl<T: Real> Passage<T> {
         points: &[PointsOf<T>],
         scratch: &mut PointScratch<T>,
     ) -> f64 {
+        scratch.resize(anatomy);
         let mut most: f64 = 0.0;
         for points in points {
             let mut strains = [T::default(); LANES];
@@ -619,12 +709,12 @@ impl<T: Real> Passage<T> {
         scratch: &mut PointScratch<T>,
     ) {
         for at in (0..LANES).step_by(T::Wide::<S>::LEN) {
-            let mut p = Wide3::load(simd, points, at);
+            let mut p = [Wide3::load(simd, points, at)];
             let mut most = splat::<S, T>(simd, T::default());
             for step in &self.steps[..self.count] {
-                let half = match step.limbs[0].rigid {
-                    true => step.half_way::<S, Twisting<S, T>>(simd, anatomy, p, scratch),
-                    false => step.half_way::<S, Affine<S, T>>(simd, anatomy, p, scratch),
+                let [half] = match step.limbs[0].rigid {
+                    true => step.half_way::<S, Twisting<S, T>, 1>(simd, anatomy, &p, scratch),
+                    false => step.half_way::<S, Affine<S, T>, 1>(simd, anatomy, &p, scratch),
                 };
                 most = most.max(step.stages[1].strain(simd, anatomy, &step.limbs[0], half, scratch));
                 p = self.step(simd, anatomy, step, p, scratch);
@@ -634,72 +724,116 @@ impl<T: Real> Passage<T> {
     }
 }
 
+/// `p + t v`.
+#[inline(always)]
+fn ahead<S: Simd, T: Real, const C: usize>(
+    p: &[Wide3<S, T>; C],
+    v: &[Wide3<S, T>; C],
+    t: T::Wide<S>,
+) -> [Wide3<S, T>; C] {
+    let mut to = *p;
+    for (to, v) in to.iter_mut().zip(v) {
+        *to = v.mul_add(t, *to);
+    }
+    to
+}
+
 impl<T: Real> Step<T> {
     /// The predictor.
     #[inline(always)]
-    fn half_way<S: Simd, F: Field<S, T>>(
+    fn half_way<S: Simd, F: Field<S, T>, const C: usize>(
         &self,
         simd: S,
         anatomy: &Anatomy,
-        p: Wide3<S, T>,
+        p: &[Wide3<S, T>; C],
         scratch: &mut PointScratch<T>,
-    ) -> Wide3<S, T> {
-        let (field, b) = self.stages[0].blend::<S, F>(simd, anatomy, &self.limbs[0], p, scratch);
-        field.flow(simd, self.half, b.mul_add(splat::<S, T>(simd, self.half), p))
+    ) -> [Wide3<S, T>; C] {
+        let (fields, b) = self.stages[0].blend::<S, F, C>(simd, anatomy, &self.limbs[0], p, scratch);
+        let mut to = ahead(p, &b, splat::<S, T>(simd, self.half));
+        for (to, field) in to.iter_mut().zip(fields) {
+            *to = field.flow(simd, self.half, *to);
+        }
+        to
     }
 
     #[inline(always)]
-    fn second_order<S: Simd, F: Field<S, T>>(
+    fn second_order<S: Simd, F: Field<S, T>, const C: usize>(
         &self,
         simd: S,
         anatomy: &Anatomy,
-        p: Wide3<S, T>,
+        p: &[Wide3<S, T>; C],
         scratch: &mut PointScratch<T>,
-    ) -> Wide3<S, T> {
-        let half_way = self.half_way::<S, F>(simd, anatomy, p, scratch);
-        let (field, b) = self.stages[1].blend::<S, F>(simd, anatomy, &self.limbs[0], half_way, scratch);
-        let half_way = field.flow(simd, self.half, p);
-        field.flow(simd, self.half, b.mul_add(splat::<S, T>(simd, self.dl), half_way))
+    ) -> [Wide3<S, T>; C] {
+        let half_way = self.half_way::<S, F, C>(simd, anatomy, p, scratch);
+        let (fields, b) = self.stages[1].blend::<S, F, C>(simd, anatomy, &self.limbs[0], &half_way, scratch);
+        let mut to = *p;
+        for c in 0..C {
+            let half_way = fields[c].flow(simd, self.half, p[c]);
+            to[c] = fields[c].flow(simd, self.half, b[c].mul_add(splat::<S, T>(simd, self.dl), half_way));
+        }
+        to
     }
 }
 
 impl<T: Real> Stage<T> {
     /// `Σ w_i A_i` and the volume term at `p`.
     #[inline(always)]
-    fn blend<S: Simd, F: Field<S, T>>(
+    fn blend<S: Simd, F: Field<S, T>, const C: usize>(
         &self,
         simd: S,
         anatomy: &Anatomy,
         limbs: &Affines<T>,
-        p: Wide3<S, T>,
+        p: &[Wide3<S, T>; C],
         scratch: &mut PointScratch<T>,
-    ) -> (F, Wide3<S, T>) {
-        let has_volume = !anatomy.passes.is_empty();
-        let total = self.limbs.evaluate(simd, &anatomy.limbs, p, has_volume, &mut scratch.values);
-        let per_total = splat::<S, T>(simd, T::of(1.0)) / total.m;
-        let mut b = Wide3::zero(simd);
+    ) -> ([F; C], [Wide3<S, T>; C]) {
+        let PointScratch { values, shared, carried } = scratch;
+        let mut b = [Wide3::zero(simd); C];
+        if anatomy.passes.is_empty() {
+            self.limbs.evaluate::<S, C, false>(simd, &anatomy.limbs, p, values);
+            return (F::blend(simd, limbs, values).0, b);
+        }
+        self.limbs.evaluate::<S, C, true>(simd, &anatomy.limbs, p, values);
+        let (blended, per_total) = F::blend(simd, limbs, values);
         let fields = self.fields.chunks_exact(anatomy.joints.len().max(1));
         for (pass, fields) in anatomy.passes.iter().zip(fields) {
-            b = volume(simd, anatomy, pass, fields, p, total, per_total, scratch).mul_add(per_total, b);
+            for c in 0..C {
+                let at = c * T::Wide::<S>::LEN;
+                let sums = match &pass.shares {
+                    None => volume(simd, anatomy, fields, p[c], values, at, carried),
+                    Some(shares) => {
+                        let whole = share_out(simd, shares, values, at, shared);
+                        Volume { whole, ..volume(simd, anatomy, fields, p[c], shared, at, carried) }
+                    }
+                };
+                let sum = sums.weighted.scale(per_total[c]).cross_add(sums.whole, sums.turned);
+                b[c] = sum.mul_add(per_total[c], b[c]);
+            }
         }
-        (F::blend(simd, limbs, &scratch.values.m, per_total), b)
+        (blended, b)
     }
 
     #[inline(always)]
-    fn velocity<S: Simd>(
+    fn velocity<S: Simd, const C: usize>(
         &self,
         simd: S,
         anatomy: &Anatomy,
         limbs: &Affines<T>,
-        p: Wide3<S, T>,
+        p: &[Wide3<S, T>; C],
         scratch: &mut PointScratch<T>,
-    ) -> Wide3<S, T> {
+    ) -> [Wide3<S, T>; C] {
+        let mut velocity = *p;
         if limbs.rigid {
-            let (field, b) = self.blend::<S, Twisting<S, T>>(simd, anatomy, limbs, p, scratch);
-            return field.at(p).add(b);
+            let (fields, b) = self.blend::<S, Twisting<S, T>, C>(simd, anatomy, limbs, p, scratch);
+            for c in 0..C {
+                velocity[c] = fields[c].at(p[c]).add(b[c]);
+            }
+        } else {
+            let (fields, b) = self.blend::<S, Affine<S, T>, C>(simd, anatomy, limbs, p, scratch);
+            for c in 0..C {
+                velocity[c] = fields[c].at(p[c]).add(b[c]);
+            }
         }
-        let (field, b) = self.blend::<S, Affine<S, T>>(simd, anatomy, limbs, p, scratch);
-        field.at(p).add(b)
+        velocity
     }
 
     /// `Σ‖v_i − v̄‖·‖∇w_i‖`.
@@ -713,79 +847,110 @@ impl<T: Real> Stage<T> {
         scratch: &mut PointScratch<T>,
     ) -> T::Wide<S> {
         let values = &mut scratch.values;
-        let total = self.limbs.evaluate(simd, &anatomy.limbs, p, true, values);
-        let per_total = splat::<S, T>(simd, T::of(1.0)) / total.m;
-        let mut mean = Wide3::zero(simd);
-        for (limb, m) in values.m.iter().enumerate() {
-            mean = limbs.of_limb(simd, limb, p).mul_add(load::<S, T>(simd, m, 0) * per_total, mean);
+        self.limbs.evaluate::<S, 1, true>(simd, &anatomy.limbs, &[p], values);
+        let zero = Wide3::<S, T>::zero(simd);
+        let (mut mean, mut total, mut total_gradient) = (zero, zero.x, zero);
+        for (line, value) in values.iter().enumerate() {
+            let m = load::<S, T>(simd, &value.m, 0);
+            mean = limbs.of_line(simd, line, p).mul_add(m, mean);
+            total += m;
+            total_gradient = total_gradient.add(Wide3::load(simd, &value.gradient, 0));
         }
-        let mut sum = splat::<S, T>(simd, T::default());
-        for (limb, (m, gradient)) in values.m.iter().zip(&values.gradients).enumerate() {
-            let w = load::<S, T>(simd, m, 0) * per_total;
-            let gradient = total.gradient.mul_add(-w, Wide3::load(simd, gradient, 0)).scale(per_total);
-            let apart = limbs.of_limb(simd, limb, p).sub(mean);
+        let per_total = splat::<S, T>(simd, T::of(1.0)) / total;
+        let mean = mean.scale(per_total);
+        let mut sum = zero.x;
+        for lines in &anatomy.lines {
+            let (mut m, mut gradient) = (zero.x, zero);
+            for value in &values[lines.clone()] {
+                m += load::<S, T>(simd, &value.m, 0);
+                gradient = gradient.add(Wide3::load(simd, &value.gradient, 0));
+            }
+            let gradient = total_gradient.mul_add(-(m * per_total), gradient).scale(per_total);
+            let apart = limbs.of_line(simd, lines.start, p).sub(mean);
             sum = (gradient.dot(gradient) * apart.dot(apart)).sqrt() + sum;
         }
         sum
     }
 }
 
-/// `M b`: one pass over the joints, each with what it carries.
+/// What the volume term is made of: `Σ_j s_j × A_j`, `Σ_j m_j A_j` and ∇M.
+struct Volume<S: Simd, T: Real> {
+    turned: Wide3<S, T>,
+    weighted: Wide3<S, T>,
+    whole: Wide3<S, T>,
+}
+
+/// One pass over the joints, each with what it carries. What the first joints carry is all there is.
 #[inline(always)]
-#[allow(clippy::too_many_arguments, reason = "what is read at one point")]
 fn volume<S: Simd, T: Real>(
     simd: S,
     anatomy: &Anatomy,
-    pass: &Pass,
     fields: &[Option<JointField<T>>],
     p: Wide3<S, T>,
-    total: Total<S, T>,
-    per_total: T::Wide<S>,
-    scratch: &mut PointScratch<T>,
-) -> Wide3<S, T> {
-    let PointScratch { values, carried } = scratch;
-    carried.resize(anatomy.joints.len(), ([[T::default(); LANES]; 3], [T::default(); LANES]));
+    values: &[Value<T>],
+    at: usize,
+    carried: &mut [Value<T>],
+) -> Volume<S, T> {
     let zero = Wide3::<S, T>::zero(simd);
-    let (mut turned, mut weighted) = (zero, zero);
+    let mut sums = Volume { turned: zero, weighted: zero, whole: zero };
     let (mut gradient, mut m) = (zero, zero.x);
     for (j, (branch, field)) in anatomy.branches.iter().zip(fields).enumerate().rev() {
-        if !branch.chained {
-            (gradient, m) = (zero, zero.x);
+        if !branch.plain {
+            if !branch.chained {
+                (gradient, m) = (zero, zero.x);
+            }
+            if branch.gathers {
+                let left = &carried[j];
+                gradient = gradient.add(Wide3::load(simd, &left.gradient, at));
+                m += load::<S, T>(simd, &left.m, at);
+            }
         }
-        if branch.gathers {
-            let (left, left_m) = &carried[j];
-            (gradient, m) = (gradient.add(Wide3::load(simd, left, 0)), m + load::<S, T>(simd, left_m, 0));
-        }
-        if let Some(limb) = branch.limb {
-            let own = Wide3::load(simd, &values.gradients[limb], 0);
-            let own_m = load::<S, T>(simd, &values.m[limb], 0);
-            (gradient, m) = match &pass.shares {
-                None => (gradient.add(own), m + own_m),
-                Some(shares) => {
-                    let share = splat::<S, T>(simd, T::of(shares[limb]));
-                    (own.mul_add(share, gradient), own_m.mul_add(share, m))
-                }
-            };
+        for own in &values[branch.lines.clone()] {
+            gradient = gradient.add(Wide3::load(simd, &own.gradient, at));
+            m += load::<S, T>(simd, &own.m, at);
         }
         if let Some(field) = field {
             let potential = field.potential(simd, p);
-            turned = gradient.cross_add(potential, turned);
-            weighted = potential.mul_add(m, weighted);
+            sums.turned = gradient.cross_add(potential, sums.turned);
+            sums.weighted = potential.mul_add(m, sums.weighted);
+        }
+        if branch.plain {
+            continue;
         }
         match branch.to {
-            Handing::Nobody | Handing::Directly => {}
+            Handing::Nobody => sums.whole = sums.whole.add(gradient),
+            Handing::Directly => {}
             Handing::First(parent) => {
-                gradient.store(&mut carried[parent].0, 0);
-                store::<S, T>(m, &mut carried[parent].1, 0);
+                gradient.store(&mut carried[parent].gradient, at);
+                store::<S, T>(m, &mut carried[parent].m, at);
             }
             Handing::Another(parent) => {
-                let (left, left_m) = &mut carried[parent];
-                gradient.add(Wide3::load(simd, left, 0)).store(left, 0);
-                store::<S, T>(m + load::<S, T>(simd, left_m, 0), left_m, 0);
+                let left = &mut carried[parent];
+                gradient.add(Wide3::load(simd, &left.gradient, at)).store(&mut left.gradient, at);
+                store::<S, T>(m + load::<S, T>(simd, &left.m, at), &mut left.m, at);
             }
         }
     }
-    weighted.scale(per_total).cross_add(total.gradient, turned)
+    sums
+}
+
+/// The limbs with their shares, and ∇M without.
+#[inline(always)]
+fn share_out<S: Simd, T: Real>(
+    simd: S,
+    shares: &[f64],
+    values: &[Value<T>],
+    at: usize,
+    shared: &mut [Value<T>],
+) -> Wide3<S, T> {
+    let mut whole = Wide3::<S, T>::zero(simd);
+    for ((value, shared), &share) in values.iter().zip(shared).zip(shares) {
+        let (gradient, share) = (Wide3::load(simd, &value.gradient, at), splat::<S, T>(simd, T::of(share)));
+        whole = whole.add(gradient);
+        gradient.scale(share).store(&mut shared.gradient, at);
+        store::<S, T>(load::<S, T>(simd, &value.m, at) * share, &mut shared.m, at);
+    }
+    whole
 }
 
 /// Share of the volume term for a joint that turns by `angle`.

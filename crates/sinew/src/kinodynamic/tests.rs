@@ -243,6 +243,38 @@ fn scale_changes_nothing_but_the_scale() {
 }
 
 #[test]
+fn frames_in_f32_are_those_in_f64() {
+    // A chain of many joints, of characters as small and as large as they come, far from the origin.
+    for scale in [0.02, 200.0] {
+        let at = |y: f64| DVec3::new(9.0, y, -4.0) * scale;
+        let step = 8.0 / 19.0;
+        let origin = |joint: usize| at(step * joint as f64);
+        let parent = |joint: usize| joint.checked_sub(1);
+        let joint = |joint: usize| Joint { parent: parent(joint), bind: DAffine3::from_translation(origin(joint)) };
+        let limb = |joint: usize| Limb::new(joint, &[(origin(joint), origin(joint + 1))], scale).unwrap();
+        for (alpha, beta) in [(0.0, 0.0), (0.5, 0.5), (0.2, 0.7)] {
+            let limbs = (0..19).map(|joint| limb(joint).with_volume(alpha, if joint < 9 { beta } else { 1.0 - alpha }));
+            let anatomy = Anatomy::new((0..19).map(joint).collect(), limbs.collect()).unwrap();
+            let bend = DAffine3::from_rotation_z(0.2) * DAffine3::from_rotation_y(0.1);
+            let mut world = vec![DAffine3::from_translation(origin(0))];
+            for joint in 1..19 {
+                world.push(world[joint - 1] * DAffine3::from_translation(DVec3::Y * (step * scale)) * bend);
+            }
+            let mut points = Tube::new(40, 12, scale).points;
+            points.iter_mut().for_each(|p| *p += at(0.0));
+            let exact = carry_all(&anatomy, &way(&anatomy, &world, Method::SecondOrder, 8.0), &points);
+            let mut frame = Passage::<f32>::default();
+            frame.lay(&anatomy, &world, Method::SecondOrder, 8.0);
+            let mut rounded = points.clone();
+            frame.carry_all(&anatomy, Level::new(), &mut rounded, &mut PointScratch::default());
+            let apart = exact.iter().zip(&rounded).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max) / (8.0 * scale);
+            println!("scale {scale}, alpha {alpha} beta {beta}: f32 is {apart:.1e} of the size from f64");
+            assert!(apart < 2e-6, "{apart:e}");
+        }
+    }
+}
+
+#[test]
 fn a_point_far_inside_a_limb_goes_where_the_limb_goes() {
     // Two limbs so far apart that each owns its surroundings.
     let joints = vec![

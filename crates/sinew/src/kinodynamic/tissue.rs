@@ -7,7 +7,7 @@
 //! Tissue, bone and weights of the skin add to the line, which is their floor: Σm never vanishes and ∇w stays bounded.
 //! Oracle: gradients by central differences; weights sum to 1, gradients to 0.
 
-use super::real::{PointsOf, Real, Row, Unit, Wide3, lane, load, rounded, splat, store};
+use super::real::{PointsOf, Real, Row, Unit, Wide3, lane, rounded, splat, store};
 use super::surface_weights::SurfaceWeights;
 use crate::simd::{LANES, Level, Simd, dispatch, prelude::*};
 use glam::{DAffine3, DMat3, DVec3};
@@ -117,6 +117,11 @@ impl Limb {
         self.primitives.iter().filter_map(ends).flatten()
     }
 
+    /// How many lines it has: at least one.
+    pub fn lines(&self) -> usize {
+        self.primitives.iter().filter(|primitive| matches!(primitive, Primitive::Line { .. })).count()
+    }
+
     /// Radius of its lines.
     pub fn radius(&self) -> f64 {
         let radius = |primitive: &Primitive| match *primitive {
@@ -140,9 +145,6 @@ impl Limb {
 /// A line where a limb has carried it.
 #[derive(Clone, Copy, Debug)]
 struct PosedLine<T> {
-    limb: usize,
-    /// Whether it is the last of its limb's.
-    last: bool,
     from: [T; 3],
     line: [T; 3],
     /// The line over the square of its length: of what is on it, how far along; zero for a line without length.
@@ -153,10 +155,21 @@ struct PosedLine<T> {
     fall: T,
 }
 
+impl<T: Real> PosedLine<T> {
+    /// A line that is 0 everywhere.
+    fn nowhere() -> Self {
+        let (zero, none) = (T::default(), [T::default(); 3]);
+        let softness = T::of(f64::INFINITY);
+        Self { from: none, line: none, share: none, per_square: zero, softness, fall: zero }
+    }
+}
+
 /// Something else than a line that keeps its shape: seen from the limb's bind space.
 #[derive(Clone, Copy, Debug)]
 struct Other {
     limb: usize,
+    /// The first of its limb.
+    line: usize,
     primitive: usize,
     bind_from_unit: DAffine3,
 }
@@ -165,41 +178,29 @@ struct Other {
 /// as nearly all do, are kept where they are; everything else is looked at from the limb's bind space.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PosedLimbs<T> {
-    count: usize,
-    /// Limb by limb.
+    /// Limb by limb; those that are looked at from elsewhere are 0 everywhere.
     lines: Vec<PosedLine<T>>,
-    /// Limbs without one.
-    without_lines: Vec<usize>,
     others: Vec<Other>,
 }
 
-/// What the limbs are at some points: m and ∇m of each, not yet divided by their sum.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Values<T> {
-    pub m: Vec<Row<T>>,
-    pub gradients: Vec<PointsOf<T>>,
-}
-
-/// Σm and Σ∇m.
-#[derive(Clone, Copy)]
-pub(crate) struct Total<S: Simd, T: Real> {
-    pub m: T::Wide<S>,
-    pub gradient: Wide3<S, T>,
+/// What a line is at some points, the first of a limb with what is no line: m and ∇m, not yet divided by their sums.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Value<T> {
+    pub m: Row<T>,
+    pub gradient: PointsOf<T>,
 }
 
 impl<T: Real> PosedLimbs<T> {
     /// `bind_from_here` takes each limb back to its bind space. Memory is reused.
     pub fn set(&mut self, limbs: &[Limb], unit: &Unit, bind_from_here: impl Iterator<Item = DAffine3>) {
-        self.count = limbs.len();
         self.lines.clear();
-        self.without_lines.clear();
         self.others.clear();
         for (limb, (own, back)) in limbs.iter().zip(bind_from_here).enumerate() {
             let here = back.inverse();
             let scale = back.matrix3.x_axis.length_squared();
             let gram = back.matrix3.transpose() * back.matrix3 - DMat3::from_diagonal(DVec3::splat(scale));
             let similar = gram.to_cols_array().iter().all(|entry| entry.abs() <= SIMILAR * scale) && here.is_finite();
-            let first = self.lines.len();
+            let line = self.lines.len();
             for (index, primitive) in own.primitives.iter().enumerate() {
                 match *primitive {
                     Primitive::Line { from, to, radius, strength } if similar => {
@@ -208,8 +209,6 @@ impl<T: Real> PosedLimbs<T> {
                         let share = line / line.length_squared();
                         let per_square = unit.per_square(scale / (radius * radius)) / strength.sqrt();
                         self.lines.push(PosedLine {
-                            limb,
-                            last: false,
                             from: rounded(from),
                             line: rounded(line),
                             share: rounded(if share.is_finite() { share } else { DVec3::ZERO }),
@@ -218,91 +217,66 @@ impl<T: Real> PosedLimbs<T> {
                             fall: T::of(-4.0 * per_square),
                         });
                     }
-                    _ => self.others.push(Other { limb, primitive: index, bind_from_unit: back * unit.back() }),
+                    _ => {
+                        self.others.push(Other { limb, line, primitive: index, bind_from_unit: back * unit.back() });
+                        if matches!(primitive, Primitive::Line { .. }) {
+                            self.lines.push(PosedLine::nowhere());
+                        }
+                    }
                 }
-            }
-            match self.lines[first..].last_mut() {
-                Some(line) => line.last = true,
-                None => self.without_lines.push(limb),
             }
         }
     }
 
-    /// m and ∇m of all limbs at `p`, in the first lanes of `out`, and their sums.
+    /// m and, if G, ∇m of all lines at C vectors of points, in the first lanes of `out`, one for each line.
     #[inline(always)]
-    pub fn evaluate<S: Simd>(
+    pub fn evaluate<S: Simd, const C: usize, const G: bool>(
         &self,
         simd: S,
         limbs: &[Limb],
-        p: Wide3<S, T>,
-        with_gradients: bool,
-        out: &mut Values<T>,
-    ) -> Total<S, T> {
-        let zero = Wide3::<S, T>::zero(simd);
-        out.m.resize(self.count, [T::default(); LANES]);
-        out.gradients.resize(self.count, [[T::default(); LANES]; 3]);
-        for &limb in &self.without_lines {
-            (out.m[limb], out.gradients[limb]) = ([T::default(); LANES], [[T::default(); LANES]; 3]);
-        }
+        p: &[Wide3<S, T>; C],
+        out: &mut [Value<T>],
+    ) {
+        let zero = splat::<S, T>(simd, T::default());
         let one = splat::<S, T>(simd, T::of(1.0));
-        let mut total = Total::<S, T> { m: zero.x, gradient: zero };
-        let (mut m, mut gradient) = (zero.x, zero);
-        for line in &self.lines {
-            let from = p.sub(Wide3::splat(simd, line.from));
-            let share = from.dot(Wide3::splat(simd, line.share)).max(zero.x).min(one);
-            let away = Wide3::<S, T>::splat(simd, line.line).mul_add(-share, from);
+        for (line, out) in self.lines.iter().zip(&mut *out) {
+            let (from, share) = (Wide3::<S, T>::splat(simd, line.from), Wide3::<S, T>::splat(simd, line.share));
+            let along = Wide3::<S, T>::splat(simd, line.line);
             let (per_square, softness) = (splat::<S, T>(simd, line.per_square), splat::<S, T>(simd, line.softness));
-            let inverse = one / away.dot(away).mul_add(per_square, softness);
-            let value = inverse * inverse;
-            m += value;
-            if with_gradients {
-                gradient = away.mul_add(value * inverse * splat::<S, T>(simd, line.fall), gradient);
-            }
-            if line.last {
-                store::<S, T>(m, &mut out.m[line.limb], 0);
-                total.m += m;
-                m = zero.x;
-                if with_gradients {
-                    gradient.store(&mut out.gradients[line.limb], 0);
-                    total.gradient = total.gradient.add(gradient);
-                    gradient = zero;
+            let fall = splat::<S, T>(simd, line.fall);
+            for (c, p) in p.iter().enumerate() {
+                let from = p.sub(from);
+                let away = along.mul_add(-from.dot(share).max(zero).min(one), from);
+                let inverse = one / away.dot(away).mul_add(per_square, softness);
+                let value = inverse * inverse;
+                store::<S, T>(value, &mut out.m, c * T::Wide::<S>::LEN);
+                if G {
+                    away.scale(value * inverse * fall).store(&mut out.gradient, c * T::Wide::<S>::LEN);
                 }
             }
         }
         if !self.others.is_empty() {
             let mut here = [[T::default(); LANES]; 3];
-            let (mut more, mut more_gradient) = ([T::default(); LANES], [[T::default(); LANES]; 3]);
-            p.store(&mut here, 0);
-            self.add_others(limbs, &here, T::Wide::<S>::LEN, out, &mut more, &mut more_gradient);
-            total.m += load::<S, T>(simd, &more, 0);
-            total.gradient = total.gradient.add(Wide3::load(simd, &more_gradient, 0));
+            for (c, p) in p.iter().enumerate() {
+                p.store(&mut here, c * T::Wide::<S>::LEN);
+            }
+            self.add_others(limbs, &here, C * T::Wide::<S>::LEN, G, out);
         }
-        total
     }
 
     /// Adds what is no line, point by point.
     #[inline(never)]
-    fn add_others(
-        &self,
-        limbs: &[Limb],
-        p: &PointsOf<T>,
-        lanes: usize,
-        out: &mut Values<T>,
-        total: &mut Row<T>,
-        total_gradient: &mut PointsOf<T>,
-    ) {
+    fn add_others(&self, limbs: &[Limb], p: &PointsOf<T>, lanes: usize, with_gradients: bool, out: &mut [Value<T>]) {
         let add = |sum: &mut T, part: f64| *sum = T::of(sum.to_f64() + part);
         for other in &self.others {
             let primitive = &limbs[other.limb].primitives[other.primitive];
-            let (m, gradients) = (&mut out.m[other.limb], &mut out.gradients[other.limb]);
+            let out = &mut out[other.line];
             for index in 0..lanes {
                 let (value, gradient) = primitive.at(other.bind_from_unit.transform_point3(lane(p, index)));
                 let gradient = other.bind_from_unit.matrix3.transpose() * gradient;
-                add(&mut m[index], value);
-                add(&mut total[index], value);
-                for (axis, part) in gradient.to_array().into_iter().enumerate() {
-                    add(&mut gradients[axis][index], part);
-                    add(&mut total_gradient[axis][index], part);
+                add(&mut out.m[index], value);
+                for (sum, part) in out.gradient.iter_mut().zip(gradient.to_array()).filter(|_| with_gradients) {
+                    add(&mut sum[index], part);
                 }
             }
         }
@@ -310,26 +284,18 @@ impl<T: Real> PosedLimbs<T> {
 }
 
 impl PosedLimbs<f64> {
-    /// Σm and Σ∇m at one point; those of the limbs are in the first lane of `out`.
-    pub fn at(&self, limbs: &[Limb], p: DVec3, out: &mut Values<f64>) -> (f64, DVec3) {
-        let (mut m, mut gradient) = ([0.0; LANES], [[0.0; LANES]; 3]);
-        dispatch!(Level::new(), simd => self.evaluate_one(simd, limbs, p, out, &mut m, &mut gradient));
-        (m[0], lane(&gradient, 0))
-    }
-
-    #[inline(always)]
-    fn evaluate_one<S: Simd>(
-        &self,
-        simd: S,
-        limbs: &[Limb],
-        p: DVec3,
-        out: &mut Values<f64>,
-        m: &mut Row<f64>,
-        gradient: &mut PointsOf<f64>,
-    ) {
-        let total = self.evaluate(simd, limbs, Wide3::splat(simd, p.to_array()), true, out);
-        store::<S, f64>(total.m, m, 0);
-        total.gradient.store(gradient, 0);
+    /// m and ∇m of each limb at one point.
+    pub fn at(&self, limbs: &[Limb], p: DVec3) -> Vec<(f64, DVec3)> {
+        let mut values = vec![Value::default(); self.lines.len()];
+        dispatch!(Level::new(), simd => {
+            self.evaluate::<_, 1, true>(simd, limbs, &[Wide3::splat(simd, p.to_array())], &mut values);
+        });
+        let mut values = values.iter();
+        let limb = |limb: &Limb| {
+            let lines = values.by_ref().take(limb.lines());
+            lines.fold((0.0, DVec3::ZERO), |(m, g), value| (m + value.m[0], g + lane(&value.gradient, 0)))
+        };
+        limbs.iter().map(limb).collect()
     }
 }
 
@@ -342,11 +308,11 @@ mod tests {
     fn weights(limbs: &[Limb], back: &[DAffine3], p: DVec3) -> (Vec<f64>, Vec<DVec3>) {
         let mut posed = PosedLimbs::<f64>::default();
         posed.set(limbs, &Unit::default(), back.iter().copied());
-        let mut values = Values::<f64>::default();
-        let (total, total_gradient) = posed.at(limbs, p, &mut values);
-        let w: Vec<f64> = values.m.iter().map(|m| m[0] / total).collect();
-        let gradient = |(m, w): (&PointsOf<f64>, &f64)| (lane(m, 0) - total_gradient * *w) / total;
-        let gradients = values.gradients.iter().zip(&w).map(gradient).collect();
+        let values = posed.at(limbs, p);
+        let total: f64 = values.iter().map(|(m, _)| m).sum();
+        let total_gradient: DVec3 = values.iter().map(|(_, gradient)| *gradient).sum();
+        let w: Vec<f64> = values.iter().map(|(m, _)| m / total).collect();
+        let gradients = values.iter().map(|&(m, gradient)| (gradient - total_gradient * (m / total)) / total).collect();
         (w, gradients)
     }
 
@@ -404,16 +370,14 @@ mod tests {
         let mut posed = PosedLimbs::<f64>::default();
         posed.set(&limb, &Unit::default(), [back].into_iter());
         assert_eq!((posed.lines.len(), posed.others.len()), (1, 0));
-        let mut values = Values::<f64>::default();
         for p in [DVec3::new(0.3, 1.0, 0.2), DVec3::new(-2.0, 3.0, 0.1), DVec3::splat(-1.5)] {
             let (value, gradient) = limb[0].primitives[0].at(back.transform_point3(p));
-            posed.at(&limb, p, &mut values);
-            assert!((value - values.m[0][0]).abs() < 1e-14 * value);
-            let kept = lane(&values.gradients[0], 0);
+            let (m, kept) = posed.at(&limb, p)[0];
+            assert!((value - m).abs() < 1e-14 * value);
             assert!((back.matrix3.transpose() * gradient - kept).length() < 1e-13 * gradient.length());
         }
         posed.set(&limb, &Unit::default(), [DAffine3::from_scale(DVec3::new(1.0, 1.1, 1.0))].into_iter());
-        assert_eq!((posed.lines.len(), posed.others.len()), (0, 1));
+        assert_eq!((posed.lines.len(), posed.others.len()), (1, 1));
     }
 
     #[test]

@@ -6,8 +6,8 @@
 //! and of fourth order. It depends on the samples as they are now and on nothing before, so what leaves comes back. The
 //! paper's own accumulation is one step of Euler's for each instant.
 //! Samples lie in a grid of cells as wide as the largest radius; points that lie together ([`Blocks`]) look at the cells
-//! around them, and keep the samples in reach of each row of them and of where the flow takes it. Cost is that of the
-//! points and of the samples near them. Samples and points are f32 about the middle of their patch, in the largest radius:
+//! around them, and each row of them chooses the samples in its reach wherever the flow takes it. Cost is that of the points
+//! and of the samples near them. Samples and points are f32 about the middle of their patch, in the largest radius:
 //! what is rounded is a displacement, not a place.
 //! Oracle: divergence by central differences; the sum over all samples, without a grid, in f64.
 
@@ -51,8 +51,6 @@ impl Vortex {
 const MOST_CELLS: f64 = 64.0;
 /// How far points may go before their patch looks for samples again, in the largest radius.
 const MARGIN: f64 = 0.15;
-/// How far beyond its first velocity a row looks for samples.
-const BEYOND: f32 = 1.25;
 /// Rows of a patch.
 const PATCH: usize = 8;
 /// Pieces of the work per thread, so that none waits long for the last.
@@ -223,8 +221,9 @@ impl Blocks {
 /// A sample as points of a patch feel it.
 #[derive(Clone, Copy, Debug)]
 struct Whirl {
-    at: [f32; 3],
-    /// `−1/r²`.
+    /// `1 − d²` by powers of p: `1 − ‖p_i‖²/r²`, `2p_i/r²` and `−1/r²`.
+    inside: f32,
+    slope: [f32; 3],
     per_square: f32,
     vorticity: [f32; 3],
     /// Velocity at the middle of the patch: `−X × p_i`.
@@ -375,9 +374,11 @@ impl Looker {
                     places.iter_mut().zip(at.to_array()).for_each(|(lanes, value)| lanes[lane] = value as f32);
                     squares[lane] = (reach * reach) as f32;
                 }
+                let per_square = 1.0 / (reach * reach);
                 whirls.push(Whirl {
-                    at: rounded(at),
-                    per_square: (-1.0 / (reach * reach)) as f32,
+                    inside: (1.0 - at.length_squared() * per_square) as f32,
+                    slope: rounded(at * (2.0 * per_square)),
+                    per_square: -per_square as f32,
                     vorticity: rounded(vortex.vorticity),
                     linear: rounded(-vortex.vorticity.cross(at)),
                 });
@@ -396,26 +397,22 @@ impl Looker {
         known: f32,
         moves: &mut PointsOf<f32>,
     ) -> Option<f32> {
-        self.choose(simd, row, 0.0);
-        let k1 = self.velocities(simd, row, 0.0, &[[0.0; LANES]; 3]);
-        let first = largest(&k1);
-        if how == Follow::Once || first == 0.0 {
+        let k1 = self.velocities(simd, row);
+        if how == Follow::Once || largest(&k1) == 0.0 {
             *moves = k1;
             return None;
         }
-        let mut chosen = 0.0;
         let (mut k, mut sum) = (k1, k1);
         for (step, weight) in [(0.5, 2.0), (0.5, 2.0), (1.0, 1.0)] {
             let far = step * largest(&k);
-            if far > chosen {
-                // The first stage goes half its velocity only, the last all of about the same.
-                chosen = BEYOND * far.max(first);
-                if chosen > known {
-                    return Some(chosen);
-                }
-                self.choose(simd, row, chosen);
+            if far > known {
+                return Some(far);
             }
-            k = self.velocities(simd, row, step, &k);
+            let mut here = *row;
+            for (p, k) in here.as_flattened_mut().iter_mut().zip(k.as_flattened()) {
+                *p += step * k;
+            }
+            k = self.velocities(simd, &here);
             for (sum, k) in sum.as_flattened_mut().iter_mut().zip(k.as_flattened()) {
                 *sum += weight * k;
             }
@@ -425,13 +422,13 @@ impl Looker {
         None
     }
 
-    /// Chooses the samples in reach of a row and of what is within `margin` of it.
+    /// Chooses the samples in reach of a row.
     #[inline(always)]
-    fn choose<S: Simd>(&mut self, simd: S, row: &PointsOf<f32>, margin: f32) {
+    fn choose<S: Simd>(&mut self, simd: S, row: &PointsOf<f32>) {
         let (mut middle, mut half) = ([0.0; 3], [0.0; 3]);
         for (axis, lanes) in row.iter().enumerate() {
             let (low, high) = lanes.iter().fold((f32::MAX, f32::MIN), |(l, h), &p| (l.min(p), h.max(p)));
-            (middle[axis], half[axis]) = (0.5 * (low + high), 0.5 * (high - low) + margin);
+            (middle[axis], half[axis]) = (0.5 * (low + high), 0.5 * (high - low));
         }
         let (middle, half) = (Wide3::<S, f32>::splat(simd, middle), Wide3::<S, f32>::splat(simd, half));
         let zero = splat::<S, f32>(simd, 0.0);
@@ -458,30 +455,65 @@ impl Looker {
         }
     }
 
-    /// V at the points of a row, each moved by `step` times its vector of `by`.
+    /// V at the points of a row.
     #[inline(always)]
-    fn velocities<S: Simd>(&self, simd: S, row: &PointsOf<f32>, step: f32, by: &PointsOf<f32>) -> PointsOf<f32> {
+    fn velocities<S: Simd>(&mut self, simd: S, row: &PointsOf<f32>) -> PointsOf<f32> {
+        self.choose(simd, row);
         let mut out = [[0.0; LANES]; 3];
-        let (one, step) = (splat::<S, f32>(simd, 1.0), splat::<S, f32>(simd, step));
-        let zero = Wide3::<S, f32>::zero(simd);
-        for at in (0..LANES).step_by(S::f32s::LEN) {
-            let p = Wide3::<S, f32>::load(simd, by, at).mul_add(step, Wide3::load(simd, row, at));
-            let mut all = zero;
-            for (around, shares) in self.around.iter().zip(&self.shares) {
-                let (mut angular, mut linear) = (zero, zero);
-                for &index in &around.near[..around.count] {
-                    let whirl = &around.whirls[index as usize];
-                    let away = p.sub(Wide3::splat(simd, whirl.at));
-                    let inside = away.dot(away).mul_add(splat::<S, f32>(simd, whirl.per_square), one).max(zero.x);
-                    let square = inside * inside;
-                    angular = Wide3::splat(simd, whirl.vorticity).mul_add(square, angular);
-                    linear = Wide3::splat(simd, whirl.linear).mul_add(square, linear);
-                }
-                all = angular.cross_add(p, linear).mul_add(load::<S, f32>(simd, shares, at), all);
+        // Two vectors share what is read of a sample.
+        if S::f32s::LEN == LANES {
+            self.some_velocities::<S, 1>(simd, row, 0, &mut out);
+        } else {
+            for at in (0..LANES).step_by(2 * S::f32s::LEN) {
+                self.some_velocities::<S, 2>(simd, row, at, &mut out);
             }
-            all.store(&mut out, at);
         }
         out
+    }
+
+    /// Of C vectors.
+    #[inline(always)]
+    fn some_velocities<S: Simd, const C: usize>(
+        &self,
+        simd: S,
+        row: &PointsOf<f32>,
+        at: usize,
+        out: &mut PointsOf<f32>,
+    ) {
+        let zero = splat::<S, f32>(simd, 0.0);
+        let none = Wide3::<S, f32>::zero(simd);
+        let (mut p, mut squares, mut all) = ([none; C], [zero; C], [none; C]);
+        for c in 0..C {
+            p[c] = Wide3::load(simd, row, at + c * S::f32s::LEN);
+            squares[c] = p[c].dot(p[c]);
+        }
+        for (around, shares) in self.around.iter().zip(&self.shares) {
+            let (mut angular, mut linear) = ([none; C], [none; C]);
+            for &index in &around.near[..around.count] {
+                let whirl = &around.whirls[index as usize];
+                let (inside, slope) = (splat::<S, f32>(simd, whirl.inside), Wide3::<S, f32>::splat(simd, whirl.slope));
+                let per_square = splat::<S, f32>(simd, whirl.per_square);
+                let mut share = [zero; C];
+                for c in 0..C {
+                    let inside = p[c].x.mul_add(slope.x, squares[c].mul_add(per_square, inside));
+                    let inside = p[c].z.mul_add(slope.z, p[c].y.mul_add(slope.y, inside)).max(zero);
+                    share[c] = inside * inside;
+                }
+                let vorticity = Wide3::<S, f32>::splat(simd, whirl.vorticity);
+                let velocity = Wide3::<S, f32>::splat(simd, whirl.linear);
+                for c in 0..C {
+                    angular[c] = vorticity.mul_add(share[c], angular[c]);
+                    linear[c] = velocity.mul_add(share[c], linear[c]);
+                }
+            }
+            for c in 0..C {
+                let share = load::<S, f32>(simd, shares, at + c * S::f32s::LEN);
+                all[c] = angular[c].cross_add(p[c], linear[c]).mul_add(share, all[c]);
+            }
+        }
+        for (c, all) in all.into_iter().enumerate() {
+            all.store(out, at + c * S::f32s::LEN);
+        }
     }
 }
 
@@ -583,7 +615,7 @@ mod tests {
     fn points_without_a_place_and_far_flows_are_sound() {
         let (field, vortices) = field(3, 300);
         let mut strong = VortexField::default();
-        vortices.iter().for_each(|&vortex| strong.push(Vortex { vorticity: vortex.vorticity * 30.0, ..vortex }));
+        vortices.iter().for_each(|&vortex| strong.push(Vortex { vorticity: vortex.vorticity * 4.0, ..vortex }));
         strong.build();
         let mut points: Vec<DVec3> = (0..200).map(|k| DVec3::splat(f64::from(k) * 0.01 - 1.0)).collect();
         points[7] = DVec3::NAN;
