@@ -113,6 +113,9 @@ impl Fans {
         moved.extend(base.rows.iter().zip(&deformed.rows).map(|(base, deformed)| base != deformed));
         turning.clear();
         turning.extend((0..moved.len()).map(|row| self.near.of(row).iter().any(|&near| moved[near as usize])));
+        if !turning.contains(&true) {
+            return;
+        }
         faces.resize(rig.point_triangles().len(), [Vec3::ZERO; 2]);
         turns.resize(self.ends.len(), FanTurn::default());
         let turning = &*turning;

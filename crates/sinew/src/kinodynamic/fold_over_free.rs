@@ -306,6 +306,7 @@ impl<T: Real> Affines<T> {
 
     /// `Σ w_i c_i` of the first N columns, `w_i = m_i/Σm`; and 1/Σm.
     #[inline(always)]
+    #[allow(clippy::type_complexity, reason = "columns of each vector, and a number for each")]
     fn blended<S: Simd, const C: usize, const N: usize>(
         &self,
         simd: S,

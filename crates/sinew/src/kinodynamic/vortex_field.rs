@@ -6,7 +6,7 @@
 //! and of fourth order. It depends on the samples as they are now and on nothing before, so what leaves comes back. The
 //! paper's own accumulation is one step of Euler's for each instant.
 //! Samples lie in a grid of cells as wide as the largest radius; points that lie together ([`Blocks`]) look at the cells
-//! around them, and each row of them chooses the samples in its reach wherever the flow takes it. Cost is that of the points
+//! around them, and each row of them chooses the samples in reach of it and of where the flow takes it. Cost is that of the points
 //! and of the samples near them. Samples and points are f32 about the middle of their patch, in the largest radius:
 //! what is rounded is a displacement, not a place.
 //! Oracle: divergence by central differences; the sum over all samples, without a grid, in f64.
@@ -51,6 +51,8 @@ impl Vortex {
 const MOST_CELLS: f64 = 64.0;
 /// How far points may go before their patch looks for samples again, in the largest radius.
 const MARGIN: f64 = 0.15;
+/// How far beyond its largest velocity a row chooses samples: choosing anew at every stage costs more than it saves.
+const BEYOND: f32 = 1.25;
 /// Rows of a patch.
 const PATCH: usize = 8;
 /// Pieces of the work per thread, so that none waits long for the last.
@@ -397,16 +399,24 @@ impl Looker {
         known: f32,
         moves: &mut PointsOf<f32>,
     ) -> Option<f32> {
+        self.choose(simd, row, 0.0);
         let k1 = self.velocities(simd, row);
-        if how == Follow::Once || largest(&k1) == 0.0 {
+        let first = largest(&k1);
+        if how == Follow::Once || first == 0.0 {
             *moves = k1;
             return None;
         }
+        let mut chosen = 0.0;
         let (mut k, mut sum) = (k1, k1);
         for (step, weight) in [(0.5, 2.0), (0.5, 2.0), (1.0, 1.0)] {
             let far = step * largest(&k);
-            if far > known {
-                return Some(far);
+            if far > chosen {
+                // The last stage goes about as far as the first velocity.
+                chosen = BEYOND * far.max(first);
+                if chosen > known {
+                    return Some(chosen);
+                }
+                self.choose(simd, row, chosen);
             }
             let mut here = *row;
             for (p, k) in here.as_flattened_mut().iter_mut().zip(k.as_flattened()) {
@@ -422,13 +432,13 @@ impl Looker {
         None
     }
 
-    /// Chooses the samples in reach of a row.
+    /// Chooses the samples in reach of a row and of what is within `margin` of it.
     #[inline(always)]
-    fn choose<S: Simd>(&mut self, simd: S, row: &PointsOf<f32>) {
+    fn choose<S: Simd>(&mut self, simd: S, row: &PointsOf<f32>, margin: f32) {
         let (mut middle, mut half) = ([0.0; 3], [0.0; 3]);
         for (axis, lanes) in row.iter().enumerate() {
             let (low, high) = lanes.iter().fold((f32::MAX, f32::MIN), |(l, h), &p| (l.min(p), h.max(p)));
-            (middle[axis], half[axis]) = (0.5 * (low + high), 0.5 * (high - low));
+            (middle[axis], half[axis]) = (0.5 * (low + high), 0.5 * (high - low) + margin);
         }
         let (middle, half) = (Wide3::<S, f32>::splat(simd, middle), Wide3::<S, f32>::splat(simd, half));
         let zero = splat::<S, f32>(simd, 0.0);
@@ -455,10 +465,9 @@ impl Looker {
         }
     }
 
-    /// V at the points of a row.
+    /// V at the points of a row, of the samples chosen.
     #[inline(always)]
-    fn velocities<S: Simd>(&mut self, simd: S, row: &PointsOf<f32>) -> PointsOf<f32> {
-        self.choose(simd, row);
+    fn velocities<S: Simd>(&self, simd: S, row: &PointsOf<f32>) -> PointsOf<f32> {
         let mut out = [[0.0; LANES]; 3];
         // Two vectors share what is read of a sample.
         if S::f32s::LEN == LANES {
