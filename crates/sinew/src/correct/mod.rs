@@ -56,7 +56,6 @@ pub(crate) use vortex_muscles::{BoundMuscle, FELT, felt_signals};
 pub use vortex_muscles::{FittedShape, MuscleReport, MuscleShape, MuscleSpec};
 
 use crate::attach::hanging::Hung;
-use crate::kinodynamic::{Near, VortexField};
 use crate::limbs::Limbs;
 use crate::maps::RestSurface;
 use crate::motion::Kinematics;
@@ -79,7 +78,7 @@ use surface_edit::SurfaceEdit;
 use volume::{VOLUME_PARAMS, Volume};
 use volume_meter::VolumeMeter;
 use volume_rows::{RowsFrame, VolumeScratch};
-use vortex_muscles::{MUSCLE_PARAMS, Muscles};
+use vortex_muscles::{MUSCLE_PARAMS, MuscleWork, Muscles};
 
 /// A correction, self-describing.
 pub struct Correction {
@@ -361,8 +360,7 @@ struct Work {
     body: Body,
     segments: SegmentScratch,
     limbs: Limbs,
-    fields: Vec<VortexField>,
-    near: Near,
+    muscles: MuscleWork,
     springs: SpringWork,
     hung: Hung,
     edits: EditWork,

@@ -18,13 +18,12 @@
 use super::body::Reach;
 use super::surface::Surface;
 use super::{Binding, Bound, Log, Place, Work};
-use crate::kinodynamic::{Follow, Four, Muscle, PointQuad, QUAD, Shape, Sway, VortexField};
-use crate::kinodynamic::{follow, lane, set_lane, spread};
+use crate::kinodynamic::{Blocks, Follow, Followers, Following, Muscle, Shape, Sway, VortexField, spread};
 use crate::motion::{Filter, FilteredSignal, Oscillator, Signal, Window};
 use crate::param::{ParamSpec, Values};
 use crate::polar::polar_rotation;
 use crate::rig::Rig;
-use crate::simd::{LANES, Lanes, Level};
+use crate::simd::{LANES, Lanes};
 use crate::skeleton::BoneId;
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 use std::f64::consts::TAU;
@@ -67,8 +66,6 @@ pub(super) const MUSCLE_PARAMS: &[ParamSpec] = &[
 
 /// What muscles feel, in the order of [`felt_signals`].
 pub(crate) const FELT: usize = 5;
-/// Nodes that look for vortices together.
-const LOOK: usize = 8 * QUAD;
 /// Instants of a window whose displacements are accumulated.
 const INSTANTS: u32 = 32;
 
@@ -145,6 +142,9 @@ pub(crate) struct BoundMuscle {
 /// The muscles of one character.
 pub(super) struct Muscles {
     muscles: Vec<Placed>,
+    /// Of those, which have a field of their own.
+    painted: Vec<usize>,
+    blocks: Blocks,
     /// Per moment that is read, from now back.
     signals: Vec<[usize; FELT]>,
     accumulates: bool,
@@ -157,6 +157,16 @@ pub(super) struct Muscles {
     contraction: f64,
     stiffening: f64,
     limit: f64,
+}
+
+/// Memory for one character.
+#[derive(Clone, Debug, Default)]
+pub(super) struct MuscleWork {
+    /// The first for all muscles without a map of their own.
+    fields: Vec<VortexField>,
+    followers: Followers,
+    /// Per muscle: now, and before.
+    sways: [Vec<Sway>; 2],
 }
 
 struct Placed {
@@ -231,8 +241,12 @@ impl Muscles {
         let stiffness = (TAU * number("frequency")).powi(2);
         let density = number("density");
         let strength = gain * (density - 1.0) / (density + 1.0) / stiffness;
+        let has_map = |&index: &usize| muscles[index].painted.is_some();
+        let painted = (0..muscles.len()).filter(has_map).collect();
         Self {
             muscles,
+            painted,
+            blocks: Blocks::new(&surface.bind[..surface.nodes()]),
             signals: binding.signals.to_vec(),
             accumulates: values.word("history") == "accumulated",
             shares,
@@ -266,14 +280,13 @@ impl Muscles {
         place: &Place<'_>,
         centre: DVec3,
         contracts: bool,
-        sway: impl Fn(&Placed) -> Sway,
+        sway: impl Fn(usize) -> Sway,
         fields: &mut Vec<VortexField>,
     ) {
-        let own = self.muscles.iter().filter(|placed| placed.painted.is_some()).count();
-        fields.resize_with(1 + own, VortexField::default);
+        fields.resize_with(1 + self.painted.len(), VortexField::default);
         fields.iter_mut().for_each(VortexField::clear);
         let mut next = 1;
-        for placed in &self.muscles {
+        for (index, placed) in self.muscles.iter().enumerate() {
             let field = match &placed.painted {
                 Some(_) => {
                     next += 1;
@@ -284,37 +297,26 @@ impl Muscles {
             let contraction = if contracts { self.contraction * placed.bend(place).min(1.0) } else { 0.0 };
             let mut world_from_limb = place.world.world_from_bone(placed.bone);
             world_from_limb.translation -= centre;
-            placed.muscle.emit(&sway(placed), contraction, world_from_limb, field);
+            placed.muscle.emit(&sway(index), contraction, world_from_limb, field);
         }
         fields.iter_mut().for_each(VortexField::build);
     }
 
     /// Takes the nodes along the fields.
-    fn carry(&self, how: Follow, surface: &Surface, work: &mut Work) {
-        let Work { body, fields, near, .. } = work;
+    fn carry(&self, how: Follow, place: &Place<'_>, work: &mut Work) {
+        let Work { body, muscles: MuscleWork { fields, followers, .. }, .. } = work;
         if fields.iter().all(VortexField::is_empty) {
             return;
         }
-        let mut shares: Vec<Four> = vec![[1.0; QUAD]; fields.len()];
-        for first in (0..surface.nodes()).step_by(QUAD) {
-            if first % LOOK == 0 {
-                let some = body.points[first..surface.nodes().min(first + LOOK)].iter().filter(|p| p.is_finite());
-                let (low, high) = some.fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(l, h), p| (l.min(*p), h.max(*p)));
-                near.look(fields, low, high);
-            }
-            let nodes = first..(first + QUAD).min(surface.nodes());
-            let mut quad: PointQuad = [[0.0; QUAD]; 3];
-            (0..QUAD).for_each(|at| set_lane(&mut quad, at, body.points[(first + at).min(nodes.end - 1)]));
-            let painted = self.muscles.iter().filter_map(|placed| placed.painted.as_ref());
-            for (shares, painted) in shares[1..].iter_mut().zip(painted) {
-                (0..QUAD).for_each(|at| shares[at] = painted[(first + at).min(nodes.end - 1)]);
-            }
-            follow(fields, &shares, Level::new(), how, &mut quad, near);
-            for (at, node) in nodes.enumerate() {
-                let (share, carried) = (self.shares[node], lane(&quad, at));
-                if share != 0.0 && !body.held[node] && carried.is_finite() {
-                    body.points[node] = body.points[node].lerp(carried, share);
-                }
+        let painted =
+            |field: usize| field.checked_sub(1).and_then(|own| self.muscles[self.painted[own]].painted.as_ref());
+        let share = |field: usize, node: usize| painted(field).map_or(1.0, |painted| painted[node]);
+        let following = Following { fields, share: &share, how, level: place.level, pool: place.pool };
+        followers.follow(&following, &self.blocks, &body.points);
+        for (node, moved) in followers.moves(&self.blocks) {
+            let carried = body.points[node] + moved * self.shares[node];
+            if moved != DVec3::ZERO && !body.held[node] && carried.is_finite() {
+                body.points[node] = carried;
             }
         }
     }
@@ -370,18 +372,22 @@ impl Bound for Muscles {
         else {
             return 0;
         };
-        let mut before: Vec<Sway> = self.muscles.iter().map(|placed| self.sway(place, placed, first)).collect();
-        let of = |placed: &Placed| self.muscles.iter().position(|other| std::ptr::eq(other, placed)).unwrap_or(0);
-        self.emit(place, centre, true, |placed| before[of(placed)], &mut work.fields);
-        self.carry(Follow::Flow, surface, work);
+        let [mut now, mut before] = std::mem::take(&mut work.muscles.sways);
+        let sways = |moment: &[usize; FELT], sways: &mut Vec<Sway>| {
+            sways.clear();
+            sways.extend(self.muscles.iter().map(|placed| self.sway(place, placed, moment)));
+        };
+        sways(first, &mut before);
+        self.emit(place, centre, true, |muscle| before[muscle], &mut work.muscles.fields);
+        self.carry(Follow::Flow, place, work);
         // What each instant since then has added: by a step of its own.
         for moment in later.iter().rev().filter(|_| self.accumulates) {
-            let now: Vec<Sway> = self.muscles.iter().map(|placed| self.sway(place, placed, moment)).collect();
-            let added = |placed: &Placed| now[of(placed)] - before[of(placed)];
-            self.emit(place, centre, false, added, &mut work.fields);
-            before.clone_from(&now);
-            self.carry(Follow::Once, surface, work);
+            sways(moment, &mut now);
+            self.emit(place, centre, false, |muscle| now[muscle] - before[muscle], &mut work.muscles.fields);
+            std::mem::swap(&mut now, &mut before);
+            self.carry(Follow::Once, place, work);
         }
+        work.muscles.sways = [now, before];
         surface.place_apexes(&mut work.body.points);
         0
     }

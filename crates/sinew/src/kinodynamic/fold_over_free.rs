@@ -4,7 +4,8 @@
 //! places in space, not to vertices: two points that meet move alike, so the skin cannot pass through itself.
 //! `b = Σ_i Σ_{j∈A(i)} ∇w_i × A_ij`; joint j moves what it carries by `ω×q + v_o`, q = p − o from its current origin o:
 //! `A = αθ(q·n)q_⊥ − ½βθ‖q_⊥‖² n + ½(α+β) v_o×q`, ω = θn. The whole is divergence-free where α + β = 1.
-//! Gradients are summed from the leaves up, so that each joint is met once.
+//! Gradients are summed from the leaves up, so that each joint is met once: with s_j = Σ∇m and m_j = Σm of what joint j
+//! carries, and M and ∇M of all, `M b = Σ_j s_j × A_j − ∇M/M × Σ_j m_j A_j`.
 //!
 //! | steps | |
 //! |---|---|
@@ -12,7 +13,8 @@
 //! | second order | `ξ_i = log(L_i(l+dl) L_i(l)⁻¹)/dl`; `p_m = exp(½dl Σw_iξ_i)(p + ½dl b)`; with w, b at (p_m, l+½dl) and `H = exp(½dl Σw_iξ_i)`: `p ← H(Hp + dl b)` |
 //! | Runge–Kutta | the classical fourth order on the velocity: the reference |
 //!
-//! Points are carried four at a time. Steps need not divide the way: the last is what is left of it, so that their number
+//! Points are carried as many at a time as vectors hold, in f32 for frames and in f64 for what is differenced, in
+//! coordinates in which the character is about 1 large. Steps need not divide the way: the last is what is left of it, so that their number
 //! may follow the bend from frame to frame without a jump.
 //! Where a joint bends far there is no room for the volume it displaces: beyond [`FULL_VOLUME`] its part of b is reduced,
 //! to [`LEAST_VOLUME`] at a half turn.
@@ -21,10 +23,11 @@
 
 use super::fractional::Generator;
 use super::pose_path::{Joint, PosePath};
-use super::quad::{Four, PointQuad, Q3, QUAD, lane, set_lane};
-use super::tissue::{Limb, PosedLimbs, Total, Values};
-use crate::simd::{Level, Simd, dispatch, f64x4, prelude::*};
-use glam::{DAffine3, DVec3};
+use super::real::{PointsOf, Real, Row, Unit, Wide3, lane, load, rounded, set_lane, splat, store};
+use super::tissue::{Limb, PosedLimbs, Value};
+use crate::simd::{LANES, Level, Simd, dispatch, prelude::*};
+use glam::{DAffine3, DMat3, DVec3};
+use std::ops::Range;
 
 /// How the way is walked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -44,6 +47,8 @@ const FULL_VOLUME: f64 = 1.75;
 const LEAST_VOLUME: f64 = 0.25;
 /// Half the interval over which velocities of limbs are differenced for the reference.
 const INSTANT: f64 = 1e-5;
+/// A joint that moves by less, in sizes, is at rest; one that slides by less turns about its origin.
+const STILL: f64 = 1e-13;
 /// A rest of the way shorter than this share of a step is none.
 const NO_STEP: f64 = 1e-9;
 /// Points per limb that the bound is looked at.
@@ -59,15 +64,19 @@ const FLOW_TERMS: u32 = 10;
 pub(crate) struct Anatomy {
     joints: Vec<Joint>,
     limbs: Vec<Limb>,
+    /// Per limb, its lines among those of all.
+    lines: Vec<Range<usize>>,
     branches: Vec<Branch>,
     passes: Vec<Pass>,
+    unit: Unit,
 }
 
 /// A part of the volume term that is summed over limbs by one share for each: all of it where α and β are the same
 /// everywhere, else one for α and one for β.
 #[derive(Clone, Debug)]
 struct Pass {
-    shares: Vec<f64>,
+    /// Per line; none where all have a share of 1.
+    shares: Option<Vec<f64>>,
     turn: f64,
     sink: f64,
     slide: f64,
@@ -77,25 +86,42 @@ impl Pass {
     fn all(limbs: &[Limb]) -> Vec<Self> {
         let Some(&Limb { alpha, beta, .. }) = limbs.first() else { return Vec::new() };
         if limbs.iter().all(|limb| limb.alpha == alpha && limb.beta == beta) {
-            let (shares, slide) = (vec![1.0; limbs.len()], alpha + beta);
-            return if slide == 0.0 { Vec::new() } else { vec![Self { shares, turn: alpha, sink: beta, slide }] };
+            let slide = alpha + beta;
+            return if slide == 0.0 { Vec::new() } else { vec![Self { shares: None, turn: alpha, sink: beta, slide }] };
         }
-        let (alphas, betas) = limbs.iter().map(|limb| (limb.alpha, limb.beta)).unzip();
+        let lines = limbs.iter().flat_map(|limb| std::iter::repeat_n(limb, limb.lines()));
+        let (alphas, betas) = lines.map(|limb| (limb.alpha, limb.beta)).unzip();
         vec![
-            Self { shares: alphas, turn: 1.0, sink: 0.0, slide: 1.0 },
-            Self { shares: betas, turn: 0.0, sink: 1.0, slide: 1.0 },
+            Self { shares: Some(alphas), turn: 1.0, sink: 0.0, slide: 1.0 },
+            Self { shares: Some(betas), turn: 0.0, sink: 1.0, slide: 1.0 },
         ]
     }
 }
 
 /// How a joint hands what it carries to its parent, from the last joint to the first.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Branch {
-    parent: Option<usize>,
-    limb: Option<usize>,
-    has_children: bool,
-    /// Of several children the last comes first, and sets what the others add to.
-    comes_first: bool,
+    /// Takes from its one child, adds its own, and hands on: as in the middle of a chain.
+    plain: bool,
+    /// Those of its limb.
+    lines: Range<usize>,
+    /// The joint after it is its child, and hands over directly.
+    chained: bool,
+    /// Other children have left what they carry.
+    gathers: bool,
+    to: Handing,
+}
+
+/// To whom a joint hands what it carries.
+#[derive(Clone, Copy, Debug, Default)]
+enum Handing {
+    #[default]
+    Nobody,
+    /// The joint before it.
+    Directly,
+    /// A parent farther up, as the first of those who leave something there.
+    First(usize),
+    Another(usize),
 }
 
 impl Anatomy {
@@ -106,45 +132,50 @@ impl Anatomy {
             return None;
         }
         let mut branches = vec![Branch::default(); joints.len()];
-        for (index, limb) in limbs.iter().enumerate() {
-            if branches.get_mut(limb.joint)?.limb.replace(index).is_some() {
+        let mut lines: Vec<Range<usize>> = Vec::with_capacity(limbs.len());
+        for limb in &limbs {
+            let start = lines.last().map_or(0, |before| before.end);
+            let own = start..start + limb.lines();
+            lines.push(own.clone());
+            if !std::mem::replace(&mut branches.get_mut(limb.joint)?.lines, own).is_empty() {
                 return None;
             }
         }
         for (index, joint) in joints.iter().enumerate().rev() {
-            if let Some(parent) = joint.parent {
-                branches[index].parent = Some(parent);
-                branches[index].comes_first = !branches[parent].has_children;
-                branches[parent].has_children = true;
-            }
+            let Some(parent) = joint.parent else { continue };
+            branches[index].to = match (parent + 1 == index, branches[parent].gathers) {
+                (true, _) => Handing::Directly,
+                (false, false) => Handing::First(parent),
+                (false, true) => Handing::Another(parent),
+            };
+            branches[parent].chained |= parent + 1 == index;
+            branches[parent].gathers |= parent + 1 != index;
         }
+        for branch in &mut branches {
+            let hands_on = matches!(branch.to, Handing::Directly);
+            branch.plain = branch.chained && !branch.gathers && hands_on;
+        }
+        let places = joints.iter().map(|joint| joint.bind.translation).chain(limbs.iter().flat_map(Limb::ends));
+        let unit = Unit::around(places, limbs.iter().map(Limb::radius).fold(0.0, f64::max));
         let passes = Pass::all(&limbs);
-        Some(Self { joints, limbs, branches, passes })
+        Some(Self { joints, limbs, lines, branches, passes, unit })
     }
 
     /// The points of the bind pose that bends strain most: for each limb, those where its weight changes fastest, times their
     /// distance from the nearest joint, which is what a turn moves them by. Lanes that are left over repeat the first.
-    pub fn probes(&self, points: &[DVec3]) -> Vec<PointQuad> {
-        let mut limbs = PosedLimbs::default();
-        limbs.set(&self.limbs, self.limbs.iter().map(|_| DAffine3::IDENTITY));
+    pub fn probes<T: Real>(&self, points: &[DVec3]) -> Vec<PointsOf<T>> {
+        let mut limbs = PosedLimbs::<f64>::default();
+        limbs.set(&self.limbs, &self.unit, self.limbs.iter().map(|_| DAffine3::IDENTITY));
         let mut steep: Vec<Vec<(f64, usize)>> = vec![Vec::new(); self.limbs.len()];
-        let (mut values, mut total, mut total_gradient) = (Values::default(), [0.0; QUAD], [[0.0; QUAD]; 3]);
-        for (start, quad) in (0..points.len()).step_by(QUAD).map(|start| (start, quad_at(points, start))) {
-            dispatch!(Level::new(), simd => {
-                let sums = limbs.evaluate(simd, &self.limbs, Q3::load(simd, &quad), true, &mut values);
-                sums.m.store_array(&mut total);
-                sums.gradient.store(&mut total_gradient);
-            });
-            let arms: Four = std::array::from_fn(|index| {
-                let distance = |joint: &Joint| joint.bind.translation.distance(lane(&quad, index));
-                self.joints.iter().map(distance).fold(f64::INFINITY, f64::min)
-            });
-            for (steep, (m, gradient)) in steep.iter_mut().zip(values.m.iter().zip(&values.gradients)) {
-                for index in 0..QUAD.min(points.len() - start) {
-                    let w = m[index] / total[index];
-                    let slope = (lane(gradient, index) - lane(&total_gradient, index) * w).length() / total[index];
-                    steep.push((slope * arms[index], start + index));
-                }
+        for (index, &point) in points.iter().enumerate() {
+            let values = limbs.at(&self.limbs, self.unit.point(point));
+            let total: f64 = values.iter().map(|(m, _)| m).sum();
+            let total_gradient: DVec3 = values.iter().map(|(_, gradient)| *gradient).sum();
+            let distance = |joint: &Joint| joint.bind.translation.distance(point);
+            let arm = self.joints.iter().map(distance).fold(f64::INFINITY, f64::min);
+            for (steep, (m, gradient)) in steep.iter_mut().zip(values) {
+                let slope = (gradient - total_gradient * (m / total)).length() / total;
+                steep.push((slope * arm, index));
             }
         }
         for steep in &mut steep {
@@ -155,170 +186,212 @@ impl Anatomy {
         chosen.sort_unstable();
         chosen.dedup();
         let chosen: Vec<DVec3> = chosen.into_iter().map(|index| points[index]).collect();
-        (0..chosen.len()).step_by(QUAD).map(|start| quad_at(&chosen, start)).collect()
+        chosen.chunks(LANES).map(|points| self.row(points)).collect()
+    }
+
+    /// A row of points of the bind pose as [`Passage::carry`] takes them; lanes beyond the last take the first.
+    pub fn row<T: Real>(&self, points: &[DVec3]) -> PointsOf<T> {
+        let mut row = [[T::default(); LANES]; 3];
+        for index in 0..LANES {
+            set_lane(&mut row, index, self.unit.point(*points.get(index).unwrap_or(&points[0])));
+        }
+        row
     }
 
     /// Bind pose of the first joint, relative to which ways end.
     pub fn first_bind(&self) -> Option<DAffine3> {
         self.joints.first().map(|joint| joint.bind)
     }
-}
 
-/// Four points from `start` on; lanes beyond the last take the first of them.
-fn quad_at(points: &[DVec3], start: usize) -> PointQuad {
-    let mut quad = [[0.0; QUAD]; 3];
-    for index in 0..QUAD {
-        set_lane(&mut quad, index, *points.get(start + index).unwrap_or(&points[start]));
+    /// From bind space to the coordinates of rows.
+    pub fn unit(&self) -> &Unit {
+        &self.unit
     }
-    quad
 }
 
-/// What a joint does at one place of the way: its field about its own origin.
+/// What a joint does at one place of the way: the potential A of its field, about its own origin.
 #[derive(Clone, Copy, Debug)]
-struct JointField {
-    origin: DVec3,
-    axis: DVec3,
-    angular: f64,
-    velocity: DVec3,
+struct JointField<T> {
+    origin: [T; 3],
+    axis: [T; 3],
+    /// Of `(q·n) q`, `(q·n)² n` and `‖q‖² n`.
+    turn: T,
+    along: T,
+    around: T,
+    /// `½(α+β) v_o`; a plain hinge does not slide.
+    slide: Option<[T; 3]>,
 }
 
-impl JointField {
-    /// `∇a × [turn·θ(q·n)q_⊥ − sink·½θ‖q_⊥‖² n + ½slide·v_o×q]`, ∇a the sum of what the joint carries.
-    #[inline(always)]
-    fn volume<S: Simd>(&self, simd: S, p: Q3<S>, carried: Q3<S>, pass: &Pass) -> Q3<S> {
-        let (q, axis) = (p.sub(Q3::splat(simd, self.origin)), Q3::splat(simd, self.axis));
-        let along = q.dot(axis);
-        let across = axis.mul_add(-along, q);
-        let turn = along * f64x4::splat(simd, pass.turn * self.angular);
-        let sunk = across.dot(across) * f64x4::splat(simd, -0.5 * pass.sink * self.angular);
-        let mut potential = axis.mul_add(sunk, across.scale(turn));
-        // A plain hinge does not slide.
-        if self.velocity != DVec3::ZERO {
-            potential = potential.add(Q3::splat(simd, self.velocity * (0.5 * pass.slide)).cross(q));
+impl<T: Real> JointField<T> {
+    fn new(pass: &Pass, origin: DVec3, angular: DVec3, velocity: DVec3) -> Self {
+        let (turn, sink) = (pass.turn * angular.length(), 0.5 * pass.sink * angular.length());
+        Self {
+            origin: rounded(origin),
+            axis: rounded(angular.normalize_or_zero()),
+            turn: T::of(turn),
+            along: T::of(sink - turn),
+            around: T::of(-sink),
+            slide: (velocity.length() > STILL).then(|| rounded(velocity * (0.5 * pass.slide))),
         }
-        carried.cross(potential)
+    }
+
+    /// A at `p`: `turn·(q·n)q_⊥ − ½sink·‖q_⊥‖² n + ½slide·v_o×q`, by powers of q.
+    #[inline(always)]
+    fn potential<S: Simd>(&self, simd: S, p: Wide3<S, T>) -> Wide3<S, T> {
+        let (q, axis) = (p.sub(Wide3::splat(simd, self.origin)), Wide3::<S, T>::splat(simd, self.axis));
+        let along = q.dot(axis);
+        let on_axis = q.dot(q) * splat::<S, T>(simd, self.around);
+        let on_axis = (along * splat::<S, T>(simd, self.along)).mul_add(along, on_axis);
+        let potential = axis.mul_add(on_axis, q.scale(along * splat::<S, T>(simd, self.turn)));
+        match self.slide {
+            None => potential,
+            Some(slide) => Wide3::splat(simd, slide).cross_add(q, potential),
+        }
     }
 }
 
 /// One place of the way.
 #[derive(Clone, Debug, Default)]
-struct Stage {
-    limbs: PosedLimbs,
-    /// Per joint, where it moves and there is a volume term.
-    fields: Vec<Option<JointField>>,
+struct Stage<T> {
+    limbs: PosedLimbs<T>,
+    /// Per pass and joint, where it moves.
+    fields: Vec<Option<JointField<T>>>,
 }
 
-impl Stage {
+impl<T: Real> Stage<T> {
     fn set(&mut self, anatomy: &Anatomy, path: &PosePath, here: &[DAffine3]) {
         let back = |limb: &Limb| {
             let back = anatomy.joints[limb.joint].bind * here[limb.joint].inverse();
             if back.is_finite() { back } else { DAffine3::IDENTITY }
         };
-        self.limbs.set(&anatomy.limbs, anatomy.limbs.iter().map(back));
+        self.limbs.set(&anatomy.limbs, &anatomy.unit, anatomy.limbs.iter().map(back));
         self.fields.clear();
-        let field = |j: usize| {
-            let share = volume_share(path.angle(j));
-            let field = path.joint_field(j, here);
-            let (origin, angular) = (here[j].translation, field.angular());
-            let velocity = field.at(origin) * share;
-            let moves = angular != DVec3::ZERO || velocity != DVec3::ZERO;
-            let axis = angular.normalize_or_zero();
-            moves.then_some(JointField { origin, axis, angular: angular.length() * share, velocity })
-        };
-        if !anatomy.passes.is_empty() {
+        for pass in &anatomy.passes {
+            let field = |j: usize| {
+                let share = volume_share(path.angle(j));
+                let (field, origin) = (path.joint_field(j, here), here[j].translation);
+                let (angular, velocity) = (field.angular() * share, anatomy.unit.vector(field.at(origin)) * share);
+                let moves = angular.length() + velocity.length() > STILL;
+                moves.then(|| JointField::new(pass, anatomy.unit.point(origin), angular, velocity))
+            };
             self.fields.extend((0..anatomy.joints.len()).map(field));
         }
     }
 }
 
-/// An affine map per limb, column by column: sums over limbs then stay in registers. Where all are velocities of rigid
-/// motion they are kept as twists: angular, then linear.
+/// An affine field of velocities per line, column by column. Where all are of rigid motion they are kept as twists:
+/// angular, then linear.
 #[derive(Clone, Debug, Default)]
-struct Affines {
-    columns: [Vec<DVec3>; 4],
+struct Affines<T> {
+    columns: Vec<[[T; 3]; 4]>,
     rigid: bool,
 }
 
-impl Affines {
-    fn set(&mut self, maps: impl Iterator<Item = DAffine3> + Clone) {
-        let skew = |map: DAffine3| map.matrix3.transpose() == -map.matrix3;
-        self.rigid = maps.clone().all(skew);
-        self.columns.iter_mut().for_each(Vec::clear);
-        for map in maps {
-            let matrix = map.matrix3;
-            let mut columns = [matrix.x_axis, matrix.y_axis, matrix.z_axis, map.translation];
+impl<T: Real> Affines<T> {
+    /// From the fields of the limbs.
+    fn set(&mut self, anatomy: &Anatomy, fields: &[DAffine3]) {
+        let skew = |field: &DAffine3| field.matrix3.transpose() == -field.matrix3;
+        self.rigid = fields.iter().all(skew);
+        self.columns.clear();
+        for (&field, lines) in fields.iter().zip(&anatomy.lines) {
+            let DAffine3 { matrix3: matrix, translation } = anatomy.unit.field(field);
+            let mut columns = [matrix.x_axis, matrix.y_axis, matrix.z_axis, translation];
             if self.rigid {
                 columns[0] = DVec3::new(matrix.y_axis.z, matrix.z_axis.x, matrix.x_axis.y);
-                columns[1] = map.translation;
+                columns[1] = translation;
             }
-            self.columns.iter_mut().zip(columns).for_each(|(to, column)| to.push(column));
+            self.columns.resize(lines.end, columns.map(rounded));
         }
     }
 
-    /// `Σ w_i c_i` of one column, `w_i = m_i/Σm`.
+    /// `Σ w_i c_i` of the first N columns, `w_i = m_i/Σm`; and 1/Σm.
     #[inline(always)]
-    fn blended<S: Simd>(&self, simd: S, column: usize, m: &[Four], per_total: f64x4<S>) -> Q3<S> {
-        let mut sum = Q3::splat(simd, DVec3::ZERO);
-        for (m, &value) in m.iter().zip(&self.columns[column]) {
-            sum = Q3::splat(simd, value).mul_add(f64x4::load_array_ref(simd, m), sum);
+    #[allow(clippy::type_complexity, reason = "columns of each vector, and a number for each")]
+    fn blended<S: Simd, const C: usize, const N: usize>(
+        &self,
+        simd: S,
+        values: &[Value<T>],
+    ) -> ([[Wide3<S, T>; N]; C], [T::Wide<S>; C]) {
+        let mut sums = [[Wide3::<S, T>::zero(simd); N]; C];
+        let mut total = [splat::<S, T>(simd, T::default()); C];
+        for (value, columns) in values.iter().zip(&self.columns) {
+            let mut wide = [Wide3::<S, T>::zero(simd); N];
+            for (wide, &column) in wide.iter_mut().zip(columns) {
+                *wide = Wide3::splat(simd, column);
+            }
+            for c in 0..C {
+                let m = load::<S, T>(simd, &value.m, c * T::Wide::<S>::LEN);
+                total[c] += m;
+                for (sum, wide) in sums[c].iter_mut().zip(wide) {
+                    *sum = wide.mul_add(m, *sum);
+                }
+            }
         }
-        sum.scale(per_total)
+        for (sums, total) in sums.iter_mut().zip(&mut total) {
+            *total = splat::<S, T>(simd, T::of(1.0)) / *total;
+            for sum in sums {
+                *sum = sum.scale(*total);
+            }
+        }
+        (sums, total)
     }
 
-    /// The map of one limb at `p`.
+    /// The field of one line at `p`.
     #[inline(always)]
-    fn of_limb<S: Simd>(&self, simd: S, limb: usize, p: Q3<S>) -> Q3<S> {
-        let [x, y, z, t] = &self.columns;
+    fn of_line<S: Simd>(&self, simd: S, line: usize, p: Wide3<S, T>) -> Wide3<S, T> {
+        let [x, y, z, t] = self.columns[line];
+        let (x, y) = (Wide3::<S, T>::splat(simd, x), Wide3::splat(simd, y));
         if self.rigid {
-            return Q3::splat(simd, x[limb]).cross(p).add(Q3::splat(simd, y[limb]));
+            return x.cross_add(p, y);
         }
-        let (x, y) = (Q3::splat(simd, x[limb]), Q3::splat(simd, y[limb]));
-        let (z, t) = (Q3::splat(simd, z[limb]), Q3::splat(simd, t[limb]));
-        Affine { x, y, z, t }.at(p)
+        Affine { x, y, z: Wide3::splat(simd, z), t: Wide3::splat(simd, t) }.at(p)
     }
 }
 
 /// A velocity field per lane, blended from those of the limbs.
-trait Field<S: Simd>: Copy {
-    fn blend(simd: S, limbs: &Affines, m: &[Four], per_total: f64x4<S>) -> Self;
-    fn at(&self, p: Q3<S>) -> Q3<S>;
+trait Field<S: Simd, T: Real>: Copy {
+    /// And 1/Σm.
+    fn blend<const C: usize>(simd: S, limbs: &Affines<T>, values: &[Value<T>]) -> ([Self; C], [T::Wide<S>; C]);
+    fn at(&self, p: Wide3<S, T>) -> Wide3<S, T>;
     /// Where its flow over a time of `t` takes `p`.
-    fn flow(&self, simd: S, t: f64, p: Q3<S>) -> Q3<S>;
+    fn flow(&self, simd: S, t: T, p: Wide3<S, T>) -> Wide3<S, T>;
 }
 
 /// Any affine field.
 #[derive(Clone, Copy)]
-struct Affine<S: Simd> {
-    x: Q3<S>,
-    y: Q3<S>,
-    z: Q3<S>,
-    t: Q3<S>,
+struct Affine<S: Simd, T: Real> {
+    x: Wide3<S, T>,
+    y: Wide3<S, T>,
+    z: Wide3<S, T>,
+    t: Wide3<S, T>,
 }
 
-impl<S: Simd> Field<S> for Affine<S> {
+impl<S: Simd, T: Real> Field<S, T> for Affine<S, T> {
     #[inline(always)]
-    fn blend(simd: S, limbs: &Affines, m: &[Four], per_total: f64x4<S>) -> Self {
-        Self {
-            x: limbs.blended(simd, 0, m, per_total),
-            y: limbs.blended(simd, 1, m, per_total),
-            z: limbs.blended(simd, 2, m, per_total),
-            t: limbs.blended(simd, 3, m, per_total),
+    fn blend<const C: usize>(simd: S, limbs: &Affines<T>, values: &[Value<T>]) -> ([Self; C], [T::Wide<S>; C]) {
+        let (sums, per_total) = limbs.blended::<S, C, 4>(simd, values);
+        let zero = Wide3::zero(simd);
+        let mut fields = [Self { x: zero, y: zero, z: zero, t: zero }; C];
+        for (field, [x, y, z, t]) in fields.iter_mut().zip(sums) {
+            *field = Self { x, y, z, t };
         }
+        (fields, per_total)
     }
 
     #[inline(always)]
-    fn at(&self, p: Q3<S>) -> Q3<S> {
+    fn at(&self, p: Wide3<S, T>) -> Wide3<S, T> {
         self.z.mul_add(p.z, self.y.mul_add(p.y, self.x.mul_add(p.x, self.t)))
     }
 
     /// By the exponential series: to the last bit of what half a radian needs.
     #[inline(always)]
-    fn flow(&self, simd: S, t: f64, p: Q3<S>) -> Q3<S> {
-        let mut term = self.at(p).scale(f64x4::splat(simd, t));
+    fn flow(&self, simd: S, t: T, p: Wide3<S, T>) -> Wide3<S, T> {
+        let t = splat::<S, T>(simd, t);
+        let mut term = self.at(p).scale(t);
         let mut sum = p.add(term);
         for k in 2..=FLOW_TERMS {
             let turned = self.z.mul_add(term.z, self.y.mul_add(term.y, self.x.scale(term.x)));
-            term = turned.scale(f64x4::splat(simd, t / f64::from(k)));
+            term = turned.scale(t * splat::<S, T>(simd, T::of(1.0 / f64::from(k))));
             sum = sum.add(term);
         }
         sum
@@ -327,34 +400,40 @@ impl<S: Simd> Field<S> for Affine<S> {
 
 /// A field of rigid motion: `angular × p + linear`.
 #[derive(Clone, Copy)]
-struct Twisting<S: Simd> {
-    angular: Q3<S>,
-    linear: Q3<S>,
+struct Twisting<S: Simd, T: Real> {
+    angular: Wide3<S, T>,
+    linear: Wide3<S, T>,
 }
 
-impl<S: Simd> Field<S> for Twisting<S> {
+impl<S: Simd, T: Real> Field<S, T> for Twisting<S, T> {
     #[inline(always)]
-    fn blend(simd: S, limbs: &Affines, m: &[Four], per_total: f64x4<S>) -> Self {
-        Self { angular: limbs.blended(simd, 0, m, per_total), linear: limbs.blended(simd, 1, m, per_total) }
+    fn blend<const C: usize>(simd: S, limbs: &Affines<T>, values: &[Value<T>]) -> ([Self; C], [T::Wide<S>; C]) {
+        let (sums, per_total) = limbs.blended::<S, C, 2>(simd, values);
+        let mut fields = [Self { angular: Wide3::zero(simd), linear: Wide3::zero(simd) }; C];
+        for (field, [angular, linear]) in fields.iter_mut().zip(sums) {
+            *field = Self { angular, linear };
+        }
+        (fields, per_total)
     }
 
     #[inline(always)]
-    fn at(&self, p: Q3<S>) -> Q3<S> {
-        self.angular.cross(p).add(self.linear)
+    fn at(&self, p: Wide3<S, T>) -> Wide3<S, T> {
+        self.angular.cross_add(p, self.linear)
     }
 
     /// `p + t v + (1−cos θ)/θ² t² ω×v + (θ−sin θ)/θ³ t³ ω×(ω×v)`, v the velocity at p and θ = t|ω|, by the series of both
-    /// quotients: to the last bit of what half a radian needs.
+    /// quotients.
     #[inline(always)]
-    fn flow(&self, simd: S, t: f64, p: Q3<S>) -> Q3<S> {
-        let turn = self.angular.scale(f64x4::splat(simd, t));
+    fn flow(&self, simd: S, t: T, p: Wide3<S, T>) -> Wide3<S, T> {
+        let t = splat::<S, T>(simd, t);
+        let turn = self.angular.scale(t);
         let square = turn.dot(turn);
-        let (mut a, mut b) = (f64x4::splat(simd, 0.0), f64x4::splat(simd, 0.0));
-        for (of_a, of_b) in QUOTIENTS {
-            a = a.mul_add(square, f64x4::splat(simd, of_a));
-            b = b.mul_add(square, f64x4::splat(simd, of_b));
+        let (mut a, mut b) = (splat::<S, T>(simd, T::default()), splat::<S, T>(simd, T::default()));
+        for &(of_a, of_b) in &QUOTIENTS[QUOTIENTS.len() - T::TERMS..] {
+            a = a.mul_add(square, splat::<S, T>(simd, T::of(of_a)));
+            b = b.mul_add(square, splat::<S, T>(simd, T::of(of_b)));
         }
-        let moved = self.at(p).scale(f64x4::splat(simd, t));
+        let moved = self.at(p).scale(t);
         let across = turn.cross(moved);
         turn.cross(across).mul_add(b, across.mul_add(a, p.add(moved)))
     }
@@ -372,34 +451,50 @@ const QUOTIENTS: [(f64, f64); 6] = [
 
 /// One step of the way.
 #[derive(Clone, Debug, Default)]
-struct Step {
-    dl: f64,
+struct Step<T> {
+    dl: T,
+    half: T,
     /// At its start, middle and end, as far as the method asks.
-    stages: [Stage; 3],
-    /// Per limb: from the start of the step to its end (Euler), its velocity over the step (second order), or at the stages
+    stages: [Stage<T>; 3],
+    /// Per limb: what it moves by over the step (Euler), its velocity over the step (second order), or at the stages
     /// (Runge–Kutta).
-    limbs: [Affines; 3],
+    limbs: [Affines<T>; 3],
 }
 
 /// The way to one pose, ready to carry points.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Passage {
+pub(crate) struct Passage<T> {
     method: Method,
-    steps: Vec<Step>,
+    /// Those of longer ways before are kept for their memory.
+    steps: Vec<Step<T>>,
+    count: usize,
     path: PosePath,
-    /// Of all joints at the starts and middles of the steps, and at the end.
+    /// Of all joints at the starts and middles of the steps, and at the end; likewise.
     here: Vec<Vec<DAffine3>>,
+    instant: [Vec<DAffine3>; 2],
+    fields: Vec<DAffine3>,
 }
 
-/// Memory for four points.
+/// Memory for the points of a vector.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct QuadScratch {
-    values: Values,
-    /// Per joint, of what it carries: Σ∇m and Σm, each limb with its share.
-    carried: Vec<[Four; 4]>,
+pub(crate) struct PointScratch<T> {
+    /// Per line, and with the shares of a pass.
+    values: Vec<Value<T>>,
+    shared: Vec<Value<T>>,
+    /// Per joint, of what its children have left.
+    carried: Vec<Value<T>>,
 }
 
-impl Passage {
+impl<T: Real> PointScratch<T> {
+    fn resize(&mut self, anatomy: &Anatomy) {
+        let lines = anatomy.lines.last().map_or(0, |last| last.end);
+        self.values.resize(lines, Value::default());
+        self.shared.resize(lines, Value::default());
+        self.carried.resize(anatomy.joints.len(), Value::default());
+    }
+}
+
+impl<T: Real> Passage<T> {
     /// The way to the pose in which joint j stands at `world[j]`, in any frame, in that many steps (of which the last may
     /// be shorter); it ends where the first joint is still in its bind pose. Memory is reused.
     pub fn lay(&mut self, anatomy: &Anatomy, world: &[DAffine3], method: Method, steps: f64) {
@@ -411,207 +506,335 @@ impl Passage {
         let steps = if steps >= 1.0 { steps } else { 1.0 };
         let dl = (1.0 - start) / steps;
         let count = ((steps - NO_STEP).ceil() as usize).max(1);
-        let Self { path, here, .. } = self;
-        self.method = method;
+        let Self { path, here, fields, .. } = self;
+        (self.method, self.count) = (method, count);
         path.set(&anatomy.joints, world);
         // The last step ends at the pose itself.
         let end = |k: usize| if k == count { 1.0 } else { start + k as f64 * dl };
-        here.resize_with(2 * count + 1, Vec::new);
-        for (node, here) in here.iter_mut().enumerate() {
+        here.resize_with(here.len().max(2 * count + 1), Vec::new);
+        for (node, here) in here[..2 * count + 1].iter_mut().enumerate() {
             let l = if node % 2 == 0 { end(node / 2) } else { 0.5 * (end(node / 2) + end(node / 2 + 1)) };
             path.at(l, here);
         }
-        let increments = |from: &[DAffine3], to: &[DAffine3]| -> Vec<DAffine3> {
-            let increment = |limb: &Limb| {
-                let increment = to[limb.joint] * from[limb.joint].inverse();
-                if increment.is_finite() { increment } else { DAffine3::IDENTITY }
-            };
-            anatomy.limbs.iter().map(increment).collect()
+        let increment = |limb: &Limb, from: &[DAffine3], to: &[DAffine3]| {
+            let increment = to[limb.joint] * from[limb.joint].inverse();
+            if increment.is_finite() { increment } else { DAffine3::IDENTITY }
         };
-        let velocities = |from: &[DAffine3], to: &[DAffine3], per: f64| {
-            let velocity = |increment| Generator::log(increment).times(per).into();
-            increments(from, to).into_iter().map(velocity).collect::<Vec<DAffine3>>().into_iter()
+        let velocities = |from: &[DAffine3], to: &[DAffine3], per: f64, fields: &mut Vec<DAffine3>| {
+            let velocity = |limb| DAffine3::from(Generator::log(increment(limb, from, to)).times(per));
+            fields.clear();
+            fields.extend(anatomy.limbs.iter().map(velocity));
         };
-        self.steps.resize_with(count, Step::default);
-        for (k, step) in self.steps.iter_mut().enumerate() {
+        self.steps.resize_with(self.steps.len().max(count), Step::default);
+        for (k, step) in self.steps[..count].iter_mut().enumerate() {
             let nodes = [2 * k, 2 * k + 1, 2 * k + 2];
             let [from, middle, to] = nodes.map(|node| here[node].as_slice());
-            step.dl = end(k + 1) - end(k);
+            let dl = end(k + 1) - end(k);
+            (step.dl, step.half) = (T::of(dl), T::of(0.5 * dl));
             step.stages[0].set(anatomy, path, from);
             match method {
-                Method::Euler => step.limbs[0].set(increments(from, to).into_iter()),
+                Method::Euler => {
+                    fields.clear();
+                    fields.extend(anatomy.limbs.iter().map(|limb| {
+                        let DAffine3 { matrix3, translation } = increment(limb, from, to);
+                        DAffine3 { matrix3: matrix3 - DMat3::IDENTITY, translation }
+                    }));
+                    step.limbs[0].set(anatomy, fields);
+                }
                 Method::SecondOrder => {
                     step.stages[1].set(anatomy, path, middle);
-                    step.limbs[0].set(velocities(from, to, 1.0 / step.dl));
+                    velocities(from, to, 1.0 / dl, fields);
+                    step.limbs[0].set(anatomy, fields);
                 }
                 Method::RungeKutta => {
                     step.stages[1].set(anatomy, path, middle);
                     step.stages[2].set(anatomy, path, to);
                     for (stage, limbs) in step.limbs.iter_mut().enumerate() {
-                        let l = end(k) + 0.5 * step.dl * stage as f64;
-                        let (mut before, mut after) = (Vec::new(), Vec::new());
-                        path.at(l - INSTANT, &mut before);
-                        path.at(l + INSTANT, &mut after);
-                        limbs.set(velocities(&before, &after, 0.5 / INSTANT));
+                        let l = end(k) + 0.5 * dl * stage as f64;
+                        let [before, after] = &mut self.instant;
+                        path.at(l - INSTANT, before);
+                        path.at(l + INSTANT, after);
+                        velocities(before, after, 0.5 / INSTANT, fields);
+                        limbs.set(anatomy, fields);
                     }
                 }
             }
         }
     }
 
-    /// Takes points of the bind pose all the way.
-    pub fn carry(&self, anatomy: &Anatomy, level: Level, points: &mut PointQuad, scratch: &mut QuadScratch) {
-        dispatch!(level, simd => self.carry_quad(simd, anatomy, points, scratch));
+    /// Takes the first points of a row of the bind pose ([`Anatomy::row`]) all the way.
+    pub fn carry(
+        &self,
+        anatomy: &Anatomy,
+        level: Level,
+        points: &mut PointsOf<T>,
+        count: usize,
+        scratch: &mut PointScratch<T>,
+    ) {
+        scratch.resize(anatomy);
+        dispatch!(level, simd => self.carry_row(simd, anatomy, points, count, scratch));
     }
 
-    /// As [`Passage::carry`], for any number of points.
-    pub fn carry_all(&self, anatomy: &Anatomy, level: Level, points: &mut [DVec3], scratch: &mut QuadScratch) {
-        for points in points.chunks_mut(QUAD) {
-            let mut quad = quad_at(points, 0);
-            self.carry(anatomy, level, &mut quad, scratch);
-            points.iter_mut().enumerate().for_each(|(index, p)| *p = lane(&quad, index));
+    /// As [`Passage::carry`], for any points, in bind space.
+    pub fn carry_all(&self, anatomy: &Anatomy, level: Level, points: &mut [DVec3], scratch: &mut PointScratch<T>) {
+        let back = anatomy.unit.back();
+        for points in points.chunks_mut(LANES) {
+            let mut row = anatomy.row(points);
+            self.carry(anatomy, level, &mut row, points.len(), scratch);
+            points.iter_mut().enumerate().for_each(|(index, p)| *p = back.transform_point3(lane(&row, index)));
         }
     }
 
     #[inline(always)]
-    fn carry_quad<S: Simd>(&self, simd: S, anatomy: &Anatomy, points: &mut PointQuad, scratch: &mut QuadScratch) {
-        let mut p = Q3::load(simd, points);
-        for step in &self.steps {
+    fn carry_row<S: Simd>(
+        &self,
+        simd: S,
+        anatomy: &Anatomy,
+        points: &mut PointsOf<T>,
+        count: usize,
+        scratch: &mut PointScratch<T>,
+    ) {
+        // Two vectors share what is read of a limb.
+        if T::Wide::<S>::LEN == LANES {
+            self.carry_some::<S, 1>(simd, anatomy, points, 0, scratch);
+        } else {
+            for at in (0..count).step_by(2 * T::Wide::<S>::LEN) {
+                self.carry_some::<S, 2>(simd, anatomy, points, at, scratch);
+            }
+        }
+    }
+
+    /// C vectors of points.
+    #[inline(always)]
+    fn carry_some<S: Simd, const C: usize>(
+        &self,
+        simd: S,
+        anatomy: &Anatomy,
+        points: &mut PointsOf<T>,
+        at: usize,
+        scratch: &mut PointScratch<T>,
+    ) {
+        let mut p = [Wide3::<S, T>::zero(simd); C];
+        for (c, p) in p.iter_mut().enumerate() {
+            *p = Wide3::load(simd, points, at + c * T::Wide::<S>::LEN);
+        }
+        for step in &self.steps[..self.count] {
             p = self.step(simd, anatomy, step, p, scratch);
         }
-        p.store(points);
+        for (c, p) in p.into_iter().enumerate() {
+            p.store(points, at + c * T::Wide::<S>::LEN);
+        }
     }
 
     #[inline(always)]
-    fn step<S: Simd>(&self, simd: S, anatomy: &Anatomy, step: &Step, p: Q3<S>, scratch: &mut QuadScratch) -> Q3<S> {
-        let (dl, [start, middle, end], limbs) = (step.dl, &step.stages, &step.limbs);
-        let (whole, half) = (f64x4::splat(simd, dl), f64x4::splat(simd, 0.5 * dl));
+    fn step<S: Simd, const C: usize>(
+        &self,
+        simd: S,
+        anatomy: &Anatomy,
+        step: &Step<T>,
+        p: [Wide3<S, T>; C],
+        scratch: &mut PointScratch<T>,
+    ) -> [Wide3<S, T>; C] {
+        let ([start, middle, end], limbs) = (&step.stages, &step.limbs);
+        let (whole, half) = (splat::<S, T>(simd, step.dl), splat::<S, T>(simd, step.half));
         match self.method {
             Method::Euler => {
-                let (map, b) = start.blend::<S, Affine<S>>(simd, anatomy, &limbs[0], p, scratch);
-                b.mul_add(whole, map.at(p))
+                let (moves, b) = start.blend::<S, Affine<S, T>, C>(simd, anatomy, &limbs[0], &p, scratch);
+                let mut to = p;
+                for c in 0..C {
+                    to[c] = b[c].mul_add(whole, p[c].add(moves[c].at(p[c])));
+                }
+                to
             }
-            Method::SecondOrder if limbs[0].rigid => step.second_order::<S, Twisting<S>>(simd, anatomy, p, scratch),
-            Method::SecondOrder => step.second_order::<S, Affine<S>>(simd, anatomy, p, scratch),
+            Method::SecondOrder if limbs[0].rigid => {
+                step.second_order::<S, Twisting<S, T>, C>(simd, anatomy, &p, scratch)
+            }
+            Method::SecondOrder => step.second_order::<S, Affine<S, T>, C>(simd, anatomy, &p, scratch),
             Method::RungeKutta => {
-                let k1 = start.velocity(simd, anatomy, &limbs[0], p, scratch);
-                let k2 = middle.velocity(simd, anatomy, &limbs[1], k1.mul_add(half, p), scratch);
-                let k3 = middle.velocity(simd, anatomy, &limbs[1], k2.mul_add(half, p), scratch);
-                let k4 = end.velocity(simd, anatomy, &limbs[2], k3.mul_add(whole, p), scratch);
-                let two = f64x4::splat(simd, 2.0);
-                k2.add(k3).mul_add(two, k1.add(k4)).mul_add(f64x4::splat(simd, dl / 6.0), p)
+                let k1 = start.velocity(simd, anatomy, &limbs[0], &p, scratch);
+                let k2 = middle.velocity(simd, anatomy, &limbs[1], &ahead(&p, &k1, half), scratch);
+                let k3 = middle.velocity(simd, anatomy, &limbs[1], &ahead(&p, &k2, half), scratch);
+                let k4 = end.velocity(simd, anatomy, &limbs[2], &ahead(&p, &k3, whole), scratch);
+                let mut sum = p;
+                for c in 0..C {
+                    sum[c] = k2[c].add(k3[c]).mul_add(splat::<S, T>(simd, T::of(2.0)), k1[c].add(k4[c]));
+                }
+                ahead(&p, &sum, whole * splat::<S, T>(simd, T::of(1.0 / 6.0)))
             }
         }
     }
 
     /// The velocity at one place of the way, per unit of it.
     #[cfg(test)]
-    pub fn velocity(anatomy: &Anatomy, world: &[DAffine3], l: f64, p: DVec3, scratch: &mut QuadScratch) -> DVec3 {
+    pub fn velocity(anatomy: &Anatomy, world: &[DAffine3], l: f64, p: DVec3, scratch: &mut PointScratch<T>) -> DVec3 {
         // The reference's first stage of a way that starts at l.
         let mut way = Self::default();
         way.lay_from(anatomy, world, Method::RungeKutta, l, 1.0);
         let step = &way.steps[0];
-        let mut out = [[0.0; QUAD]; 3];
+        let mut row = anatomy.row::<T>(&[p]);
+        scratch.resize(anatomy);
         dispatch!(Level::new(), simd => {
-            step.stages[0].velocity(simd, anatomy, &step.limbs[0], Q3::splat(simd, p), scratch).store(&mut out);
+            let p = [Wide3::load(simd, &row, 0)];
+            step.stages[0].velocity(simd, anatomy, &step.limbs[0], &p, scratch)[0].store(&mut row, 0);
         });
-        lane(&out, 0)
+        anatomy.unit.back().transform_vector3(lane(&row, 0))
     }
 
-    /// The most that any of these points of the bind pose is strained on its way, per unit of it: `Σ‖v_i − v̄‖·‖∇w_i‖`, which
-    /// for two limbs is `‖v_i − v_k‖·‖∇w‖`, in the middle of every step. Of ways of second order.
-    pub fn strain(&self, anatomy: &Anatomy, points: &[PointQuad], scratch: &mut QuadScratch) -> f64 {
+    /// The most that any of these points ([`Anatomy::probes`]) is strained on its way, per unit of it: `Σ‖v_i − v̄‖·‖∇w_i‖`,
+    /// which for two limbs is `‖v_i − v_k‖·‖∇w‖`, in the middle of every step. Of ways of second order.
+    pub fn strain(
+        &self,
+        anatomy: &Anatomy,
+        level: Level,
+        points: &[PointsOf<T>],
+        scratch: &mut PointScratch<T>,
+    ) -> f64 {
+        scratch.resize(anatomy);
         let mut most: f64 = 0.0;
         for points in points {
-            let mut strains = [0.0; QUAD];
-            dispatch!(Level::new(), simd => self.strain_quad(simd, anatomy, points, &mut strains, scratch));
-            most = strains.into_iter().filter(|strain| strain.is_finite()).fold(most, f64::max);
+            let mut strains = [T::default(); LANES];
+            dispatch!(level, simd => self.strain_row(simd, anatomy, points, &mut strains, scratch));
+            let strains = strains.into_iter().map(T::to_f64);
+            most = strains.filter(|strain| strain.is_finite()).fold(most, f64::max);
         }
         most
     }
 
     #[inline(always)]
-    fn strain_quad<S: Simd>(
+    fn strain_row<S: Simd>(
         &self,
         simd: S,
         anatomy: &Anatomy,
-        points: &PointQuad,
-        out: &mut Four,
-        scratch: &mut QuadScratch,
+        points: &PointsOf<T>,
+        out: &mut Row<T>,
+        scratch: &mut PointScratch<T>,
     ) {
-        let mut p = Q3::load(simd, points);
-        let mut most = f64x4::splat(simd, 0.0);
-        for step in &self.steps {
-            let half = match step.limbs[0].rigid {
-                true => step.half_way::<S, Twisting<S>>(simd, anatomy, p, scratch),
-                false => step.half_way::<S, Affine<S>>(simd, anatomy, p, scratch),
-            };
-            most = most.max(step.stages[1].strain(simd, anatomy, &step.limbs[0], half, scratch));
-            p = self.step(simd, anatomy, step, p, scratch);
+        for at in (0..LANES).step_by(T::Wide::<S>::LEN) {
+            let mut p = [Wide3::load(simd, points, at)];
+            let mut most = splat::<S, T>(simd, T::default());
+            for step in &self.steps[..self.count] {
+                let [half] = match step.limbs[0].rigid {
+                    true => step.half_way::<S, Twisting<S, T>, 1>(simd, anatomy, &p, scratch),
+                    false => step.half_way::<S, Affine<S, T>, 1>(simd, anatomy, &p, scratch),
+                };
+                most = most.max(step.stages[1].strain(simd, anatomy, &step.limbs[0], half, scratch));
+                p = self.step(simd, anatomy, step, p, scratch);
+            }
+            store::<S, T>(most, out, at);
         }
-        most.store_array(out);
     }
 }
 
-impl Step {
+/// `p + t v`.
+#[inline(always)]
+fn ahead<S: Simd, T: Real, const C: usize>(
+    p: &[Wide3<S, T>; C],
+    v: &[Wide3<S, T>; C],
+    t: T::Wide<S>,
+) -> [Wide3<S, T>; C] {
+    let mut to = *p;
+    for (to, v) in to.iter_mut().zip(v) {
+        *to = v.mul_add(t, *to);
+    }
+    to
+}
+
+impl<T: Real> Step<T> {
     /// The predictor.
     #[inline(always)]
-    fn half_way<S: Simd, F: Field<S>>(&self, simd: S, anatomy: &Anatomy, p: Q3<S>, scratch: &mut QuadScratch) -> Q3<S> {
-        let (field, b) = self.stages[0].blend::<S, F>(simd, anatomy, &self.limbs[0], p, scratch);
-        field.flow(simd, 0.5 * self.dl, b.mul_add(f64x4::splat(simd, 0.5 * self.dl), p))
-    }
-
-    #[inline(always)]
-    fn second_order<S: Simd, F: Field<S>>(
+    fn half_way<S: Simd, F: Field<S, T>, const C: usize>(
         &self,
         simd: S,
         anatomy: &Anatomy,
-        p: Q3<S>,
-        scratch: &mut QuadScratch,
-    ) -> Q3<S> {
-        let half_way = self.half_way::<S, F>(simd, anatomy, p, scratch);
-        let (field, b) = self.stages[1].blend::<S, F>(simd, anatomy, &self.limbs[0], half_way, scratch);
-        let half_way = field.flow(simd, 0.5 * self.dl, p);
-        field.flow(simd, 0.5 * self.dl, b.mul_add(f64x4::splat(simd, self.dl), half_way))
+        p: &[Wide3<S, T>; C],
+        scratch: &mut PointScratch<T>,
+    ) -> [Wide3<S, T>; C] {
+        let (fields, b) = self.stages[0].blend::<S, F, C>(simd, anatomy, &self.limbs[0], p, scratch);
+        let mut to = ahead(p, &b, splat::<S, T>(simd, self.half));
+        for (to, field) in to.iter_mut().zip(fields) {
+            *to = field.flow(simd, self.half, *to);
+        }
+        to
+    }
+
+    #[inline(always)]
+    fn second_order<S: Simd, F: Field<S, T>, const C: usize>(
+        &self,
+        simd: S,
+        anatomy: &Anatomy,
+        p: &[Wide3<S, T>; C],
+        scratch: &mut PointScratch<T>,
+    ) -> [Wide3<S, T>; C] {
+        let half_way = self.half_way::<S, F, C>(simd, anatomy, p, scratch);
+        let (fields, b) = self.stages[1].blend::<S, F, C>(simd, anatomy, &self.limbs[0], &half_way, scratch);
+        let mut to = *p;
+        for c in 0..C {
+            let half_way = fields[c].flow(simd, self.half, p[c]);
+            to[c] = fields[c].flow(simd, self.half, b[c].mul_add(splat::<S, T>(simd, self.dl), half_way));
+        }
+        to
     }
 }
 
-impl Stage {
+impl<T: Real> Stage<T> {
     /// `Σ w_i A_i` and the volume term at `p`.
     #[inline(always)]
-    fn blend<S: Simd, F: Field<S>>(
+    fn blend<S: Simd, F: Field<S, T>, const C: usize>(
         &self,
         simd: S,
         anatomy: &Anatomy,
-        limbs: &Affines,
-        p: Q3<S>,
-        scratch: &mut QuadScratch,
-    ) -> (F, Q3<S>) {
-        let has_volume = !anatomy.passes.is_empty();
-        let total = self.limbs.evaluate(simd, &anatomy.limbs, p, has_volume, &mut scratch.values);
-        let per_total = f64x4::splat(simd, 1.0) / total.m;
-        let mut b = Q3::splat(simd, DVec3::ZERO);
-        for pass in &anatomy.passes {
-            b = self.volume(simd, anatomy, pass, p, total, per_total, scratch).mul_add(per_total, b);
+        limbs: &Affines<T>,
+        p: &[Wide3<S, T>; C],
+        scratch: &mut PointScratch<T>,
+    ) -> ([F; C], [Wide3<S, T>; C]) {
+        let PointScratch { values, shared, carried } = scratch;
+        let mut b = [Wide3::zero(simd); C];
+        if anatomy.passes.is_empty() {
+            self.limbs.evaluate::<S, C, false>(simd, &anatomy.limbs, p, values);
+            return (F::blend(simd, limbs, values).0, b);
         }
-        (F::blend(simd, limbs, &scratch.values.m, per_total), b)
+        self.limbs.evaluate::<S, C, true>(simd, &anatomy.limbs, p, values);
+        let (blended, per_total) = F::blend(simd, limbs, values);
+        let fields = self.fields.chunks_exact(anatomy.joints.len().max(1));
+        for (pass, fields) in anatomy.passes.iter().zip(fields) {
+            for c in 0..C {
+                let at = c * T::Wide::<S>::LEN;
+                let sums = match &pass.shares {
+                    None => volume(simd, anatomy, fields, p[c], values, at, carried),
+                    Some(shares) => {
+                        let whole = share_out(simd, shares, values, at, shared);
+                        Volume { whole, ..volume(simd, anatomy, fields, p[c], shared, at, carried) }
+                    }
+                };
+                let sum = sums.weighted.scale(per_total[c]).cross_add(sums.whole, sums.turned);
+                b[c] = sum.mul_add(per_total[c], b[c]);
+            }
+        }
+        (blended, b)
     }
 
     #[inline(always)]
-    fn velocity<S: Simd>(
+    fn velocity<S: Simd, const C: usize>(
         &self,
         simd: S,
         anatomy: &Anatomy,
-        limbs: &Affines,
-        p: Q3<S>,
-        scratch: &mut QuadScratch,
-    ) -> Q3<S> {
+        limbs: &Affines<T>,
+        p: &[Wide3<S, T>; C],
+        scratch: &mut PointScratch<T>,
+    ) -> [Wide3<S, T>; C] {
+        let mut velocity = *p;
         if limbs.rigid {
-            let (field, b) = self.blend::<S, Twisting<S>>(simd, anatomy, limbs, p, scratch);
-            return field.at(p).add(b);
+            let (fields, b) = self.blend::<S, Twisting<S, T>, C>(simd, anatomy, limbs, p, scratch);
+            for c in 0..C {
+                velocity[c] = fields[c].at(p[c]).add(b[c]);
+            }
+        } else {
+            let (fields, b) = self.blend::<S, Affine<S, T>, C>(simd, anatomy, limbs, p, scratch);
+            for c in 0..C {
+                velocity[c] = fields[c].at(p[c]).add(b[c]);
+            }
         }
-        let (field, b) = self.blend::<S, Affine<S>>(simd, anatomy, limbs, p, scratch);
-        field.at(p).add(b)
+        velocity
     }
 
     /// `Σ‖v_i − v̄‖·‖∇w_i‖`.
@@ -620,80 +843,115 @@ impl Stage {
         &self,
         simd: S,
         anatomy: &Anatomy,
-        limbs: &Affines,
-        p: Q3<S>,
-        scratch: &mut QuadScratch,
-    ) -> f64x4<S> {
+        limbs: &Affines<T>,
+        p: Wide3<S, T>,
+        scratch: &mut PointScratch<T>,
+    ) -> T::Wide<S> {
         let values = &mut scratch.values;
-        let total = self.limbs.evaluate(simd, &anatomy.limbs, p, true, values);
-        let per_total = f64x4::splat(simd, 1.0) / total.m;
-        let mut mean = Q3::splat(simd, DVec3::ZERO);
-        for (limb, m) in values.m.iter().enumerate() {
-            mean = limbs.of_limb(simd, limb, p).mul_add(f64x4::load_array_ref(simd, m) * per_total, mean);
+        self.limbs.evaluate::<S, 1, true>(simd, &anatomy.limbs, &[p], values);
+        let zero = Wide3::<S, T>::zero(simd);
+        let (mut mean, mut total, mut total_gradient) = (zero, zero.x, zero);
+        for (line, value) in values.iter().enumerate() {
+            let m = load::<S, T>(simd, &value.m, 0);
+            mean = limbs.of_line(simd, line, p).mul_add(m, mean);
+            total += m;
+            total_gradient = total_gradient.add(Wide3::load(simd, &value.gradient, 0));
         }
-        let mut sum = f64x4::splat(simd, 0.0);
-        for (limb, (m, gradient)) in values.m.iter().zip(&values.gradients).enumerate() {
-            let w = f64x4::load_array_ref(simd, m) * per_total;
-            let gradient = total.gradient.mul_add(-w, Q3::load(simd, gradient)).scale(per_total);
-            let apart = limbs.of_limb(simd, limb, p).sub(mean);
+        let per_total = splat::<S, T>(simd, T::of(1.0)) / total;
+        let mean = mean.scale(per_total);
+        let mut sum = zero.x;
+        for lines in &anatomy.lines {
+            let (mut m, mut gradient) = (zero.x, zero);
+            for value in &values[lines.clone()] {
+                m += load::<S, T>(simd, &value.m, 0);
+                gradient = gradient.add(Wide3::load(simd, &value.gradient, 0));
+            }
+            let gradient = total_gradient.mul_add(-(m * per_total), gradient).scale(per_total);
+            let apart = limbs.of_line(simd, lines.start, p).sub(mean);
             sum = (gradient.dot(gradient) * apart.dot(apart)).sqrt() + sum;
         }
         sum
     }
-
-    /// One pass over the joints, each with what it carries: `Σ∇w = (Σ∇m − Σm/M ∇M)/M`, M the sum over all limbs; times M.
-    #[inline(always)]
-    #[allow(clippy::too_many_arguments, reason = "what is read at one point")]
-    fn volume<S: Simd>(
-        &self,
-        simd: S,
-        anatomy: &Anatomy,
-        pass: &Pass,
-        p: Q3<S>,
-        total: Total<S>,
-        per_total: f64x4<S>,
-        scratch: &mut QuadScratch,
-    ) -> Q3<S> {
-        let QuadScratch { values, carried } = scratch;
-        carried.resize(anatomy.joints.len(), [[0.0; QUAD]; 4]);
-        let zero = Q3::splat(simd, DVec3::ZERO);
-        let mut b = zero;
-        let joints = anatomy.branches.iter().zip(&self.fields).enumerate();
-        for (j, (branch, field)) in joints.rev() {
-            let (mut gradient, mut m) = (zero, zero.x);
-            if branch.has_children {
-                (gradient, m) = load(simd, &carried[j]);
-            }
-            if let Some(limb) = branch.limb {
-                let share = f64x4::splat(simd, pass.shares[limb]);
-                gradient = Q3::load(simd, &values.gradients[limb]).mul_add(share, gradient);
-                m = f64x4::load_array_ref(simd, &values.m[limb]).mul_add(share, m);
-            }
-            if let Some(field) = field {
-                let slope = total.gradient.mul_add(-(m * per_total), gradient);
-                b = b.add(field.volume(simd, p, slope, pass));
-            }
-            if let Some(parent) = branch.parent {
-                if !branch.comes_first {
-                    let (others, other_m) = load(simd, &carried[parent]);
-                    (gradient, m) = (gradient.add(others), m + other_m);
-                }
-                let [x, y, z, w] = &mut carried[parent];
-                gradient.x.store_array(x);
-                gradient.y.store_array(y);
-                gradient.z.store_array(z);
-                m.store_array(w);
-            }
-        }
-        b
-    }
 }
 
+/// What the volume term is made of: `Σ_j s_j × A_j`, `Σ_j m_j A_j` and ∇M.
+struct Volume<S: Simd, T: Real> {
+    turned: Wide3<S, T>,
+    weighted: Wide3<S, T>,
+    whole: Wide3<S, T>,
+}
+
+/// One pass over the joints, each with what it carries. What the first joints carry is all there is.
 #[inline(always)]
-fn load<S: Simd>(simd: S, [x, y, z, m]: &[Four; 4]) -> (Q3<S>, f64x4<S>) {
-    let gradient =
-        Q3 { x: f64x4::load_array_ref(simd, x), y: f64x4::load_array_ref(simd, y), z: f64x4::load_array_ref(simd, z) };
-    (gradient, f64x4::load_array_ref(simd, m))
+fn volume<S: Simd, T: Real>(
+    simd: S,
+    anatomy: &Anatomy,
+    fields: &[Option<JointField<T>>],
+    p: Wide3<S, T>,
+    values: &[Value<T>],
+    at: usize,
+    carried: &mut [Value<T>],
+) -> Volume<S, T> {
+    let zero = Wide3::<S, T>::zero(simd);
+    let mut sums = Volume { turned: zero, weighted: zero, whole: zero };
+    let (mut gradient, mut m) = (zero, zero.x);
+    for (j, (branch, field)) in anatomy.branches.iter().zip(fields).enumerate().rev() {
+        if !branch.plain {
+            if !branch.chained {
+                (gradient, m) = (zero, zero.x);
+            }
+            if branch.gathers {
+                let left = &carried[j];
+                gradient = gradient.add(Wide3::load(simd, &left.gradient, at));
+                m += load::<S, T>(simd, &left.m, at);
+            }
+        }
+        for own in &values[branch.lines.clone()] {
+            gradient = gradient.add(Wide3::load(simd, &own.gradient, at));
+            m += load::<S, T>(simd, &own.m, at);
+        }
+        if let Some(field) = field {
+            let potential = field.potential(simd, p);
+            sums.turned = gradient.cross_add(potential, sums.turned);
+            sums.weighted = potential.mul_add(m, sums.weighted);
+        }
+        if branch.plain {
+            continue;
+        }
+        match branch.to {
+            Handing::Nobody => sums.whole = sums.whole.add(gradient),
+            Handing::Directly => {}
+            Handing::First(parent) => {
+                gradient.store(&mut carried[parent].gradient, at);
+                store::<S, T>(m, &mut carried[parent].m, at);
+            }
+            Handing::Another(parent) => {
+                let left = &mut carried[parent];
+                gradient.add(Wide3::load(simd, &left.gradient, at)).store(&mut left.gradient, at);
+                store::<S, T>(m + load::<S, T>(simd, &left.m, at), &mut left.m, at);
+            }
+        }
+    }
+    sums
+}
+
+/// The limbs with their shares, and ∇M without.
+#[inline(always)]
+fn share_out<S: Simd, T: Real>(
+    simd: S,
+    shares: &[f64],
+    values: &[Value<T>],
+    at: usize,
+    shared: &mut [Value<T>],
+) -> Wide3<S, T> {
+    let mut whole = Wide3::<S, T>::zero(simd);
+    for ((value, shared), &share) in values.iter().zip(shared).zip(shares) {
+        let (gradient, share) = (Wide3::load(simd, &value.gradient, at), splat::<S, T>(simd, T::of(share)));
+        whole = whole.add(gradient);
+        gradient.scale(share).store(&mut shared.gradient, at);
+        store::<S, T>(load::<S, T>(simd, &value.m, at) * share, &mut shared.m, at);
+    }
+    whole
 }
 
 /// Share of the volume term for a joint that turns by `angle`.

@@ -5,7 +5,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `fractional` | fractions of transforms |
-//! | `quad` | four points in f64 |
+//! | `real` | points of either precision |
 //! | `tissue`, `surface_weights` | weights in space, with gradients |
 //! | `pose_path` | the way from the bind pose to a pose |
 //! | `fold_over_free` | points carried along the way, with the volume term |
@@ -20,7 +20,7 @@ mod fractional;
 mod least_squares;
 mod muscle;
 mod pose_path;
-mod quad;
+mod real;
 mod skinning;
 mod surface_weights;
 #[cfg(test)]
@@ -32,7 +32,6 @@ pub(crate) use anatomy::BoundLimb;
 pub use anatomy::{LimbSpec, WeightSource};
 pub use fold_over_free::Method;
 pub(crate) use muscle::{Muscle, Shape, Sway, spread};
-pub(crate) use quad::{Four, PointQuad, QUAD, lane, set_lane};
 pub use skinning::{Diagnosis, FoldOverFree, FoldOverFreeSpec, MOST_STEPS};
 pub(crate) use skinning::{FreeFrame, FreeScratch};
-pub(crate) use vortex_field::{Follow, Near, VortexField, follow};
+pub(crate) use vortex_field::{Blocks, Follow, Followers, Following, VortexField};

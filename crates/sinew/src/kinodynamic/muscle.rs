@@ -286,9 +286,9 @@ impl Muscle {
 
     /// S: the mean over the samples of the squared shear that a sway does there.
     fn shear(&self, sway: &Sway) -> f64 {
-        let vortices: Vec<Vortex> = self.vortices(*sway, DAffine3::IDENTITY).collect();
         let shear = |sample: &Sample| {
-            let gradient = vortices.iter().fold(DMat3::ZERO, |sum, vortex| sum + vortex.gradient(sample.at));
+            let vortices = self.vortices(*sway, DAffine3::IDENTITY);
+            let gradient = vortices.fold(DMat3::ZERO, |sum, vortex| sum + vortex.gradient(sample.at));
             mean_squared_shear(DMat3::IDENTITY + gradient)
         };
         self.samples.iter().map(shear).sum::<f64>() / self.samples.len() as f64

@@ -9,13 +9,13 @@
 //! yet compressed, the bound asks for too few.
 
 use super::anatomy::{BoundLimb, LimbPlan, LimbSpec, WeightSource, fit, skin_points};
-use super::fold_over_free::{Anatomy, Method, Passage, QuadScratch};
-use super::quad::{PointQuad, QUAD, lane, set_lane};
+use super::fold_over_free::{Anatomy, Method, Passage, PointScratch};
+use super::real::{PointsOf, set_lane};
 use crate::base::largest_influences;
 use crate::bind_space::bind_spaces;
 use crate::pose::WorldPose;
 use crate::rig::{PartKind, Rig};
-use crate::simd::{LANES, Level, PointRow, Points};
+use crate::simd::{LANES, Level, PointRow, Points, Simd, dispatch, prelude::*};
 use crate::skeleton::BoneId;
 use glam::{DAffine3, DVec3, Vec3};
 use rayon::prelude::*;
@@ -26,6 +26,8 @@ pub const MOST_STEPS: usize = 64;
 const FEWEST_STEPS: f64 = 4.0;
 /// Points that a diagnosis looks at, at most, evenly chosen.
 const LOOKED_AT: usize = 4096;
+/// Pieces of the work per thread, so that none waits long for the last.
+const PIECES: usize = 8;
 /// Most that a step strains the skin.
 const STRAIN_OF_A_STEP: f64 = 0.5;
 
@@ -65,6 +67,8 @@ pub struct FoldOverFree {
     /// The entry that moves each slot most.
     entry_of_slot: Vec<u32>,
     is_rider: Vec<bool>,
+    /// Rest points as ways take them; lanes that are no skin take another's place.
+    rest: Vec<PointRow>,
 }
 
 /// A character ready for its way.
@@ -74,7 +78,7 @@ struct Fitted {
     /// The bones of its joints.
     bones: Vec<BoneId>,
     /// Where the bound is looked at.
-    probes: Vec<PointQuad>,
+    probes: Vec<PointsOf<f32>>,
 }
 
 /// Memory of a frame.
@@ -82,7 +86,8 @@ struct Fitted {
 pub(crate) struct FreeScratch {
     ways: Vec<Way>,
     poses: Vec<DAffine3>,
-    quad: QuadScratch,
+    /// Per piece of the work.
+    points: Vec<PointScratch<f32>>,
 }
 
 /// The way of one character.
@@ -90,9 +95,9 @@ pub(crate) struct FreeScratch {
 struct Way {
     /// Whether there is one.
     leads: bool,
-    passage: Passage,
-    /// The motion of the whole: of its first joint.
-    whole: DAffine3,
+    passage: Passage<f32>,
+    /// The motion of the whole, that of its first joint, from where the way ends: row by row.
+    whole: [[f32; 4]; 3],
 }
 
 impl FoldOverFree {
@@ -126,7 +131,10 @@ impl FoldOverFree {
                 Some(Fitted { anatomy, bones, probes })
             })
             .collect();
-        Self { method: spec.method, steps: spec.steps, characters, bind_from_rest, entry_of_slot, is_rider }
+        let (method, steps) = (spec.method, spec.steps);
+        let mut base = Self { method, steps, characters, bind_from_rest, entry_of_slot, is_rider, rest: Vec::new() };
+        base.rest = (0..rig.rows().len()).map(|row| base.unit_row(rig, rig.rest(), row)).collect();
+        base
     }
 
     /// Where the frame has all points, relative to their characters' origins.
@@ -138,39 +146,43 @@ impl FoldOverFree {
         scratch: &mut FreeScratch,
         out: &mut Points,
     ) {
-        let FreeScratch { ways, poses, quad } = scratch;
+        let FreeScratch { ways, poses, points } = scratch;
+        let pieces = pool.map_or(1, |pool| PIECES * pool.current_num_threads());
+        points.resize_with(pieces, PointScratch::default);
         ways.resize_with(self.characters.len(), Way::default);
         for (character, way) in ways.iter_mut().enumerate() {
-            self.lay(frame.world, character, frame.origins[character], poses, way, quad);
+            self.lay(frame.world, character, frame.origins[character], level, poses, way, &mut points[0]);
         }
-        out.resize(frame.rig.rows().len());
-        let ways = &*ways;
-        let carry = |(index, row): (usize, &mut PointRow), quad: &mut QuadScratch| {
-            self.row(frame, &ways[frame.rig.rows()[index].character as usize], level, index, row, quad);
+        let rows = frame.rig.rows().len();
+        out.resize(rows);
+        let (ways, length) = (&*ways, rows.div_ceil(pieces).max(1));
+        let carry = |(piece, (rows, scratch)): (usize, (&mut [PointRow], &mut PointScratch<f32>))| {
+            for (row, out) in rows.iter_mut().enumerate() {
+                self.row(frame, ways, level, piece * length + row, out, scratch);
+            }
         };
         match pool {
-            None => out.rows.iter_mut().enumerate().for_each(|row| carry(row, quad)),
-            Some(pool) => pool.install(|| {
-                let rows = out.rows.par_iter_mut().enumerate();
-                rows.for_each_init(QuadScratch::default, |quad, row| carry(row, quad));
-            }),
+            None => out.rows.chunks_mut(length).zip(points).enumerate().for_each(carry),
+            Some(pool) => pool.install(|| out.rows.par_chunks_mut(length).zip(points).enumerate().for_each(carry)),
         }
     }
 
     /// How well the skin of a pose stands: whether anything folds over, and how far off the steps leave it.
     pub fn diagnose(&self, rig: &Rig, world: &WorldPose) -> Diagnosis {
         let mut found = Diagnosis { smallest_determinant: f64::INFINITY, error: 0.0, steps: 0.0, steps_needed: 0.0 };
-        let (mut quad, mut poses, mut way) = (QuadScratch::default(), Vec::new(), Way::default());
+        let (mut scratch, mut poses, mut way) = (PointScratch::default(), Vec::new(), Way::default());
+        let mut exact = PointScratch::default();
         let level = Level::new();
         for (character, fitted) in self.characters.iter().enumerate() {
             let Some(Fitted { anatomy, probes, .. }) = fitted else { continue };
             let points = skin_points(rig, character, &self.bind_from_rest, &self.entry_of_slot, &self.is_rider);
             let origin = rig.origin(character, world);
-            let steps = self.lay(world, character, origin, &mut poses, &mut way, &mut quad);
+            let steps = self.lay(world, character, origin, level, &mut poses, &mut way, &mut scratch);
             found.steps = found.steps.max(steps);
-            found.steps_needed =
-                found.steps_needed.max(steps_needed(anatomy, probes, &poses, &mut Passage::default(), &mut quad));
-            let mut twice = Passage::default();
+            let needed = steps_needed(anatomy, probes, &poses, level, &mut Passage::default(), &mut scratch);
+            found.steps_needed = found.steps_needed.max(needed);
+            let [mut once, mut twice] = [Passage::<f64>::default(), Passage::default()];
+            once.lay(anatomy, &poses, self.method, steps);
             twice.lay(anatomy, &poses, self.method, 2.0 * steps);
             let (low, high) = points.iter().fold((DVec3::MAX, DVec3::MIN), |(l, h), p| (l.min(p.at), h.max(p.at)));
             let size = (high - low).length();
@@ -181,12 +193,12 @@ impl FoldOverFree {
                 for (axis, pair) in DVec3::AXES.into_iter().zip(around[1..].chunks_exact_mut(2)) {
                     pair.iter_mut().zip([h, -h]).for_each(|(p, h)| *p += axis * h);
                 }
-                way.passage.carry_all(anatomy, level, &mut around, &mut quad);
+                once.carry_all(anatomy, level, &mut around, &mut exact);
                 let [here, x1, x0, y1, y0, z1, z0] = around;
                 let [x, y, z] = [x1 - x0, y1 - y0, z1 - z0].map(|difference| difference / (2.0 * h));
                 found.smallest_determinant = found.smallest_determinant.min(x.dot(y.cross(z)));
                 let mut finer = [point.at];
-                twice.carry_all(anatomy, level, &mut finer, &mut quad);
+                twice.carry_all(anatomy, level, &mut finer, &mut exact);
                 found.error = found.error.max((here - finer[0]).length() / size);
             }
         }
@@ -194,14 +206,16 @@ impl FoldOverFree {
     }
 
     /// Lays the way of one character, relative to its origin, and tells in how many steps.
+    #[allow(clippy::too_many_arguments, reason = "what a way is laid from, and its memory")]
     fn lay(
         &self,
         world: &WorldPose,
         character: usize,
         origin: DVec3,
+        level: Level,
         poses: &mut Vec<DAffine3>,
         way: &mut Way,
-        quad: &mut QuadScratch,
+        scratch: &mut PointScratch<f32>,
     ) -> f64 {
         way.leads = false;
         let Some(Fitted { anatomy, bones, probes }) = self.characters[character].as_ref() else { return 0.0 };
@@ -212,12 +226,16 @@ impl FoldOverFree {
             pose
         }));
         let (Some(first), Some(bind)) = (poses.first(), anatomy.first_bind()) else { return 0.0 };
-        way.whole = *first * bind.inverse();
-        way.leads = way.whole.is_finite();
+        let whole = *first * bind.inverse() * anatomy.unit().back();
+        way.leads = whole.is_finite();
+        let axes = whole.matrix3;
+        way.whole = std::array::from_fn(|axis| {
+            [axes.x_axis[axis], axes.y_axis[axis], axes.z_axis[axis], whole.translation[axis]].map(|entry| entry as f32)
+        });
         let steps = match self.steps {
             Some(steps) => steps as f64,
             None => {
-                let needed = steps_needed(anatomy, probes, poses, &mut way.passage, quad);
+                let needed = steps_needed(anatomy, probes, poses, level, &mut way.passage, scratch);
                 needed.clamp(FEWEST_STEPS, MOST_STEPS as f64)
             }
         };
@@ -225,44 +243,65 @@ impl FoldOverFree {
         steps
     }
 
-    /// Four slots in bind space; lanes that are no skin take another's place. `None` where none is.
-    fn bind_quad(&self, rest: &Points, first: usize) -> Option<PointQuad> {
+    /// The rest points of a row as ways take them; lanes that are no skin take another's place.
+    fn unit_row(&self, rig: &Rig, rest: &Points, row: usize) -> PointRow {
+        let mut out = [[0.0; LANES]; 3];
+        let slots = row * LANES..(row + 1) * LANES;
         let is_skin = |slot: &usize| !self.is_rider[*slot];
-        let fallback = (first..first + QUAD).find(is_skin)?;
-        let mut quad = [[0.0; QUAD]; 3];
-        for index in 0..QUAD {
-            let slot = Some(first + index).filter(is_skin).unwrap_or(fallback);
+        let fitted = self.characters[rig.rows()[row].character as usize].as_ref();
+        let (Some(fitted), Some(fallback)) = (fitted, slots.clone().find(is_skin)) else { return out };
+        for (lane, slot) in slots.enumerate() {
+            let slot = Some(slot).filter(is_skin).unwrap_or(fallback);
             let bind_from_rest = &self.bind_from_rest[self.entry_of_slot[slot] as usize];
-            set_lane(&mut quad, index, bind_from_rest.transform_point3(rest.get(slot).as_dvec3()));
+            let p = bind_from_rest.transform_point3(rest.get(slot).as_dvec3());
+            set_lane(&mut out, lane, fitted.anatomy.unit().point(p));
         }
-        Some(quad)
+        out
     }
 
     fn row(
         &self,
         frame: &FreeFrame<'_>,
-        way: &Way,
+        ways: &[Way],
         level: Level,
         index: usize,
         out: &mut PointRow,
-        scratch: &mut QuadScratch,
+        scratch: &mut PointScratch<f32>,
     ) {
-        let fitted = self.characters[frame.rig.rows()[index].character as usize].as_ref();
-        for start in (0..LANES).step_by(QUAD) {
-            let first = index * LANES + start;
-            let mut carried = None;
-            if let (Some(Fitted { anatomy, .. }), true) = (fitted, way.leads)
-                && let Some(mut quad) = self.bind_quad(frame.rest, first)
-            {
-                way.passage.carry(anatomy, level, &mut quad, scratch);
-                carried = Some(quad);
+        let character = frame.rig.rows()[index].character as usize;
+        let way = &ways[character];
+        let riders = &self.is_rider[index * LANES..(index + 1) * LANES];
+        let fitted = self.characters[character].as_ref().filter(|_| way.leads && riders.contains(&false));
+        if let Some(Fitted { anatomy, .. }) = fitted {
+            let morphed = !std::ptr::eq(frame.rest, frame.rig.rest());
+            *out = if morphed { self.unit_row(frame.rig, frame.rest, index) } else { self.rest[index] };
+            way.passage.carry(anatomy, level, out, LANES, scratch);
+            dispatch!(level, simd => place(simd, &way.whole, out));
+        }
+        for (lane, &rides) in riders.iter().enumerate() {
+            let finite = out.iter().all(|coordinate| coordinate[lane].is_finite());
+            if rides || fitted.is_none() || !finite {
+                let p = frame.linear(index * LANES + lane).to_array();
+                out.iter_mut().zip(p).for_each(|(lanes, value)| lanes[lane] = value);
             }
-            for at in 0..QUAD {
-                let skin = carried.as_ref().filter(|_| !self.is_rider[first + at]);
-                let place = skin.map(|quad| way.whole.transform_point3(lane(quad, at))).filter(|p| p.is_finite());
-                let p = place.map_or_else(|| frame.linear(first + at), |p| p.as_vec3());
-                out.iter_mut().zip(p.to_array()).for_each(|(lanes, value)| lanes[start + at] = value);
+        }
+    }
+}
+
+/// Takes a row where an affine map has it.
+#[inline(always)]
+fn place<S: Simd>(simd: S, map: &[[f32; 4]; 3], row: &mut PointRow) {
+    for at in (0..LANES).step_by(S::f32s::LEN) {
+        let mut p = [S::f32s::splat(simd, 0.0); 3];
+        for (p, lanes) in p.iter_mut().zip(&*row) {
+            *p = S::f32s::from_slice(simd, &lanes[at..at + S::f32s::LEN]);
+        }
+        for (&[x, y, z, t], lanes) in map.iter().zip(&mut *row) {
+            let mut sum = S::f32s::splat(simd, t);
+            for (p, factor) in p.into_iter().zip([x, y, z]) {
+                sum = p.mul_add(S::f32s::splat(simd, factor), sum);
             }
+            sum.store_slice(&mut lanes[at..at + S::f32s::LEN]);
         }
     }
 }
@@ -270,13 +309,14 @@ impl FoldOverFree {
 /// Steps that the bound asks for on the way to `poses`; `passage` is scratch.
 fn steps_needed(
     anatomy: &Anatomy,
-    probes: &[PointQuad],
+    probes: &[PointsOf<f32>],
     poses: &[DAffine3],
-    passage: &mut Passage,
-    quad: &mut QuadScratch,
+    level: Level,
+    passage: &mut Passage<f32>,
+    scratch: &mut PointScratch<f32>,
 ) -> f64 {
     passage.lay(anatomy, poses, Method::SecondOrder, FEWEST_STEPS);
-    passage.strain(anatomy, probes, quad) / STRAIN_OF_A_STEP
+    passage.strain(anatomy, level, probes, scratch) / STRAIN_OF_A_STEP
 }
 
 /// How well the skin of a pose stands.

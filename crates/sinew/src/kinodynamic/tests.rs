@@ -1,7 +1,7 @@
 //! Oracles of METHODS 6 for the kinematic part, on a closed tube of length 8R with two bones.
 #![allow(clippy::print_stdout, reason = "the figures are read by hand")]
 
-use super::fold_over_free::{Anatomy, Method, Passage, QuadScratch};
+use super::fold_over_free::{Anatomy, Method, Passage, PointScratch};
 use super::pose_path::Joint;
 use super::tissue::Limb;
 use crate::bvh::Bvh;
@@ -89,19 +89,19 @@ fn bent(scale: f64, degrees: f64) -> [DAffine3; 2] {
     [root, DAffine3::from_translation(DVec3::Y * (4.0 * scale)) * DAffine3::from_rotation_z(degrees.to_radians())]
 }
 
-fn way(anatomy: &Anatomy, world: &[DAffine3], method: Method, steps: f64) -> Passage {
+fn way(anatomy: &Anatomy, world: &[DAffine3], method: Method, steps: f64) -> Passage<f64> {
     let mut passage = Passage::default();
     passage.lay(anatomy, world, method, steps);
     passage
 }
 
-fn carry_all(anatomy: &Anatomy, passage: &Passage, points: &[DVec3]) -> Vec<DVec3> {
+fn carry_all(anatomy: &Anatomy, passage: &Passage<f64>, points: &[DVec3]) -> Vec<DVec3> {
     let mut points = points.to_vec();
-    passage.carry_all(anatomy, Level::new(), &mut points, &mut QuadScratch::default());
+    passage.carry_all(anatomy, Level::new(), &mut points, &mut PointScratch::default());
     points
 }
 
-fn carry(anatomy: &Anatomy, passage: &Passage, p: DVec3) -> DVec3 {
+fn carry(anatomy: &Anatomy, passage: &Passage<f64>, p: DVec3) -> DVec3 {
     carry_all(anatomy, passage, &[p])[0]
 }
 
@@ -202,7 +202,7 @@ fn the_velocity_is_divergence_free_where_alpha_and_beta_sum_to_one() {
             Limb::new(joint, &line(joint), 0.8).unwrap().with_volume(alpha, beta)
         };
         let anatomy = Anatomy::new(joints.clone(), (0..3).map(limb).collect()).unwrap();
-        let (size, mut scratch) = (6.0, QuadScratch::default());
+        let (size, mut scratch) = (6.0, PointScratch::<f64>::default());
         let h = 1e-4 * size;
         let (mut largest, mut divergence): (f64, f64) = (0.0, 0.0);
         for l in [0.0, 0.3, 0.8] {
@@ -243,6 +243,38 @@ fn scale_changes_nothing_but_the_scale() {
 }
 
 #[test]
+fn frames_in_f32_are_those_in_f64() {
+    // A chain of many joints, of characters as small and as large as they come, far from the origin.
+    for scale in [0.02, 200.0] {
+        let at = |y: f64| DVec3::new(9.0, y, -4.0) * scale;
+        let step = 8.0 / 19.0;
+        let origin = |joint: usize| at(step * joint as f64);
+        let parent = |joint: usize| joint.checked_sub(1);
+        let joint = |joint: usize| Joint { parent: parent(joint), bind: DAffine3::from_translation(origin(joint)) };
+        let limb = |joint: usize| Limb::new(joint, &[(origin(joint), origin(joint + 1))], scale).unwrap();
+        for (alpha, beta) in [(0.0, 0.0), (0.5, 0.5), (0.2, 0.7)] {
+            let limbs = (0..19).map(|joint| limb(joint).with_volume(alpha, if joint < 9 { beta } else { 1.0 - alpha }));
+            let anatomy = Anatomy::new((0..19).map(joint).collect(), limbs.collect()).unwrap();
+            let bend = DAffine3::from_rotation_z(0.2) * DAffine3::from_rotation_y(0.1);
+            let mut world = vec![DAffine3::from_translation(origin(0))];
+            for joint in 1..19 {
+                world.push(world[joint - 1] * DAffine3::from_translation(DVec3::Y * (step * scale)) * bend);
+            }
+            let mut points = Tube::new(40, 12, scale).points;
+            points.iter_mut().for_each(|p| *p += at(0.0));
+            let exact = carry_all(&anatomy, &way(&anatomy, &world, Method::SecondOrder, 8.0), &points);
+            let mut frame = Passage::<f32>::default();
+            frame.lay(&anatomy, &world, Method::SecondOrder, 8.0);
+            let mut rounded = points.clone();
+            frame.carry_all(&anatomy, Level::new(), &mut rounded, &mut PointScratch::default());
+            let apart = exact.iter().zip(&rounded).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max) / (8.0 * scale);
+            println!("scale {scale}, alpha {alpha} beta {beta}: f32 is {apart:.1e} of the size from f64");
+            assert!(apart < 2e-6, "{apart:e}");
+        }
+    }
+}
+
+#[test]
 fn a_point_far_inside_a_limb_goes_where_the_limb_goes() {
     // Two limbs so far apart that each owns its surroundings.
     let joints = vec![
@@ -267,7 +299,7 @@ fn a_point_far_inside_a_limb_goes_where_the_limb_goes() {
 /// The bound's strain on a way of so many steps, of the most strained point.
 fn strain(anatomy: &Anatomy, world: &[DAffine3], steps: f64, points: &[DVec3]) -> f64 {
     let way = way(anatomy, world, Method::SecondOrder, steps);
-    way.strain(anatomy, &anatomy.probes(points), &mut QuadScratch::default())
+    way.strain(anatomy, Level::new(), &anatomy.probes(points), &mut PointScratch::default())
 }
 
 #[test]

@@ -7,9 +7,9 @@
 //! Tissue, bone and weights of the skin add to the line, which is their floor: Σm never vanishes and ∇w stays bounded.
 //! Oracle: gradients by central differences; weights sum to 1, gradients to 0.
 
-use super::quad::{Four, PointQuad, Q3, QUAD, lane};
+use super::real::{PointsOf, Real, Row, Unit, Wide3, lane, rounded, splat, store};
 use super::surface_weights::SurfaceWeights;
-use crate::simd::{Simd, f64x4, prelude::*};
+use crate::simd::{LANES, Level, Simd, dispatch, prelude::*};
 use glam::{DAffine3, DMat3, DVec3};
 
 /// ε² in limb radii.
@@ -108,6 +108,29 @@ impl Limb {
         })
     }
 
+    /// The ends of its lines.
+    pub fn ends(&self) -> impl Iterator<Item = DVec3> {
+        let ends = |primitive: &Primitive| match *primitive {
+            Primitive::Line { from, to, .. } => Some([from, to]),
+            _ => None,
+        };
+        self.primitives.iter().filter_map(ends).flatten()
+    }
+
+    /// How many lines it has: at least one.
+    pub fn lines(&self) -> usize {
+        self.primitives.iter().filter(|primitive| matches!(primitive, Primitive::Line { .. })).count()
+    }
+
+    /// Radius of its lines.
+    pub fn radius(&self) -> f64 {
+        let radius = |primitive: &Primitive| match *primitive {
+            Primitive::Line { radius, .. } => radius,
+            _ => 0.0,
+        };
+        self.primitives.iter().map(radius).fold(0.0, f64::max)
+    }
+
     /// With other shares of the volume term.
     pub fn with_volume(self, alpha: f64, beta: f64) -> Self {
         Self { alpha, beta, ..self }
@@ -121,191 +144,175 @@ impl Limb {
 
 /// A line where a limb has carried it.
 #[derive(Clone, Copy, Debug)]
-struct PosedLine {
-    limb: usize,
-    /// Whether it is the last of its limb's.
-    last: bool,
-    from: DVec3,
-    line: DVec3,
-    per_length_squared: f64,
-    per_radius_squared: f64,
-    strength: f64,
+struct PosedLine<T> {
+    from: [T; 3],
+    line: [T; 3],
+    /// The line over the square of its length: of what is on it, how far along; zero for a line without length.
+    share: [T; 3],
+    /// `R⁻²` and ε², over the root of the strength; and `−4R⁻²` over it.
+    per_square: T,
+    softness: T,
+    fall: T,
+}
+
+impl<T: Real> PosedLine<T> {
+    /// A line that is 0 everywhere.
+    fn nowhere() -> Self {
+        let (zero, none) = (T::default(), [T::default(); 3]);
+        let softness = T::of(f64::INFINITY);
+        Self { from: none, line: none, share: none, per_square: zero, softness, fall: zero }
+    }
 }
 
 /// Something else than a line that keeps its shape: seen from the limb's bind space.
 #[derive(Clone, Copy, Debug)]
 struct Other {
     limb: usize,
+    /// The first of its limb.
+    line: usize,
     primitive: usize,
-    bind_from_here: DAffine3,
+    bind_from_unit: DAffine3,
 }
 
-/// All limbs at one place of the way. Lines that a limb carries without bending their shape, as nearly all do, are kept
-/// where they are; everything else is looked at from the limb's bind space.
+/// All limbs at one place of the way, in coordinates of a [`Unit`]. Lines that a limb carries without bending their shape,
+/// as nearly all do, are kept where they are; everything else is looked at from the limb's bind space.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct PosedLimbs {
-    count: usize,
-    /// Limb by limb.
-    lines: Vec<PosedLine>,
-    /// Limbs without one.
-    without_lines: Vec<usize>,
+pub(crate) struct PosedLimbs<T> {
+    /// Limb by limb; those that are looked at from elsewhere are 0 everywhere.
+    lines: Vec<PosedLine<T>>,
     others: Vec<Other>,
 }
 
-/// What the limbs are at four points: m and ∇m of each, not yet divided by their sum.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Values {
-    pub m: Vec<Four>,
-    pub gradients: Vec<PointQuad>,
+/// What a line is at some points, the first of a limb with what is no line: m and ∇m, not yet divided by their sums.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Value<T> {
+    pub m: Row<T>,
+    pub gradient: PointsOf<T>,
 }
 
-/// Σm and Σ∇m.
-#[derive(Clone, Copy)]
-pub(crate) struct Total<S: Simd> {
-    pub m: f64x4<S>,
-    pub gradient: Q3<S>,
-}
-
-impl PosedLimbs {
+impl<T: Real> PosedLimbs<T> {
     /// `bind_from_here` takes each limb back to its bind space. Memory is reused.
-    pub fn set(&mut self, limbs: &[Limb], bind_from_here: impl Iterator<Item = DAffine3>) {
-        self.count = limbs.len();
+    pub fn set(&mut self, limbs: &[Limb], unit: &Unit, bind_from_here: impl Iterator<Item = DAffine3>) {
         self.lines.clear();
-        self.without_lines.clear();
         self.others.clear();
         for (limb, (own, back)) in limbs.iter().zip(bind_from_here).enumerate() {
             let here = back.inverse();
             let scale = back.matrix3.x_axis.length_squared();
             let gram = back.matrix3.transpose() * back.matrix3 - DMat3::from_diagonal(DVec3::splat(scale));
             let similar = gram.to_cols_array().iter().all(|entry| entry.abs() <= SIMILAR * scale) && here.is_finite();
-            let first = self.lines.len();
+            let line = self.lines.len();
             for (index, primitive) in own.primitives.iter().enumerate() {
                 match *primitive {
                     Primitive::Line { from, to, radius, strength } if similar => {
-                        let (from, to) = (here.transform_point3(from), here.transform_point3(to));
+                        let [from, to] = [from, to].map(|end| unit.point(here.transform_point3(end)));
                         let line = to - from;
-                        let per_length_squared = 1.0 / line.length_squared();
-                        let has_length = per_length_squared.is_finite();
+                        let share = line / line.length_squared();
+                        let per_square = unit.per_square(scale / (radius * radius)) / strength.sqrt();
                         self.lines.push(PosedLine {
-                            limb,
-                            last: false,
-                            from,
-                            line,
-                            per_length_squared: if has_length { per_length_squared } else { 0.0 },
-                            per_radius_squared: scale / (radius * radius),
-                            strength,
+                            from: rounded(from),
+                            line: rounded(line),
+                            share: rounded(if share.is_finite() { share } else { DVec3::ZERO }),
+                            per_square: T::of(per_square),
+                            softness: T::of(SOFTNESS / strength.sqrt()),
+                            fall: T::of(-4.0 * per_square),
                         });
                     }
-                    _ => self.others.push(Other { limb, primitive: index, bind_from_here: back }),
+                    _ => {
+                        self.others.push(Other { limb, line, primitive: index, bind_from_unit: back * unit.back() });
+                        if matches!(primitive, Primitive::Line { .. }) {
+                            self.lines.push(PosedLine::nowhere());
+                        }
+                    }
                 }
-            }
-            match self.lines[first..].last_mut() {
-                Some(line) => line.last = true,
-                None => self.without_lines.push(limb),
             }
         }
     }
 
-    /// m and ∇m of all limbs at `p`, and their sums.
+    /// m and, if G, ∇m of all lines at C vectors of points, in the first lanes of `out`, one for each line.
     #[inline(always)]
-    pub fn evaluate<S: Simd>(
+    pub fn evaluate<S: Simd, const C: usize, const G: bool>(
         &self,
         simd: S,
         limbs: &[Limb],
-        p: Q3<S>,
-        with_gradients: bool,
-        out: &mut Values,
-    ) -> Total<S> {
-        let zero = Q3::splat(simd, DVec3::ZERO);
-        out.m.resize(self.count, [0.0; QUAD]);
-        out.gradients.resize(self.count, [[0.0; QUAD]; 3]);
-        for &limb in &self.without_lines {
-            (out.m[limb], out.gradients[limb]) = ([0.0; QUAD], [[0.0; QUAD]; 3]);
-        }
-        let (one, softness) = (f64x4::splat(simd, 1.0), f64x4::splat(simd, SOFTNESS));
-        let mut total = Total { m: zero.x, gradient: zero };
-        let (mut m, mut gradient) = (zero.x, zero);
-        for line in &self.lines {
-            let from = p.sub(Q3::splat(simd, line.from));
-            let along = Q3::splat(simd, line.line);
-            let share = from.dot(along) * f64x4::splat(simd, line.per_length_squared);
-            let share = share.max(zero.x).min(one);
-            let away = along.mul_add(-share, from);
-            let per_square = f64x4::splat(simd, line.per_radius_squared);
-            let inverse = one / away.dot(away).mul_add(per_square, softness);
-            let value = inverse * inverse * f64x4::splat(simd, line.strength);
-            m += value;
-            if with_gradients {
-                gradient = away.mul_add(value * inverse * per_square * f64x4::splat(simd, -4.0), gradient);
-            }
-            if line.last {
-                m.store_array(&mut out.m[line.limb]);
-                total.m += m;
-                m = zero.x;
-                if with_gradients {
-                    gradient.store(&mut out.gradients[line.limb]);
-                    total.gradient = total.gradient.add(gradient);
-                    gradient = zero;
+        p: &[Wide3<S, T>; C],
+        out: &mut [Value<T>],
+    ) {
+        let zero = splat::<S, T>(simd, T::default());
+        let one = splat::<S, T>(simd, T::of(1.0));
+        for (line, out) in self.lines.iter().zip(&mut *out) {
+            let (from, share) = (Wide3::<S, T>::splat(simd, line.from), Wide3::<S, T>::splat(simd, line.share));
+            let along = Wide3::<S, T>::splat(simd, line.line);
+            let (per_square, softness) = (splat::<S, T>(simd, line.per_square), splat::<S, T>(simd, line.softness));
+            let fall = splat::<S, T>(simd, line.fall);
+            for (c, p) in p.iter().enumerate() {
+                let from = p.sub(from);
+                let away = along.mul_add(-from.dot(share).max(zero).min(one), from);
+                let inverse = one / away.dot(away).mul_add(per_square, softness);
+                let value = inverse * inverse;
+                store::<S, T>(value, &mut out.m, c * T::Wide::<S>::LEN);
+                if G {
+                    away.scale(value * inverse * fall).store(&mut out.gradient, c * T::Wide::<S>::LEN);
                 }
             }
         }
         if !self.others.is_empty() {
-            let (mut here, mut more, mut more_gradient) = ([[0.0; QUAD]; 3], [0.0; QUAD], [[0.0; QUAD]; 3]);
-            p.store(&mut here);
-            self.add_others(limbs, &here, out, &mut more, &mut more_gradient);
-            total.m += f64x4::load_array_ref(simd, &more);
-            total.gradient = total.gradient.add(Q3::load(simd, &more_gradient));
+            let mut here = [[T::default(); LANES]; 3];
+            for (c, p) in p.iter().enumerate() {
+                p.store(&mut here, c * T::Wide::<S>::LEN);
+            }
+            self.add_others(limbs, &here, C * T::Wide::<S>::LEN, G, out);
         }
-        total
     }
 
     /// Adds what is no line, point by point.
     #[inline(never)]
-    fn add_others(
-        &self,
-        limbs: &[Limb],
-        p: &PointQuad,
-        out: &mut Values,
-        total: &mut Four,
-        total_gradient: &mut PointQuad,
-    ) {
+    fn add_others(&self, limbs: &[Limb], p: &PointsOf<T>, lanes: usize, with_gradients: bool, out: &mut [Value<T>]) {
+        let add = |sum: &mut T, part: f64| *sum = T::of(sum.to_f64() + part);
         for other in &self.others {
             let primitive = &limbs[other.limb].primitives[other.primitive];
-            let (m, gradients) = (&mut out.m[other.limb], &mut out.gradients[other.limb]);
-            for index in 0..QUAD {
-                let (value, gradient) = primitive.at(other.bind_from_here.transform_point3(lane(p, index)));
-                let gradient = other.bind_from_here.matrix3.transpose() * gradient;
-                m[index] += value;
-                total[index] += value;
-                for (axis, part) in gradient.to_array().into_iter().enumerate() {
-                    gradients[axis][index] += part;
-                    total_gradient[axis][index] += part;
+            let out = &mut out[other.line];
+            for index in 0..lanes {
+                let (value, gradient) = primitive.at(other.bind_from_unit.transform_point3(lane(p, index)));
+                let gradient = other.bind_from_unit.matrix3.transpose() * gradient;
+                add(&mut out.m[index], value);
+                for (sum, part) in out.gradient.iter_mut().zip(gradient.to_array()).filter(|_| with_gradients) {
+                    add(&mut sum[index], part);
                 }
             }
         }
     }
 }
 
+impl PosedLimbs<f64> {
+    /// m and ∇m of each limb at one point.
+    pub fn at(&self, limbs: &[Limb], p: DVec3) -> Vec<(f64, DVec3)> {
+        let mut values = vec![Value::default(); self.lines.len()];
+        dispatch!(Level::new(), simd => {
+            self.evaluate::<_, 1, true>(simd, limbs, &[Wide3::splat(simd, p.to_array())], &mut values);
+        });
+        let mut values = values.iter();
+        let limb = |limb: &Limb| {
+            let lines = values.by_ref().take(limb.lines());
+            lines.fold((0.0, DVec3::ZERO), |(m, g), value| (m + value.m[0], g + lane(&value.gradient, 0)))
+        };
+        limbs.iter().map(limb).collect()
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::simd::{Level, dispatch};
     use glam::DQuat;
 
     /// Weights and their gradients at one point.
     fn weights(limbs: &[Limb], back: &[DAffine3], p: DVec3) -> (Vec<f64>, Vec<DVec3>) {
-        let mut posed = PosedLimbs::default();
-        posed.set(limbs, back.iter().copied());
-        let mut values = Values::default();
-        let (mut total, mut total_gradient) = ([0.0; QUAD], [[0.0; QUAD]; 3]);
-        dispatch!(Level::new(), simd => {
-            let sums = posed.evaluate(simd, limbs, Q3::splat(simd, p), true, &mut values);
-            sums.m.store_array(&mut total);
-            sums.gradient.store(&mut total_gradient);
-        });
-        let w: Vec<f64> = values.m.iter().map(|m| m[3] / total[3]).collect();
-        let gradient = |(m, w): (&PointQuad, &f64)| (lane(m, 3) - lane(&total_gradient, 3) * *w) / total[3];
-        let gradients = values.gradients.iter().zip(&w).map(gradient).collect();
+        let mut posed = PosedLimbs::<f64>::default();
+        posed.set(limbs, &Unit::default(), back.iter().copied());
+        let values = posed.at(limbs, p);
+        let total: f64 = values.iter().map(|(m, _)| m).sum();
+        let total_gradient: DVec3 = values.iter().map(|(_, gradient)| *gradient).sum();
+        let w: Vec<f64> = values.iter().map(|(m, _)| m / total).collect();
+        let gradients = values.iter().map(|&(m, gradient)| (gradient - total_gradient * (m / total)) / total).collect();
         (w, gradients)
     }
 
@@ -360,21 +367,17 @@ mod tests {
     fn lines_kept_in_place_are_those_seen_from_bind_space() {
         let limb = vec![Limb::new(0, &[(DVec3::ZERO, DVec3::Y * 2.0)], 0.5).unwrap()];
         let back = DAffine3::from_scale_rotation_translation(DVec3::splat(0.8), DQuat::from_rotation_z(-0.9), DVec3::X);
-        let mut posed = PosedLimbs::default();
-        posed.set(&limb, [back].into_iter());
+        let mut posed = PosedLimbs::<f64>::default();
+        posed.set(&limb, &Unit::default(), [back].into_iter());
         assert_eq!((posed.lines.len(), posed.others.len()), (1, 0));
-        let mut values = Values::default();
         for p in [DVec3::new(0.3, 1.0, 0.2), DVec3::new(-2.0, 3.0, 0.1), DVec3::splat(-1.5)] {
             let (value, gradient) = limb[0].primitives[0].at(back.transform_point3(p));
-            dispatch!(Level::new(), simd => {
-                posed.evaluate(simd, &limb, Q3::splat(simd, p), true, &mut values);
-            });
-            assert!((value - values.m[0][2]).abs() < 1e-14 * value);
-            let kept = lane(&values.gradients[0], 2);
+            let (m, kept) = posed.at(&limb, p)[0];
+            assert!((value - m).abs() < 1e-14 * value);
             assert!((back.matrix3.transpose() * gradient - kept).length() < 1e-13 * gradient.length());
         }
-        posed.set(&limb, [DAffine3::from_scale(DVec3::new(1.0, 1.1, 1.0))].into_iter());
-        assert_eq!((posed.lines.len(), posed.others.len()), (0, 1));
+        posed.set(&limb, &Unit::default(), [DAffine3::from_scale(DVec3::new(1.0, 1.1, 1.0))].into_iter());
+        assert_eq!((posed.lines.len(), posed.others.len()), (1, 1));
     }
 
     #[test]
