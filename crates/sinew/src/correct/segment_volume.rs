@@ -6,8 +6,9 @@
 //!
 //! With a, b, c the carried and a′, b′, c′ the deformed corners,
 //! `6Q = [a′b′c′] − [abc] + ½ Σ_edges ([abb′] + [ab′a′] + [aba′] + [bb′a′])`,
-//! again trilinear. Each segment has its own factor λ_s on its moves (those of `local_volume`, with its own change and sum);
-//! triangles with corners in two segments couple them. All sums are zeroed together by Newton from λ = 1. Where that
+//! again trilinear. Each segment has its own factor λ_s on its moves (those of `local_volume`, with its own change and sum).
+//! What triangles with all corners in it add is a cubic in λ_s, made once; those with corners in two segments couple them,
+//! and only they are looked at again and again. All sums are zeroed together by Newton from λ = 1. Where that
 //! does not converge, half a linear step is taken and the normals are looked at again; after a few such rounds the
 //! segment that went astray is left as it is, so that it does not spoil the others.
 //!
@@ -39,8 +40,25 @@ pub(super) struct SegmentScratch {
     matrix: Entries,
     factors: Vec<f64>,
     sums: Vec<f64>,
-    trial: Vec<DVec3>,
+    /// Per segment: its change without straddlers as a cubic in its factor.
+    cubics: Vec<[f64; 4]>,
     pub reports: Vec<Restored>,
+}
+
+impl SegmentScratch {
+    /// The cubics of the moves as they are.
+    fn expand(&mut self, surface: &Surface, body: &Body) {
+        self.cubics.clear();
+        self.cubics.resize(self.reports.len(), [0.0; 4]);
+        for (segment, cubic) in self.cubics.iter_mut().enumerate().filter(|&(segment, _)| !body.still[segment]) {
+            for &t in surface.segment_insides.of(segment) {
+                let corners = surface.triangles[t as usize];
+                let [deformed, moves] = [&body.points, &body.moves].map(|of| corners.map(|node| of[node as usize]));
+                let own = prism_cubic(carried(surface, body, segment, corners), deformed, moves);
+                (0..4).for_each(|k| cubic[k] += own[k]);
+            }
+        }
+    }
 }
 
 /// The prism between a carried and a deformed triangle: volume, and its gradient by the deformed corners.
@@ -48,18 +66,34 @@ pub(super) fn prism(rest: [DVec3; 3], deformed: [DVec3; 3]) -> (f64, [DVec3; 3])
     // About a corner: the sum does not depend on it, its rounding does.
     let origin = rest[0];
     let (r, p) = (rest.map(|x| x - origin), deformed.map(|x| x - origin));
-    let mut sum = p[0].dot(p[1].cross(p[2]));
-    let mut gradient = [p[1].cross(p[2]), p[2].cross(p[0]), p[0].cross(p[1])];
-    for (i, j) in [(0, 1), (1, 2), (2, 0)] {
-        let (a, b, pa, pb) = (r[i], r[j], p[i], p[j]);
-        let ab = a.cross(b);
-        // [abb′] + [aba′] + [ab′a′] + [bb′a′]
-        sum += 0.5 * (ab.dot(pa + pb) + (a + b).dot(pb.cross(pa)));
-        gradient[i] += 0.5 * (ab + (a + b).cross(pb));
-        gradient[j] += 0.5 * (ab - (a + b).cross(pa));
-    }
-    // [abc] vanishes: a is the origin.
-    (sum / 6.0, gradient.map(|g| g / 6.0))
+    let ([_, r1, r2], [p0, p1, p2]) = (r, p);
+    let (c, s, pp) = (r1.cross(r2), r1 + r2, p1.cross(p2));
+    // [abb′] + [aba′] + [ab′a′] + [bb′a′] of each edge; whatever holds the first corner at rest vanishes.
+    let edges = r1.dot(p1.cross(p0)) + c.dot(p1 + p2) - s.dot(pp) + r2.dot(p0.cross(p2));
+    let gradient = [
+        pp + 0.5 * (r1.cross(p1) + p2.cross(r2)),
+        p2.cross(p0) + 0.5 * (p0.cross(r1) + c + s.cross(p2)),
+        p0.cross(p1) + 0.5 * (c + p1.cross(s) + r2.cross(p0)),
+    ];
+    ((p0.dot(pp) + 0.5 * edges) / 6.0, gradient.map(|g| g / 6.0))
+}
+
+/// The volume of [`prism`] as a cubic in the factor on moves of the deformed corners.
+pub(super) fn prism_cubic(rest: [DVec3; 3], deformed: [DVec3; 3], [m0, m1, m2]: [DVec3; 3]) -> [f64; 4] {
+    let origin = rest[0];
+    let ([_, r1, r2], [p0, p1, p2]) = (rest.map(|x| x - origin), deformed.map(|x| x - origin));
+    let (c, s) = (r1.cross(r2), r1 + r2);
+    let (pp, pm, mm) = (p1.cross(p2), m1.cross(p2) + p1.cross(m2), m1.cross(m2));
+    let still = r1.dot(p1.cross(p0)) + c.dot(p1 + p2) - s.dot(pp) + r2.dot(p0.cross(p2));
+    let mixed = r1.dot(m1.cross(p0) + p1.cross(m0)) + c.dot(m1 + m2) - s.dot(pm) + r2.dot(m0.cross(p2) + p0.cross(m2));
+    let moved = r1.dot(m1.cross(m0)) - s.dot(mm) + r2.dot(m0.cross(m2));
+    [p0.dot(pp) + 0.5 * still, m0.dot(pp) + p0.dot(pm) + 0.5 * mixed, p0.dot(mm) + m0.dot(pm) + 0.5 * moved, m0.dot(mm)]
+        .map(|c| c / 6.0)
+}
+
+/// A cubic and its slope.
+fn at([c0, c1, c2, c3]: [f64; 4], x: f64) -> (f64, f64) {
+    (((c3 * x + c2) * x + c1) * x + c0, (3.0 * c3 * x + 2.0 * c2) * x + c1)
 }
 
 /// The carried rest corners of a triangle of a segment.
@@ -71,8 +105,13 @@ fn carried(surface: &Surface, body: &Body, segment: usize, corners: [u32; 3]) ->
 
 /// The change of one segment's volume.
 pub(super) fn change(surface: &Surface, body: &Body, segment: usize, points: &[DVec3]) -> f64 {
-    let triangles = surface.segment_triangles.of(segment).iter();
+    sum_of(surface, body, segment, surface.segment_triangles.of(segment), points)
+}
+
+/// What some triangles of a segment add to its change.
+fn sum_of(surface: &Surface, body: &Body, segment: usize, triangles: &[u32], points: &[DVec3]) -> f64 {
     triangles
+        .iter()
         .map(|&t| {
             let corners = surface.triangles[t as usize];
             prism(carried(surface, body, segment, corners), corners.map(|node| points[node as usize])).0
@@ -107,6 +146,7 @@ pub(super) fn restore_segments(
         if !aim(surface, body, gamma, limits, scale, round == 0, scratch) {
             break;
         }
+        scratch.expand(surface, body);
         while !limits.linear
             && let Err(astray) = newton(surface, body, limits, scale, lu, scratch)
         {
@@ -132,18 +172,26 @@ pub(super) fn restore_segments(
             if allowed < 1.0 {
                 report.outcome = Outcome::MoveBound;
                 nodes.iter().for_each(|&node| body.moves[node as usize] *= allowed);
+                scratch.factors[segment] *= allowed;
             }
         }
         surface.place_apexes(&mut body.moves);
         body.step(surface, 1.0);
         for (segment, report) in scratch.reports.iter_mut().enumerate().filter(|(_, r)| r.outcome != Outcome::Still) {
-            report.after = change(surface, body, segment, &body.points);
+            let straddlers = surface.segment_straddlers.of(segment);
+            report.after = at(scratch.cubics[segment], scratch.factors[segment]).0
+                + sum_of(surface, body, segment, straddlers, &body.points);
         }
         if limits.linear {
             for report in scratch.reports.iter_mut().filter(|report| report.outcome == Outcome::Restored) {
                 report.outcome = Outcome::Linear;
             }
             return;
+        }
+        let left = |report: &Restored| report.before * (1.0 - limits.gain) - report.after;
+        let mut open = scratch.reports.iter().filter(|report| report.outcome == Outcome::Restored);
+        if open.all(|report| left(report).abs() <= UNCHANGED * scale) {
+            break;
         }
     }
     for report in scratch.reports.iter_mut().filter(|report| report.outcome == Outcome::Restored) {
@@ -220,13 +268,8 @@ fn newton(
     lu: &SparseLu,
     scratch: &mut SegmentScratch,
 ) -> Result<(), usize> {
-    let SegmentScratch { matrix, factors, sums, trial, reports } = scratch;
+    let SegmentScratch { matrix, factors, sums, cubics, reports } = scratch;
     for _ in 0..NEWTON_STEPS {
-        trial.resize(surface.nodes(), DVec3::ZERO);
-        for &node in &body.nodes {
-            let factor = factors[surface.segment_of_node[node as usize] as usize];
-            trial[node as usize] = body.points[node as usize] + body.moves[node as usize] * factor;
-        }
         lu.clear(matrix);
         sums.clear();
         sums.resize(reports.len(), 0.0);
@@ -235,9 +278,15 @@ fn newton(
                 lu.add(matrix, segment, segment, 1.0);
                 continue;
             }
-            for &t in surface.segment_triangles.of(segment) {
+            let (volume, slope) = at(cubics[segment], factors[segment]);
+            sums[segment] -= volume;
+            lu.add(matrix, segment, segment, slope);
+            for &t in surface.segment_straddlers.of(segment) {
                 let corners = surface.triangles[t as usize];
-                let deformed = corners.map(|node| trial[node as usize]);
+                let deformed = corners.map(|node| {
+                    let factor = factors[surface.segment_of_node[node as usize] as usize];
+                    body.points[node as usize] + body.moves[node as usize] * factor
+                });
                 let (volume, gradient) = prism(carried(surface, body, segment, corners), deformed);
                 sums[segment] -= volume;
                 for (node, gradient) in corners.into_iter().zip(gradient) {

@@ -65,6 +65,9 @@ pub(crate) struct Surface {
     pub segments: Vec<Segment>,
     pub segment_nodes: Lists,
     pub segment_triangles: Lists,
+    /// Those of them whose corners all are the segment's own, and the others.
+    pub segment_insides: Lists,
+    pub segment_straddlers: Lists,
     /// Corners of a segment's triangles, and those of them that other segments' triangles share.
     pub segment_corners: Lists,
     pub segment_borders: Lists,
@@ -195,6 +198,10 @@ impl Surface {
         };
         let corners_of = |t: u32| pieces.triangles[t as usize];
         let segment_triangles = Lists::new(used.len(), owned().collect());
+        let is_inside =
+            |&(segment, t): &(u32, u32)| corners_of(t).iter().all(|&node| segment_of_node[node as usize] == segment);
+        let segment_insides = Lists::new(used.len(), owned().filter(is_inside).collect());
+        let segment_straddlers = Lists::new(used.len(), owned().filter(|owned| !is_inside(owned)).collect());
         let neighbours = owned().flat_map(|(segment, t)| {
             corners_of(t).map(|node| (segment, segment_of_node[node as usize])).into_iter().chain([(segment, segment)])
         });
@@ -279,6 +286,8 @@ impl Surface {
             segments,
             segment_nodes,
             segment_triangles,
+            segment_insides,
+            segment_straddlers,
             segment_corners,
             segment_borders,
             segment_entries,

@@ -4,7 +4,7 @@
 use super::body::{Body, BodyFrame, Reach, volume};
 use super::correction_map::{MapPlan, Shape, correction_map};
 use super::local_volume::{Limits, Outcome, cubic, first_root, restore, target_volume};
-use super::segment_volume::{SegmentScratch, change, prism, restore_segments};
+use super::segment_volume::{SegmentScratch, change, prism, prism_cubic, restore_segments};
 use super::sparse_lu::SparseLu;
 use super::surface::Surface;
 use super::volume_rows::{RowsFrame, VolumeRows, VolumeScratch};
@@ -325,6 +325,12 @@ fn prisms_close_and_their_gradients_agree_with_differences() {
         }
         let direct: f64 = faces.iter().map(|[a, b, c]| a.dot(b.cross(*c)) / 6.0).sum();
         assert!((found - direct).abs() < 1e-12);
+        let moves: [DVec3; 3] = triangle();
+        for factor in [0.0, -0.7, 1.3] {
+            let moved = std::array::from_fn(|corner| deformed[corner] + moves[corner] * factor);
+            let [c0, c1, c2, c3] = prism_cubic(rest, deformed, moves);
+            assert!((((c3 * factor + c2) * factor + c1) * factor + c0 - prism(rest, moved).0).abs() < 1e-12);
+        }
         for corner in 0..3 {
             for axis in 0..3 {
                 let at = |step: f64| {
@@ -528,7 +534,9 @@ fn rows_are_restored_like_nodes() {
         let rows = VolumeRows::new(rig, surface, &gamma);
         let mut scratch = VolumeScratch::default();
         for degrees in [0.5f64, 20.0, 90.0, 150.0, 180.0] {
-            for (limits, effects) in [(EXACT, true), (Limits { local: 1.0, ..EXACT }, false), (LINEAR, false)] {
+            let bounded = Limits { max_move: 0.01, ..EXACT };
+            let all = [(EXACT, true), (Limits { local: 1.0, ..EXACT }, false), (LINEAR, false), (bounded, false)];
+            for (limits, effects) in all {
                 let turn = if degrees == 180.0 { DQuat::from_rotation_y } else { DQuat::from_rotation_z };
                 let transforms = [DAffine3::IDENTITY, DAffine3::from_quat(turn(degrees.to_radians()))];
                 let palette: Vec<DAffine3> =

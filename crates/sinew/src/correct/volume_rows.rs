@@ -42,7 +42,7 @@ pub(super) struct VolumeRows {
     gamma: Vec<f32>,
     /// Records of nodes and apexes.
     record_of: Vec<u32>,
-    /// Nodes of several slots, and the records of those.
+    /// Nodes of several slots: their records, and those of all their slots.
     joined: Vec<u32>,
     members: Lists,
     borders: Vec<Border>,
@@ -167,7 +167,7 @@ impl VolumeRows {
         });
         Self {
             members: Lists::new(joined.len(), members.collect()),
-            joined,
+            joined: joined.iter().map(|&node| record_of[node as usize]).collect(),
             rings: Rings::new(count, &shell),
             gamma: shares,
             record_of,
@@ -438,14 +438,13 @@ impl VolumeRows {
     /// The largest part of `factor` that leaves every point within `bound` of where it started.
     fn bounded(&self, rows: &[PointRow], space: Space, factor: f64, bound: f64, scratch: &VolumeScratch) -> f64 {
         let mut allowed = factor.abs();
-        let joined = |record: usize| self.members.iter().position(|members| members[0] as usize == record);
-        let has_joined = !self.joined.is_empty();
+        let joined = |record: usize| self.joined.binary_search(&(record as u32)).ok();
         for (record, w) in scratch.moves[..rows.len() * LANES].iter().enumerate() {
             let w = place(w) * factor.signum();
             if w == DVec3::ZERO {
                 continue;
             }
-            let start = match has_joined.then(|| joined(record)).flatten() {
+            let start = match joined(record) {
                 Some(index) => {
                     let (at, count) = (self.members.start_of(index), self.members.of(index).len());
                     let sum: DVec3 = scratch.starts[at..at + count].iter().map(|p| p.as_dvec3()).sum();
