@@ -64,17 +64,14 @@ fn main() -> ExitCode {
                 }
             };
         }
-        Some("springs") => return table(springs::run),
+        Some("springs") => {
+            pin();
+            return table(springs::run);
+        }
+        // Not pinned: threads that start later would inherit the core.
         Some(kinodynamic::NAME) => return table(kinodynamic::run),
-        // Threads that start later inherit the core.
-        Some("threads") => {
-            threads::run();
-            return ExitCode::SUCCESS;
-        }
-        Some("crowd") => {
-            crowd::run();
-            return ExitCode::SUCCESS;
-        }
+        Some("threads") => return table(threads::run),
+        Some("crowd") => return table(crowd::run),
         _ => {}
     }
     let json = flags.iter().any(|flag| flag == "--json");
@@ -121,9 +118,8 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Prints a table of its own, on one core.
+/// Prints a table of its own.
 fn table(run: fn()) -> ExitCode {
-    pin();
     run();
     ExitCode::SUCCESS
 }

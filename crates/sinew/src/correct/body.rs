@@ -34,6 +34,7 @@ pub(super) struct Body {
     /// Per node: the part of the volume around it that blending its bones takes, from 0; and the largest of all.
     pub bends: Vec<f64>,
     pub largest_bend: f64,
+    bends_known: bool,
     /// Per segment: its bones move as one, and no effect moves it.
     pub still: Vec<bool>,
     /// Whether anything but bones moves the skin.
@@ -138,14 +139,23 @@ impl Body {
             finite &= from_bind.is_finite();
         }
         self.rigid_volume = self.rigid_volume(surface, DVec3::ZERO);
-        self.bends.resize(nodes, 0.0);
+        self.bends_known = false;
+        finite
+    }
+
+    /// Fills in `bends`, once per frame, for those who ask.
+    pub fn measure_bends(&mut self, surface: &Surface) {
+        if self.bends_known {
+            return;
+        }
+        self.bends_known = true;
+        self.bends.resize(surface.nodes(), 0.0);
         self.largest_bend = 0.0;
         for &node in &self.free {
             let bend = bend(surface.influences_of(node as usize), &self.from_bind);
             self.bends[node as usize] = bend;
             self.largest_bend = self.largest_bend.max(bend);
         }
-        finite
     }
 
     /// Says which segments, nodes and triangles are at hand.

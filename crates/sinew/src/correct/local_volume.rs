@@ -174,6 +174,7 @@ fn rounding(surface: &Surface, body: &Body, gamma: &[f64]) -> f64 {
 /// The moves that change the volume by `missing` to first order; false if there are none.
 pub(super) fn aim(surface: &Surface, body: &mut Body, gamma: &[f64], local: f64, missing: f64) -> bool {
     let mut total = 0.0;
+    body.measure_bends(surface);
     body.clear_moves(surface);
     let spread = (1.0 - local).max(if body.has_effects { WITH_EFFECTS } else { 0.0 });
     for &node in &body.free {

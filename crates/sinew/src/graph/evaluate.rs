@@ -634,7 +634,7 @@ fn scatter_row<S: Simd>(simd: S, row: &PointRow, (vertices, runs): (&[u32; LANES
         && let Some(run) = out.get_mut(first..first + LANES)
     {
         for (four, run) in run.as_chunks_mut::<4>().0.iter_mut().enumerate() {
-            write_run(simd, row, four, run);
+            write_run(simd, row, 4 * four, run);
         }
         return;
     }
@@ -644,11 +644,11 @@ fn scatter_row<S: Simd>(simd: S, row: &PointRow, (vertices, runs): (&[u32; LANES
             && let Some(run) = out.get_mut(first..first + 4)
         {
             if let Some(run) = run.as_chunks_mut::<4>().0.first_mut() {
-                write_run(simd, row, four, run);
+                write_run(simd, row, 4 * four, run);
             }
             continue;
         }
-        let (x, y, z) = four_lanes(simd, row, four);
+        let (x, y, z) = four_lanes(simd, row, 4 * four);
         let ((xz0, xz1), (yz0, yz1)) = (x.interleave(z), y.interleave(z));
         let ((p0, p1), (p2, p3)) = (xz0.interleave(yz0), xz1.interleave(yz1));
         for (&vertex, xyz) in vertices.iter().zip([p0, p1, p2, p3]) {
@@ -661,18 +661,42 @@ fn scatter_row<S: Simd>(simd: S, row: &PointRow, (vertices, runs): (&[u32; LANES
 }
 
 #[inline(always)]
-fn four_lanes<S: Simd>(simd: S, [x, y, z]: &PointRow, four: usize) -> (f32x4<S>, f32x4<S>, f32x4<S>) {
-    let (x, y, z) = (&x.as_chunks::<4>().0[four], &y.as_chunks::<4>().0[four], &z.as_chunks::<4>().0[four]);
-    (f32x4::load_array_ref(simd, x), f32x4::load_array_ref(simd, y), f32x4::load_array_ref(simd, z))
+fn four_lanes<S: Simd>(simd: S, [x, y, z]: &PointRow, lane: usize) -> (f32x4<S>, f32x4<S>, f32x4<S>) {
+    let lanes = lane..lane + 4;
+    let (x, y, z) = (&x[lanes.clone()], &y[lanes.clone()], &z[lanes]);
+    (f32x4::from_slice(simd, x), f32x4::from_slice(simd, y), f32x4::from_slice(simd, z))
 }
 
 /// Four lanes to four vertices in a row: x0 y0 z0 x1, y1 z1 x2 y2, z2 x3 y3 z3.
 #[inline(always)]
-fn write_run<S: Simd>(simd: S, row: &PointRow, four: usize, run: &mut [Vec3; 4]) {
-    let (x, y, z) = four_lanes(simd, row, four);
+fn write_run<S: Simd>(simd: S, row: &PointRow, lane: usize, run: &mut [Vec3; 4]) {
+    let (x, y, z) = four_lanes(simd, row, lane);
     let ((xy0, xy1), (zx0, zx1), (yz0, yz1)) = (x.interleave(y), z.interleave(x), y.interleave(z));
     let numbers: &mut [[f32; 4]; 3] = bytemuck::cast_mut(run);
     *numbers = [[xy0[0], xy0[1], zx0[0], zx0[3]], [yz0[2], yz0[3], xy1[0], xy1[1]], [zx1[0], xy1[2], yz1[2], yz1[3]]];
+}
+
+/// Points at `slots`, four at a time where they follow each other in a row.
+#[inline(always)]
+fn gather_some<S: Simd>(simd: S, points: &Points, slots: &[u32], out: &mut [Vec3]) {
+    let (fours, rest) = slots.as_chunks::<4>();
+    let (out_fours, out_rest) = out.as_chunks_mut::<4>();
+    for (slots, out) in fours.iter().zip(out_fours) {
+        let (first, lane) = (slots[0], slots[0] as usize % LANES);
+        if lane <= LANES - 4 && *slots == [first, first + 1, first + 2, first + 3] {
+            write_run(simd, &points.rows[first as usize / LANES], lane, out);
+        } else {
+            gather_each(points, slots, out);
+        }
+    }
+    gather_each(points, rest, out_rest);
+}
+
+#[inline(always)]
+fn gather_each(points: &Points, slots: &[u32], out: &mut [Vec3]) {
+    for (&slot, out) in slots.iter().zip(out) {
+        *out = points.get(slot as usize);
+    }
 }
 
 /// As [`scatter`], by as many threads as the caller gives: each writes its own vertices.
@@ -687,10 +711,10 @@ fn gather(rig: &Rig, points: &Points, normals: &Points, tangents: &Points, cpu: 
     pool.install(|| {
         let chunks = out.positions.par_chunks_mut(CHUNK).zip(out.normals.par_chunks_mut(CHUNK));
         chunks.enumerate().for_each(|(chunk, (out_positions, out_normals))| {
-            for (i, (position, normal)) in out_positions.iter_mut().zip(out_normals).enumerate() {
-                *position = points.get(points_of[chunk * CHUNK + i] as usize);
-                *normal = normals.get(slots_of[chunk * CHUNK + i] as usize);
-            }
+            let own = chunk * CHUNK..chunk * CHUNK + out_positions.len();
+            let (points_of, slots_of) = (&points_of[own.clone()], &slots_of[own]);
+            dispatch!(cpu.level, simd => gather_some(simd, points, points_of, out_positions));
+            dispatch!(cpu.level, simd => gather_some(simd, normals, slots_of, out_normals));
         });
         if let Some((_, handedness)) = rig.layer_tangents() {
             out.tangents.par_iter_mut().zip(slots_of).for_each(|(tangent, &slot)| {
