@@ -7,7 +7,7 @@ use crate::gradients::Gradient;
 use crate::simd::{LANES, Lanes, PointRow, Simd, V3, f32x16, prelude::*, splat};
 use std::ops::Range;
 
-/// Rows of points with one layer of normals each, and no tangents: the usual case, where layers are numbered as rows are.
+/// Rows of points and their layers of normals, without tangents.
 pub(crate) struct LinearRows<'a> {
     pub rest: &'a [PointRow],
     pub rest_normals: &'a [PointRow],
@@ -29,16 +29,21 @@ pub(crate) fn lbs_linear_rows<S: Simd>(
     io: LinearRows<'_>,
 ) {
     let (entries, palette) = (frame.rig.skin_entries(), &frame.palette.rows);
-    let rest = io.rest.iter().zip(io.rest_normals);
-    let out = io.points.iter_mut().zip(io.normals);
-    for ((row, rest), (points, normals)) in frame.rig.rows()[rows].iter().zip(rest).zip(out) {
+    let mut layers = io.rest_normals.iter().zip(io.normals);
+    let points = io.rest.iter().zip(io.points);
+    for (row, (rest, points)) in frame.rig.rows()[rows].iter().zip(points) {
         let range = row.skin.start as usize..row.skin.end as usize;
         let bones = (&entries[range.clone()], &weights[range]);
-        for at in (0..LANES).step_by(2 * S::f32s::LEN) {
-            if S::f32s::LEN == LANES {
-                linear_lanes::<S, 1>(simd, bones, palette, at, rest, points, normals);
-            } else {
-                linear_lanes::<S, 2>(simd, bones, palette, at, rest, points, normals);
+        // Every point is a vertex at least once. Where a row has several layers the points are blended for each: there
+        // are few, and one loop is shorter than two.
+        for (rest_normals, normals) in layers.by_ref().take(row.layers.len()) {
+            for at in (0..LANES).step_by(2 * S::f32s::LEN) {
+                let rest = (rest, rest_normals);
+                if S::f32s::LEN == LANES {
+                    linear_lanes::<S, 1>(simd, bones, palette, at, rest, points, normals);
+                } else {
+                    linear_lanes::<S, 2>(simd, bones, palette, at, rest, points, normals);
+                }
             }
         }
     }

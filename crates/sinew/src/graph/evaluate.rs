@@ -399,13 +399,15 @@ impl Job<'_> {
         if self.graph.effects.is_empty() {
             let graph = self.graph;
             let rig = self.base.rig;
-            let single = rig.vertex_of_layer().len() == rig.rows().len() && self.rest_tangents.is_none();
-            let linear = graph.base.linear_weights(rig).filter(|_| self.carried.is_none() && single);
+            let linear = graph.base.linear_weights(rig);
+            // It blends once per layer: flat shading has many.
+            let few_layers = rig.vertex_of_layer().len() <= 2 * rig.rows().len();
+            let linear = linear.filter(|_| self.carried.is_none() && self.rest_tangents.is_none() && few_layers);
             match (linear, graph.base.antipodality(), &graph.normals) {
                 (Some(weights), None, NormalsPlan::Engine) => {
                     let io = LinearRows {
                         rest: &self.rest[rows.clone()],
-                        rest_normals: &self.rest_normals[rows.clone()],
+                        rest_normals: &self.rest_normals[layers_of(rig, rows.clone())],
                         points: slices.displaced,
                         normals: slices.normals,
                     };
