@@ -14,9 +14,9 @@
 use crate::half_rows::{Half, cross, dot, load_half, load_lanes, store_half};
 use crate::lists::Lists;
 use crate::rig::{NO_VERTEX, Rig};
-use crate::rings::{Record, coordinates, in_blocks, opposite, records_of, turn, walk};
+use crate::rings::{Record, areas, coordinates, in_blocks, load_pair, opposite, records_of, turn, walk};
 use crate::simd::{LANES, Lanes, Level, PointRow, Points, Simd, dispatch, prelude::*};
-use fearless_simd::{f32x8, mask32x8, u8x32};
+use fearless_simd::{f32x8, mask32x8};
 use glam::Vec3;
 
 /// The faces around each display corner.
@@ -195,28 +195,6 @@ fn load<S: Simd>(simd: S, base: &PointRow, deformed: &PointRow, records: &mut [B
     }
 }
 
-/// The areas of one point in the base and after the effects.
-#[inline(always)]
-fn area<S: Simd>(simd: S, ring: &[u32], records: &[Both], here: &Both, turn: u8x32<S>) -> f32x8<S> {
-    let (mut plus, mut minus) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 0.0));
-    let Some((&first, others)) = ring.split_first() else { return plus };
-    let here = f32x8::from_slice(simd, here.as_flattened());
-    // Both edges of a product have the same sign.
-    let first = here - f32x8::from_slice(simd, records[first as usize].as_flattened());
-    let first_turned = first.slide_within_blocks::<1>(first);
-    let (mut edge, mut turned) = (first, first_turned);
-    for &next in others {
-        let next = here - f32x8::from_slice(simd, records[next as usize].as_flattened());
-        let next_turned = next.slide_within_blocks::<1>(next);
-        plus = edge.mul_add(next_turned, plus);
-        minus = turned.mul_add(next, minus);
-        (edge, turned) = (next, next_turned);
-    }
-    plus = edge.mul_add(first_turned, plus);
-    minus = turned.mul_add(first, minus);
-    (plus - minus).swizzle_dyn_within_blocks(turn)
-}
-
 #[inline(always)]
 fn turn_layers<S: Simd>(
     simd: S,
@@ -237,7 +215,8 @@ fn turn_layers<S: Simd>(
         let mut means = [[[0.0; 4]; LANES]; 2];
         for lane in 0..LANES {
             let ring = fans.ring(layer * LANES + lane);
-            let (before, after) = area(simd, ring, records, &records[row * LANES + lane], swizzle).split();
+            let here = load_pair(simd, &records[row * LANES + lane]);
+            let (before, after) = areas(simd, ring, records, here, swizzle).split();
             before.store_array(&mut means[0][lane]);
             after.store_array(&mut means[1][lane]);
         }

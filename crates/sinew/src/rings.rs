@@ -95,11 +95,25 @@ pub(crate) fn walk(point: u32, sides: &mut Vec<(u32, u32)>, ring: &mut Vec<u32>)
     }
 }
 
-/// Two records side by side.
-#[inline(always)]
-fn pair<S: Simd>(simd: S, records: &[Record], [a, b]: [u32; 2]) -> f32x8<S> {
-    let (a, b) = (&records[a as usize], &records[b as usize]);
-    f32x4::load_array_ref(simd, a).combine(f32x4::load_array_ref(simd, b))
+/// A neighbour of what a register holds two of: of two points side by side, or of one point in two shapes.
+pub(crate) trait Neighbour<R>: Copy {
+    /// Its two records.
+    fn load<S: Simd>(self, simd: S, records: &[R]) -> f32x8<S>;
+}
+
+impl Neighbour<Record> for [u32; 2] {
+    #[inline(always)]
+    fn load<S: Simd>(self, simd: S, records: &[Record]) -> f32x8<S> {
+        let [a, b] = [&records[self[0] as usize], &records[self[1] as usize]];
+        f32x4::load_array_ref(simd, a).combine(f32x4::load_array_ref(simd, b))
+    }
+}
+
+impl Neighbour<[Record; 2]> for u32 {
+    #[inline(always)]
+    fn load<S: Simd>(self, simd: S, records: &[[Record; 2]]) -> f32x8<S> {
+        load_pair(simd, &records[self as usize])
+    }
 }
 
 /// What [`areas`] turns its sums by.
@@ -110,22 +124,23 @@ pub(crate) fn turn<S: Simd>(simd: S) -> u8x32<S> {
     from.combine(from)
 }
 
-/// The areas of two points at `here`, as records.
+/// The areas of the two at `here`, as records.
 #[inline(always)]
-pub(crate) fn areas<S: Simd>(
+pub(crate) fn areas<S: Simd, R, N: Neighbour<R>>(
     simd: S,
-    ring: &[[u32; 2]],
-    records: &[Record],
+    ring: &[N],
+    records: &[R],
     here: f32x8<S>,
     turn: u8x32<S>,
 ) -> f32x8<S> {
     let (mut plus, mut minus) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 0.0));
     let Some((&first, others)) = ring.split_first() else { return plus };
-    let first = pair(simd, records, first) - here;
+    // Edges point inwards: both of a product do, and the subtraction takes its operand from memory.
+    let first = here - first.load(simd, records);
     let first_turned = first.slide_within_blocks::<1>(first);
     let (mut edge, mut turned) = (first, first_turned);
-    for &next in others {
-        let next = pair(simd, records, next) - here;
+    for next in others {
+        let next = here - next.load(simd, records);
         let next_turned = next.slide_within_blocks::<1>(next);
         plus = edge.mul_add(next_turned, plus);
         minus = turned.mul_add(next, minus);
