@@ -79,7 +79,16 @@ pub enum Scheme {
     Accelerated,
 }
 
-/// An energy of points, and the few sums of vectors that descent needs.
+/// What an energy is like where the points are.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Felt {
+    pub energy: f64,
+    /// How far a plain step would move the farthest point.
+    pub largest_move: f64,
+    pub largest_force: f64,
+}
+
+/// An energy of points, and the few sums of vectors that descent needs: each goes over its vectors once.
 pub(super) trait Energy {
     /// Points, or a vector for each.
     type Vectors: Clone + Default;
@@ -87,17 +96,19 @@ pub(super) trait Energy {
     const ROUNDING: f64;
 
     /// The energy at `points`, and minus its gradient in `forces`.
-    fn forces(&mut self, points: &Self::Vectors, forces: &mut Self::Vectors) -> f64;
-    /// The largest plain step and the largest force.
-    fn largest(&self, forces: &Self::Vectors) -> (f64, f64);
-    /// `D⁻¹ f` in `out`, times the safety; with one D for all if `fixed`.
-    fn plain(&self, forces: &Self::Vectors, fixed: bool, out: &mut Self::Vectors);
+    fn forces(&mut self, points: &Self::Vectors, forces: &mut Self::Vectors) -> Felt;
+    /// `points + k D⁻¹ f` in `out`, times the safety; with one D for all if `fixed`.
+    fn plain_step(&self, points: &Self::Vectors, forces: &Self::Vectors, fixed: bool, k: f64, out: &mut Self::Vectors);
+    /// `Σ a·D⁻¹ a`, times the safety.
+    fn plain_square(&self, a: &Self::Vectors) -> f64;
+    /// `a ← k D⁻¹ a`, times the safety; `Σ a·c` of the result.
+    fn plain_dot(&self, a: &mut Self::Vectors, k: f64, c: &Self::Vectors) -> f64;
     /// `Σ a·b`.
     fn dot(&self, a: &Self::Vectors, b: &Self::Vectors) -> f64;
     /// `a + k b` in `out`.
     fn sum(&self, a: &Self::Vectors, b: &Self::Vectors, k: f64, out: &mut Self::Vectors);
-    /// `a ← a + k b`.
-    fn add(&self, a: &mut Self::Vectors, b: &Self::Vectors, k: f64);
+    /// `a ← a + k b`; `Σ a·c` of the result.
+    fn add_dot(&self, a: &mut Self::Vectors, b: &Self::Vectors, k: f64, c: &Self::Vectors) -> f64;
 }
 
 /// Memory of the solver; contents mean nothing between solves.
@@ -107,7 +118,6 @@ pub(super) struct DescentScratch<V> {
     trial: V,
     trial_forces: V,
     direction: V,
-    plain: V,
     history: Vec<Remembered<V>>,
 }
 
@@ -122,15 +132,15 @@ pub(super) fn descend<E: Energy>(
     stop: &Stop,
     scratch: &mut DescentScratch<E::Vectors>,
 ) -> Solved {
-    let DescentScratch { forces, trial, trial_forces, direction, plain, history } = scratch;
+    let DescentScratch { forces, trial, trial_forces, direction, history } = scratch;
     history.clear();
-    let mut energy = energy_of.forces(points, forces);
+    let mut felt = energy_of.forces(points, forces);
     let mut evaluations = 1;
     let mut iterations = 0;
     // The plain schemes remember a step that had to be halved and grow it again slowly.
     let mut trust = 1.0f64;
     loop {
-        let (largest_move, largest_force) = energy_of.largest(forces);
+        let Felt { energy, largest_move, largest_force } = felt;
         let met = if largest_move <= stop.largest_move {
             Some(Stopped::Move)
         } else if largest_force <= stop.largest_force {
@@ -143,18 +153,18 @@ pub(super) fn descend<E: Energy>(
         if let Some(stopped) = met {
             return Solved { iterations, evaluations, energy, largest_move, stopped };
         }
-        let accelerated = scheme == Scheme::Accelerated && two_loops(energy_of, forces, history, plain, direction);
-        if !accelerated {
-            energy_of.plain(forces, scheme == Scheme::Fixed, direction);
-        }
+        let accelerated = scheme == Scheme::Accelerated && two_loops(energy_of, forces, history, direction);
         let mut step = if accelerated { 1.0 } else { trust };
         let mut halvings = 0;
         let lowered = loop {
-            energy_of.sum(points, direction, step, trial);
-            let trial_energy = energy_of.forces(trial, trial_forces);
+            match accelerated {
+                true => energy_of.sum(points, direction, step, trial),
+                false => energy_of.plain_step(points, forces, scheme == Scheme::Fixed, step, trial),
+            }
+            let there = energy_of.forces(trial, trial_forces);
             evaluations += 1;
-            if trial_energy < energy || trial_energy <= energy * (1.0 + E::ROUNDING) && E::ROUNDING > 0.0 {
-                break Some(trial_energy);
+            if there.energy < energy || there.energy <= energy * (1.0 + E::ROUNDING) && E::ROUNDING > 0.0 {
+                break Some(there);
             }
             halvings += 1;
             if halvings > HALVINGS {
@@ -178,10 +188,10 @@ pub(super) fn descend<E: Energy>(
         }
         std::mem::swap(points, trial);
         std::mem::swap(forces, trial_forces);
-        let fell = energy - lowered;
-        energy = lowered;
+        felt = lowered;
         iterations += 1;
-        if stop.energy_share > 0.0 && fell <= stop.energy_share * energy {
+        if stop.energy_share > 0.0 && energy - felt.energy <= stop.energy_share * felt.energy {
+            let Felt { energy, largest_move, .. } = felt;
             return Solved { iterations, evaluations, energy, largest_move, stopped: Stopped::Energy };
         }
     }
@@ -204,29 +214,29 @@ fn remember<E: Energy>(
 }
 
 /// The two-loop recursion: `direction` from the forces and the moves remembered; false where there are none or the
-/// direction does not descend.
+/// direction does not descend. Every vector added is followed by the product with the next one, in one go.
 fn two_loops<E: Energy>(
     energy: &E,
     forces: &E::Vectors,
     history: &[Remembered<E::Vectors>],
-    plain: &mut E::Vectors,
     direction: &mut E::Vectors,
 ) -> bool {
-    let Some((_, changed, inverse)) = history.last() else { return false };
+    let (Some((oldest, ..)), Some((newest, changed, inverse))) = (history.first(), history.last()) else {
+        return false;
+    };
+    let scale = (inverse * energy.plain_square(changed)).recip();
+    let mut product = energy.dot(newest, forces);
     direction.clone_from(forces);
     let mut shares = [0.0; MEMORY];
-    for (share, (moved, changed, inverse)) in shares[..history.len()].iter_mut().zip(history).rev() {
-        *share = inverse * energy.dot(moved, direction);
-        energy.add(direction, changed, -*share);
+    for (k, (_, changed, inverse)) in history.iter().enumerate().rev() {
+        shares[k] = inverse * product;
+        let next = if k == 0 { oldest } else { &history[k - 1].0 };
+        product = energy.add_dot(direction, changed, -shares[k], next);
     }
-    energy.plain(changed, false, plain);
-    let scale = (inverse * energy.dot(changed, plain)).recip();
-    energy.plain(direction, false, plain);
-    energy.sum(plain, plain, scale - 1.0, direction);
-    for (share, (moved, changed, inverse)) in shares.iter().zip(history) {
-        let rest = share - inverse * energy.dot(changed, direction);
-        energy.add(direction, moved, rest);
+    product = energy.plain_dot(direction, scale, &history[0].1);
+    for (k, (moved, _, inverse)) in history.iter().enumerate() {
+        let next = history.get(k + 1).map_or(forces, |next| &next.1);
+        product = energy.add_dot(direction, moved, shares[k] - inverse * product, next);
     }
-    let descent = energy.dot(direction, forces);
-    descent > 0.0 && descent.is_finite()
+    product > 0.0 && product.is_finite()
 }

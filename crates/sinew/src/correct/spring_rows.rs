@@ -6,24 +6,29 @@
 //! extents of the skin, and angles come from `m = ‖ŝ_i − ŝ_j‖`: `2 sin θ = m√(4 − m²)`, and `θ/sin θ` is smooth in m², which
 //! keeps small ones precise and costs one root. Where all springs of a skin are alike, what they share is not read.
 //!
+//! Nothing is compared with zero: squares begin at [`LEAST`], so that divisions are finite, and what is divided by a
+//! vanishing length is then multiplied by a vector that is zero.
+//!
 //! Oracle: forces and energy of the f64 springs to rounding, and the same equilibrium.
 
-use super::descent::{DescentScratch, Energy, Scheme, Solved, Stop, descend};
-use super::springs::{BoneSpring, Edge, LEAST_LENGTH, SAFETY, SpringFrame, Springs};
+use super::descent::{DescentScratch, Energy, Felt, Scheme, Solved, Stop, descend};
+use super::springs::{BoneSpring, Edge, FIXED_STEPS, LEAST_LENGTH, SAFETY, SpringFrame, Springs};
 use crate::half_rows::{
-    HALF, Half, deinterleaved, dot, interleaved, lane_max, lane_sum, load_half, load_lanes, mul_add, scale, store_half,
-    store_lanes, sub,
+    HALF, Half, dot, lane_max, lane_sum, load_half, load_lanes, mul_add, scale, store_half, store_lanes, sub, turned,
 };
 use crate::rings::in_blocks;
-use crate::simd::{LANES, Lanes, Level, PointRow, Simd, dispatch, f32x4, prelude::*};
+use crate::simd::{LANES, Lanes, Level, PointRow, Simd, dispatch, prelude::*};
 use fearless_simd::f32x8;
 use glam::DVec3;
+use std::ops::Range;
 
 /// Rows that a thread takes at a time, and whose products are summed in single precision before they are added up in
 /// double.
 const BLOCK: usize = 64;
-/// Lengths in extents and sines below it are none.
-const NONE: f32 = 1e-18;
+/// Added to squares of lengths in extents and of sines.
+const LEAST: f32 = 1e-36;
+/// Angles with smaller `m²`, up to 45°, take a shorter polynomial.
+const NARROW: f32 = 0.6;
 
 /// Springs of eight points to one neighbour each.
 #[derive(Clone, Debug)]
@@ -36,9 +41,8 @@ struct Spoke {
 /// Their stiffness: torsion, surface, lengths.
 type Stiff = [[f32; HALF]; 3];
 
-/// What neighbours read of a point: x, y, z and the first coordinate of its direction; the other two, the excess of its
-/// length, its length at rest.
-type Record = [[f32; 4]; 2];
+/// What neighbours read of a point: its place, its direction, the excess of its length, its length at rest.
+type Record = [f32; 8];
 
 /// The springs of a skin in rows.
 #[derive(Clone, Debug)]
@@ -84,16 +88,16 @@ struct RowFrame {
     /// Stiffness of edits; empty without any.
     pull: Vec<Lanes>,
     places: Vec<PointRow>,
-    /// Bounds of stiffness, edits among them.
-    bounds: Vec<Lanes>,
-    /// The largest of them.
-    bound: f64,
+    /// What a plain step multiplies forces by: the safety over bounds of stiffness, edits among them.
+    gains: Vec<Lanes>,
+    /// The same by one bound for all.
+    fixed_gain: f32,
     /// Directions and lengths of scale vectors.
     hung: Vec<[Lanes; 4]>,
-    /// Per slot: position, direction, excess of length, length at rest.
+    /// Per slot.
     records: Vec<Record>,
-    /// Energy of each block.
-    energies: Vec<f64>,
+    /// What each block feels, with twice its energy.
+    felt: Vec<Felt>,
 }
 
 impl SpringRows {
@@ -215,7 +219,7 @@ impl SpringRows {
         self.rows_of(&mut out.anchors, |point| (frame.anchors[point] - middle) / self.unit);
         let towards = if self.kind == BoneSpring::ToLine { frame.lines } else { frame.aims };
         self.rows_of(&mut out.towards, |point| towards[point].normalize_or_zero());
-        out.bounds.clone_from(&self.stiffness);
+        out.gains.clone_from(&self.stiffness);
         out.pull.clear();
         if !frame.edits.is_empty() || self.anchored.iter().any(|&stiffness| stiffness > 0.0) {
             // The two springs of a point to fixed places are one to their mean.
@@ -230,16 +234,18 @@ impl SpringRows {
             out.pull.resize(self.rest.len(), [0.0; LANES]);
             for (slot, &point) in self.order.iter().enumerate() {
                 out.pull[slot / LANES][slot % LANES] = pull(point as usize) as f32;
-                out.bounds[slot / LANES][slot % LANES] += edit(point as usize).0 as f32;
+                out.gains[slot / LANES][slot % LANES] += edit(point as usize).0 as f32;
             }
         }
-        for bound in out.bounds.iter_mut().flatten() {
-            *bound = bound.max(f32::MIN_POSITIVE);
+        let mut largest = FIXED_STEPS as f32;
+        for bound in out.gains.iter_mut().flatten() {
+            largest = largest.max(*bound);
+            *bound = SAFETY as f32 / bound.max(f32::MIN_POSITIVE);
         }
-        out.bound = out.bounds.iter().flatten().fold(0.0, |a: f64, &b| a.max(f64::from(b)));
+        out.fixed_gain = SAFETY as f32 / largest;
         out.hung.resize(self.rest.len(), [[0.0; LANES]; 4]);
-        out.records.resize(self.rest.len() * LANES, [[0.0; 4]; 2]);
-        out.energies.resize(self.rest.len().div_ceil(BLOCK), 0.0);
+        out.records.resize(self.rest.len() * LANES, [0.0; 8]);
+        out.felt.resize(self.rest.len().div_ceil(BLOCK), Felt::default());
     }
 }
 
@@ -267,21 +273,18 @@ fn breadth_first(springs: &Springs) -> Vec<u32> {
     order
 }
 
-/// Stiffness that all springs of a skin share: torsion over both lengths at rest, surface, lengths.
+/// Stiffness that all springs of a skin share, all of whose points hang: torsion over both lengths at rest, surface,
+/// lengths.
 struct Alike([f64; 3]);
 
 impl Alike {
     fn of(springs: &Springs) -> Option<Self> {
-        let hangs = |edge: &Edge| edge.ends.iter().all(|&end| springs.rest[end as usize] > 0.0);
         let of = |edge: &Edge| {
             let lengths: f64 = edge.ends.iter().map(|&end| springs.rest[end as usize]).product();
             [edge.torsion / lengths, edge.surface, edge.lengths]
         };
-        let first = springs.edges.iter().find(|edge| hangs(edge)).map(of)?;
-        let same = |edge: &Edge| {
-            let alike = |k: usize| (of(edge)[k] - first[k]).abs() <= 1e-12 * first[k].abs();
-            alike(1) && (!hangs(edge) || alike(0) && alike(2))
-        };
+        let first = springs.edges.first().map(of)?;
+        let same = |edge: &Edge| (0..3).all(|k| (of(edge)[k] - first[k]).abs() <= 1e-12 * first[k].abs());
         springs.edges.iter().all(same).then_some(Self(first))
     }
 }
@@ -297,7 +300,7 @@ impl Energy for RowEnergy<'_> {
     type Vectors = Vec<PointRow>;
     const ROUNDING: f64 = 1e-6;
 
-    fn forces(&mut self, points: &Vec<PointRow>, forces: &mut Vec<PointRow>) -> f64 {
+    fn forces(&mut self, points: &Vec<PointRow>, forces: &mut Vec<PointRow>) -> Felt {
         forces.resize(points.len(), [[0.0; LANES]; 3]);
         let (springs, level) = (self.springs, self.level);
         let RowFrame { anchors, hung, records, .. } = &mut *self.frame;
@@ -306,68 +309,96 @@ impl Energy for RowEnergy<'_> {
             let (points, anchors, rest) = (&points[rows.clone()], &anchors[rows.clone()], &springs.rest[rows]);
             dispatch!(level, simd => hang(simd, points, anchors, rest, hung, records));
         });
-        let mut energies = std::mem::take(&mut self.frame.energies);
+        let mut felt = std::mem::take(&mut self.frame.felt);
         let frame = &*self.frame;
-        in_blocks(self.pool, (forces, BLOCK), (&mut energies, 1), |block, forces, energy| {
-            energy[0] = dispatch!(level, simd => some_forces(simd, springs, frame, block * BLOCK, points, forces));
+        in_blocks(self.pool, (forces, BLOCK), (&mut felt, 1), |block, forces, felt| {
+            let first = block * BLOCK;
+            felt[0] = if springs.stiff.is_empty() {
+                dispatch!(level, simd => some_forces::<_, true>(simd, springs, frame, first, points, forces))
+            } else {
+                dispatch!(level, simd => some_forces::<_, false>(simd, springs, frame, first, points, forces))
+            };
         });
-        let energy = energies.iter().sum::<f64>();
-        self.frame.energies = energies;
-        0.5 * energy
+        let all = felt.iter().fold(Felt::default(), |all, block| Felt {
+            energy: all.energy + 0.5 * block.energy,
+            largest_move: all.largest_move.max(block.largest_move),
+            largest_force: all.largest_force.max(block.largest_force),
+        });
+        self.frame.felt = felt;
+        all
     }
 
-    fn largest(&self, forces: &Vec<PointRow>) -> (f64, f64) {
-        dispatch!(self.level, simd => largest(simd, self.frame, forces))
+    fn plain_step(&self, points: &Vec<PointRow>, forces: &Vec<PointRow>, fixed: bool, k: f64, out: &mut Vec<PointRow>) {
+        out.resize(points.len(), [[0.0; LANES]; 3]);
+        let one = fixed.then_some(self.frame.fixed_gain);
+        self.each(out, |rows, out| {
+            let (points, forces, gains) = (&points[rows.clone()], &forces[rows.clone()], &self.frame.gains[rows]);
+            dispatch!(self.level, simd => plain_step(simd, points, forces, (gains, one), k as f32, out));
+        });
     }
 
-    fn plain(&self, forces: &Vec<PointRow>, fixed: bool, out: &mut Vec<PointRow>) {
-        out.resize(forces.len(), [[0.0; LANES]; 3]);
-        let one = fixed.then(|| self.frame.bound.max(super::springs::FIXED_STEPS) as f32);
-        self.each(out, |block, out| {
-            let (bounds, forces) = (&self.frame.bounds[block * BLOCK..], &forces[block * BLOCK..]);
-            dispatch!(self.level, simd => plain(simd, bounds, one, forces, out));
-        });
+    fn plain_square(&self, a: &Vec<PointRow>) -> f64 {
+        let gains = &self.frame.gains;
+        self.total(
+            &mut [],
+            &|rows, _| dispatch!(self.level, simd => plain_square(simd, &a[rows.clone()], &gains[rows])),
+        )
+    }
+
+    fn plain_dot(&self, a: &mut Vec<PointRow>, k: f64, c: &Vec<PointRow>) -> f64 {
+        let gains = &self.frame.gains;
+        self.total(
+            a,
+            &|rows, a| dispatch!(self.level, simd => plain_dot(simd, a, &gains[rows.clone()], k as f32, &c[rows])),
+        )
     }
 
     fn dot(&self, a: &Vec<PointRow>, b: &Vec<PointRow>) -> f64 {
-        match self.pool {
-            Some(pool) if pool.current_num_threads() > 1 => pool.install(|| product(self.level, true, a, b)),
-            _ => product(self.level, false, a, b),
-        }
+        self.total(&mut [], &|rows, _| dispatch!(self.level, simd => dot_of(simd, &a[rows.clone()], &b[rows])))
     }
 
     fn sum(&self, a: &Vec<PointRow>, b: &Vec<PointRow>, k: f64, out: &mut Vec<PointRow>) {
         out.resize(a.len(), [[0.0; LANES]; 3]);
-        self.each(out, |block, out| {
-            let (a, b) = (&a[block * BLOCK..], &b[block * BLOCK..]);
+        self.each(out, |rows, out| {
+            let (a, b) = (&a[rows.clone()], &b[rows]);
             dispatch!(self.level, simd => sum(simd, a, b, k as f32, out));
         });
     }
 
-    fn add(&self, a: &mut Vec<PointRow>, b: &Vec<PointRow>, k: f64) {
-        self.each(a, |block, a| {
-            let b = &b[block * BLOCK..];
-            dispatch!(self.level, simd => add(simd, a, b, k as f32));
-        });
+    fn add_dot(&self, a: &mut Vec<PointRow>, b: &Vec<PointRow>, k: f64, c: &Vec<PointRow>) -> f64 {
+        self.total(a, &|rows, a| dispatch!(self.level, simd => add_dot(simd, a, &b[rows.clone()], k as f32, &c[rows])))
     }
 }
 
 impl RowEnergy<'_> {
     /// Runs `work` on fixed blocks of rows.
-    fn each(&self, rows: &mut [PointRow], work: impl Fn(usize, &mut [PointRow]) + Sync) {
+    fn each(&self, rows: &mut [PointRow], work: impl Fn(Range<usize>, &mut [PointRow]) + Sync) {
         let nothing = &mut vec![(); rows.len()][..];
-        in_blocks(self.pool, (rows, BLOCK), (nothing, BLOCK), |block, rows, _| work(block, rows));
+        in_blocks(self.pool, (rows, BLOCK), (nothing, BLOCK), |block, rows, _| {
+            work(block * BLOCK..block * BLOCK + rows.len(), rows);
+        });
+    }
+
+    /// What `work` gives on fixed blocks of all rows, added up; it may write its block of `rows`, if there are any.
+    fn total(&self, rows: &mut [PointRow], work: BlockSum<'_>) -> f64 {
+        let on_threads = self.pool.is_some_and(|pool| pool.current_num_threads() > 1);
+        total(0..self.springs.rest.len(), rows, on_threads, work)
     }
 }
 
-/// The scalar product of two vectors, halved again and again: the same sums on any number of threads.
-fn product(level: Level, on_threads: bool, a: &[PointRow], b: &[PointRow]) -> f64 {
-    let blocks = a.len().div_ceil(BLOCK);
+type BlockSum<'a> = &'a (dyn Fn(Range<usize>, &mut [PointRow]) -> f64 + Sync);
+
+/// Halved again and again: the same sums on any number of threads.
+fn total(range: Range<usize>, rows: &mut [PointRow], on_threads: bool, work: BlockSum<'_>) -> f64 {
+    let blocks = range.len().div_ceil(BLOCK);
     if blocks <= 1 {
-        return dispatch!(level, simd => dot_of(simd, a, b));
+        return work(range, rows);
     }
-    let ((a0, a1), (b0, b1)) = (a.split_at(blocks / 2 * BLOCK), b.split_at(blocks / 2 * BLOCK));
-    let (first, second) = (|| product(level, on_threads, a0, b0), || product(level, on_threads, a1, b1));
+    let half = blocks / 2 * BLOCK;
+    let middle = range.start + half;
+    let (left, right) = rows.split_at_mut(half.min(rows.len()));
+    let mut first = || total(range.start..middle, left, on_threads, work);
+    let mut second = || total(middle..range.end, right, on_threads, work);
     if on_threads {
         let (first, second) = rayon::join(first, second);
         first + second
@@ -400,44 +431,54 @@ fn hang<S: Simd>(
             store_lanes(direction[1], &mut hung[1], half);
             store_lanes(direction[2], &mut hung[2], half);
             store_lanes(length, &mut hung[3], half);
-            let first = interleaved(p[0], p[1], p[2], direction[0]);
-            let second = interleaved(direction[1], direction[2], length - rest, rest);
-            let records = records[HALF * half..HALF * (half + 1)].as_chunks_mut::<2>().0;
-            for (two, (first, second)) in records.iter_mut().zip(first.into_iter().zip(second)) {
-                let ((a, b), (c, d)) = (first.split(), second.split());
-                a.store_array(&mut two[0][0]);
-                b.store_array(&mut two[1][0]);
-                c.store_array(&mut two[0][1]);
-                d.store_array(&mut two[1][1]);
+            let first = turned([p[0], p[1], p[2], direction[0]]);
+            let second = turned([direction[1], direction[2], length - rest, rest]);
+            let (here, farther) = records[HALF * half..HALF * (half + 1)].split_at_mut(HALF / 2);
+            for k in 0..HALF / 2 {
+                let ((a, b), (c, d)) = (first[k].split(), second[k].split());
+                a.combine(c).store_array(&mut here[k]);
+                b.combine(d).store_array(&mut farther[k]);
             }
         }
     }
 }
 
-/// `θ` between unit vectors whose difference has the square length `m2`, from the double of its sine. Polynomial in `m2` for
-/// `θ/sin θ` up to a right angle, below 9e-8; what is beyond is measured from the other side.
+/// `2 sin θ` and `θ` of unit vectors whose difference has the square length `m2`. Polynomials in `m2` for `θ/(2 sin θ)`, below
+/// 7e-8 up to [`NARROW`] and 9e-8 up to a right angle; what is beyond is measured from the other side.
 #[inline(always)]
-fn angle<S: Simd>(simd: S, m2: f32x8<S>, two_sines: f32x8<S>) -> f32x8<S> {
-    let is_wide = m2.simd_gt(f32x8::splat(simd, 2.0));
-    let u = m2.min(f32x8::splat(simd, 4.0) - m2);
-    let p = f32x8::splat(simd, 1.655_856_4e-5);
-    let p = p.mul_add(u, f32x8::splat(simd, -8.141_78e-5));
-    let p = p.mul_add(u, f32x8::splat(simd, 2.316_806_6e-4));
-    let p = p.mul_add(u, f32x8::splat(simd, -2.002_274_1e-4));
-    let p = p.mul_add(u, f32x8::splat(simd, 5.748_674e-4));
-    let p = p.mul_add(u, f32x8::splat(simd, 1.498_466_7e-3));
-    let p = p.mul_add(u, f32x8::splat(simd, 7.161_054e-3));
-    let p = p.mul_add(u, f32x8::splat(simd, 0.033_331_912));
-    let p = p.mul_add(u, f32x8::splat(simd, 0.166_666_69));
-    let p = p.mul_add(u, f32x8::splat(simd, 1.0));
-    let theta = p * two_sines * f32x8::splat(simd, 0.5);
-    is_wide.select(f32x8::splat(simd, std::f32::consts::PI) - theta, theta)
+fn angle<S: Simd>(simd: S, m2: f32x8<S>) -> [f32x8<S>; 2] {
+    if m2.simd_gt(f32x8::splat(simd, NARROW)).any_true() {
+        return any_angle(simd, m2);
+    }
+    let sines = ((f32x8::splat(simd, 4.0) - m2) * m2).sqrt();
+    let m4 = m2 * m2;
+    let a = f32x8::splat(simd, 0.083_333_515).mul_add(m2, f32x8::splat(simd, 0.5));
+    let b = f32x8::splat(simd, 3.595_363_6e-3).mul_add(m2, f32x8::splat(simd, 0.016_663_218));
+    let c = f32x8::splat(simd, 2.803_595_3e-4).mul_add(m2, f32x8::splat(simd, 7.199_439e-4));
+    [sines, c.mul_add(m4, b).mul_add(m4, a) * sines]
 }
 
-/// Twice the sine of an angle as in [`angle`].
 #[inline(always)]
-fn two_sines<S: Simd>(simd: S, m2: f32x8<S>) -> f32x8<S> {
-    ((f32x8::splat(simd, 4.0) - m2) * m2).max(f32x8::splat(simd, 0.0)).sqrt()
+fn any_angle<S: Simd>(simd: S, m2: f32x8<S>) -> [f32x8<S>; 2] {
+    let is_wide = m2.simd_gt(f32x8::splat(simd, 2.0));
+    let other = f32x8::splat(simd, 4.0) - m2;
+    let sines = (other * m2).max(f32x8::splat(simd, LEAST)).sqrt();
+    let u = m2.min(other);
+    let (u2, u4) = (u * u, (u * u) * (u * u));
+    let a = f32x8::splat(simd, 0.083_333_895).mul_add(u, f32x8::splat(simd, 0.5));
+    let b = f32x8::splat(simd, 3.627_356_4e-3).mul_add(u, f32x8::splat(simd, 0.016_657_611));
+    let c = f32x8::splat(simd, 4.841_505_7e-4).mul_add(u, f32x8::splat(simd, 6.202_72e-4));
+    let d = f32x8::splat(simd, 2.053_853_2e-4).mul_add(u, f32x8::splat(simd, -2.746_158_9e-4));
+    let e = f32x8::splat(simd, 1.109_117_3e-5).mul_add(u, f32x8::splat(simd, -6.534_642e-5));
+    let p = e.mul_add(u4, d.mul_add(u2, c)).mul_add(u4, b.mul_add(u2, a));
+    let theta = p * sines;
+    [sines, is_wide.select(f32x8::splat(simd, std::f32::consts::PI) - theta, theta)]
+}
+
+/// Squares of lengths, from [`LEAST`].
+#[inline(always)]
+fn square<S: Simd>(simd: S, [x, y, z]: Half<S>) -> f32x8<S> {
+    z.mul_add(z, y.mul_add(y, x.mul_add(x, f32x8::splat(simd, LEAST))))
 }
 
 /// The records of eight neighbours, turned in registers.
@@ -446,47 +487,50 @@ fn gather<S: Simd>(simd: S, records: &[Record], to: &[u32; HALF]) -> [f32x8<S>; 
     let none = f32x8::splat(simd, 0.0);
     let mut first = [none; 4];
     let mut second = [none; 4];
-    for (k, &[a, b]) in to.as_chunks::<2>().0.iter().enumerate() {
-        let (a, b) = (&records[a as usize], &records[b as usize]);
-        first[k] = f32x4::load_array_ref(simd, &a[0]).combine(f32x4::load_array_ref(simd, &b[0]));
-        second[k] = f32x4::load_array_ref(simd, &a[1]).combine(f32x4::load_array_ref(simd, &b[1]));
+    for k in 0..HALF / 2 {
+        let (a, b) = (&records[to[k] as usize], &records[to[k + HALF / 2] as usize]);
+        let (a, b) = (f32x8::load_array_ref(simd, a), f32x8::load_array_ref(simd, b));
+        let ((a0, a1), (b0, b1)) = (a.split(), b.split());
+        first[k] = a0.combine(b0);
+        second[k] = a1.combine(b1);
     }
-    let ([a, b, c, d], [e, f, g, h]) = (deinterleaved(first), deinterleaved(second));
+    let ([a, b, c, d], [e, f, g, h]) = (turned(first), turned(second));
     [a, b, c, d, e, f, g, h]
 }
 
-/// Forces on some rows; twice their part of the energy.
+/// Forces on some rows, and what they feel with twice their part of the energy.
 #[inline(always)]
-fn some_forces<S: Simd>(
+fn some_forces<S: Simd, const ALIKE: bool>(
     simd: S,
     springs: &SpringRows,
     frame: &RowFrame,
     first: usize,
     points: &[PointRow],
     forces: &mut [PointRow],
-) -> f64 {
+) -> Felt {
     let mut energy = 0.0;
+    let [mut longest, mut largest] = [f32x8::splat(simd, 0.0); 2];
     for (local, forces) in forces.iter_mut().enumerate() {
         let row = first + local;
-        let [mut force, mut other] = [[f32x8::splat(simd, 0.0); 3]; 2];
-        let energies = half_forces(simd, springs, frame, row, 0, &points[row], &mut force)
-            + half_forces(simd, springs, frame, row, 1, &points[row], &mut other);
-        energy += lane_sum(energies);
-        store_half(force, forces, 0);
-        store_half(other, forces, 1);
-        let used = springs.points - (row * LANES).min(springs.points);
-        if used < LANES {
-            for axis in forces {
-                axis[used..].fill(0.0);
-            }
+        let mut energies = f32x8::splat(simd, 0.0);
+        for half in 0..2 {
+            let mut force = [f32x8::splat(simd, 0.0); 3];
+            energies += half_forces::<S, ALIKE>(simd, springs, frame, row, half, &points[row], &mut force);
+            let square = dot(force, force);
+            let gain = load_lanes(simd, &frame.gains[row], half);
+            longest = longest.max(square * gain * gain);
+            largest = largest.max(square);
+            store_half(force, forces, half);
         }
+        energy += lane_sum(energies);
     }
-    energy
+    let [longest, largest] = [longest, largest].map(|square| f64::from(lane_max(square)).sqrt());
+    Felt { energy, largest_move: longest, largest_force: largest }
 }
 
 /// Forces on eight points; twice their parts of the energy.
 #[inline(always)]
-fn half_forces<S: Simd>(
+fn half_forces<S: Simd, const ALIKE: bool>(
     simd: S,
     springs: &SpringRows,
     frame: &RowFrame,
@@ -496,7 +540,6 @@ fn half_forces<S: Simd>(
     force: &mut Half<S>,
 ) -> f32x8<S> {
     let (zero, one, a_half) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 1.0), f32x8::splat(simd, 0.5));
-    let none = f32x8::splat(simd, NONE);
     let p = load_half(simd, points, half);
     let [dx, dy, dz, length] = &frame.hung[row];
     let direction = [load_lanes(simd, dx, half), load_lanes(simd, dy, half), load_lanes(simd, dz, half)];
@@ -504,66 +547,68 @@ fn half_forces<S: Simd>(
     let excess = length - rest;
     let mut across = [zero; 3];
     let mut pull = across;
-    let mut along = zero;
-    // Springs to neighbours are counted at both ends.
-    let mut shared = zero;
+    // Springs to neighbours are counted at both ends: `shared` is halved.
+    let [mut bent, mut along, mut shared] = [zero; 3];
     let start = if row + half == 0 { 0 } else { springs.stops[2 * row + half - 1] as usize };
     let stop = springs.stops[2 * row + half] as usize;
+    let stiff_rest = rest * f32x8::splat(simd, springs.alike[0]);
     for (index, spoke) in springs.spokes[start..stop].iter().enumerate() {
         let [px, py, pz, dx, dy, dz, their_excess, their_rest] = gather(simd, &frame.records, &spoke.to);
-        let (torsion, surface, lengths) = match springs.stiff.get(start + index) {
-            Some([torsion, surface, lengths]) => (
+        let (torsion, surface, lengths) = if ALIKE {
+            (stiff_rest * their_rest, f32x8::splat(simd, springs.alike[1]), f32x8::splat(simd, springs.alike[2]))
+        } else {
+            let [torsion, surface, lengths] = &springs.stiff[start + index];
+            (
                 f32x8::load_array_ref(simd, torsion),
                 f32x8::load_array_ref(simd, surface),
                 f32x8::load_array_ref(simd, lengths),
-            ),
-            None => {
-                let both = rest * their_rest;
-                let lengths = both.simd_gt(zero).select(f32x8::splat(simd, springs.alike[2]), zero);
-                (both * f32x8::splat(simd, springs.alike[0]), f32x8::splat(simd, springs.alike[1]), lengths)
-            }
+            )
         };
         let edge = sub([px, py, pz], p);
         let apart = sub([dx, dy, dz], direction);
-        let m2 = dot(apart, apart);
-        let (long, sines) = (dot(edge, edge).sqrt(), two_sines(simd, m2));
+        let m2 = square(simd, apart);
+        let long = square(simd, edge).sqrt();
+        let [sines, theta] = angle(simd, m2);
         // Both are divided by at once.
-        let (is_long, turned) = (long.simd_gt(none), sines.simd_gt(none));
-        let (safe_long, safe_sines) = (is_long.select(long, one), turned.select(sines, one));
-        let inverse = one / (safe_long * safe_sines);
-        let stretch = long - f32x8::load_array_ref(simd, &spoke.length);
-        let tension = is_long.select(surface * stretch, zero) * (inverse * safe_sines);
-        pull = mul_add(edge, tension, pull);
-        let turn = angle(simd, m2, sines) - f32x8::load_array_ref(simd, &spoke.angle);
-        let moment = turned.select(torsion * turn, zero) * (inverse * safe_long);
-        let moment = moment + moment;
-        // ŝ_j − ŝ_i cos θ without the cancellation.
-        across = mul_add(mul_add(direction, m2 * a_half, apart), moment, across);
+        let inverse = one / (long * sines);
         let slope = their_excess - excess;
-        along = lengths.mul_add(slope, along);
-        shared = (torsion * turn).mul_add(turn, shared);
-        shared = (lengths * slope).mul_add(slope, shared);
-        shared = (surface * stretch).mul_add(stretch, shared);
+        let risen = lengths * slope;
+        along += risen;
+        shared = risen.mul_add(slope, shared);
+        let stretch = long - f32x8::load_array_ref(simd, &spoke.length);
+        let stretched = surface * stretch;
+        shared = stretched.mul_add(stretch, shared);
+        pull = mul_add(edge, stretched * (inverse * sines), pull);
+        let turn = theta - f32x8::load_array_ref(simd, &spoke.angle);
+        let twisted = torsion * turn;
+        shared = twisted.mul_add(turn, shared);
+        let moment = twisted * (inverse * long);
+        // ŝ_j − ŝ_i cos θ without the cancellation: ŝ_j − ŝ_i, and m²/2 of ŝ_i.
+        across = mul_add(apart, moment, across);
+        bent = m2.mul_add(moment, bent);
     }
     let absolute = load_lanes(simd, &springs.absolute[row], half);
-    along -= absolute * excess;
-    let mut own = absolute * excess * excess;
+    let far = absolute * excess;
+    along -= far;
+    let mut own = far * excess;
     let towards = load_half(simd, &frame.towards[row], half);
     let apart = sub(towards, direction);
-    let m2 = dot(apart, apart);
-    let sines = two_sines(simd, m2);
+    let m2 = square(simd, apart);
+    let [sines, theta] = angle(simd, m2);
     let has_both = (dot(towards, towards) * dot(direction, direction)).simd_gt(a_half);
     let bone = has_both.select(load_lanes(simd, &springs.bone[row], half), zero);
-    let turn = angle(simd, m2, sines) - load_lanes(simd, &springs.held[row], half);
-    let turned = sines.simd_gt(none);
-    let reach = length.max(rest * f32x8::splat(simd, LEAST_LENGTH as f32));
-    let hangs = reach.simd_gt(none);
-    let (safe_sines, safe_reach) = (turned.select(sines, one), hangs.select(reach, one));
-    let inverse = one / (safe_sines * safe_reach);
-    let moment = turned.select(bone * turn, zero) * (inverse * safe_reach);
-    across = mul_add(mul_add(direction, m2 * a_half, apart), moment + moment, across);
-    own = (bone * turn).mul_add(turn, own);
-    let lever = hangs.select(inverse * safe_sines, zero);
+    let turn = theta - load_lanes(simd, &springs.held[row], half);
+    let reach = length.max(rest * f32x8::splat(simd, LEAST_LENGTH as f32)).max(f32x8::splat(simd, LEAST.sqrt()));
+    let inverse = one / (sines * reach);
+    let twisted = bone * turn;
+    own = twisted.mul_add(turn, own);
+    let moment = twisted * (inverse * reach);
+    across = mul_add(apart, moment, across);
+    bent = m2.mul_add(moment, bent);
+    // The moments lack the two of `2 sin θ`.
+    let lever = inverse * sines;
+    let along = bent.mul_add(lever, along);
+    let lever = lever + lever;
     *force = mul_add(direction, along, mul_add(across, lever, pull));
     if !frame.pull.is_empty() {
         let stiffness = load_lanes(simd, &frame.pull[row], half);
@@ -575,41 +620,61 @@ fn half_forces<S: Simd>(
 }
 
 #[inline(always)]
-fn largest<S: Simd>(simd: S, frame: &RowFrame, forces: &[PointRow]) -> (f64, f64) {
-    let (mut step, mut force) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 0.0));
-    for (row, bound) in forces.iter().zip(&frame.bounds) {
+fn plain_step<S: Simd>(
+    simd: S,
+    points: &[PointRow],
+    forces: &[PointRow],
+    (gains, one): (&[Lanes], Option<f32>),
+    k: f32,
+    out: &mut [PointRow],
+) {
+    let k = f32x8::splat(simd, k);
+    for (((p, f), gain), out) in points.iter().zip(forces).zip(gains).zip(out) {
         for half in 0..2 {
-            let f = load_half(simd, row, half);
-            let f = dot(f, f).sqrt();
-            force = force.max(f);
-            step = step.max(f / load_lanes(simd, bound, half));
+            let gain = match one {
+                Some(gain) => f32x8::splat(simd, gain),
+                None => load_lanes(simd, gain, half),
+            };
+            store_half(mul_add(load_half(simd, f, half), k * gain, load_half(simd, p, half)), out, half);
         }
     }
-    (SAFETY * f64::from(lane_max(step)), f64::from(lane_max(force)))
 }
 
 #[inline(always)]
-fn plain<S: Simd>(simd: S, bounds: &[Lanes], one: Option<f32>, forces: &[PointRow], out: &mut [PointRow]) {
-    let safety = f32x8::splat(simd, SAFETY as f32);
-    for ((row, bound), out) in forces.iter().zip(bounds).zip(out) {
+fn plain_square<S: Simd>(simd: S, a: &[PointRow], gains: &[Lanes]) -> f64 {
+    let mut sums = [f32x8::splat(simd, 0.0); 2];
+    for (a, gain) in a.iter().zip(gains) {
         for half in 0..2 {
-            let bound = match one {
-                Some(bound) => f32x8::splat(simd, bound),
-                None => load_lanes(simd, bound, half),
-            };
-            store_half(scale(load_half(simd, row, half), safety / bound), out, half);
+            let a = load_half(simd, a, half);
+            sums[half] = dot(a, a).mul_add(load_lanes(simd, gain, half), sums[half]);
         }
     }
+    lane_sum(sums[0]) + lane_sum(sums[1])
+}
+
+#[inline(always)]
+fn plain_dot<S: Simd>(simd: S, a: &mut [PointRow], gains: &[Lanes], k: f32, c: &[PointRow]) -> f64 {
+    let k = f32x8::splat(simd, k);
+    let mut sums = [f32x8::splat(simd, 0.0); 2];
+    for ((a, gain), c) in a.iter_mut().zip(gains).zip(c) {
+        for half in 0..2 {
+            let scaled = scale(load_half(simd, a, half), k * load_lanes(simd, gain, half));
+            store_half(scaled, a, half);
+            sums[half] += dot(scaled, load_half(simd, c, half));
+        }
+    }
+    lane_sum(sums[0]) + lane_sum(sums[1])
 }
 
 #[inline(always)]
 fn dot_of<S: Simd>(simd: S, a: &[PointRow], b: &[PointRow]) -> f64 {
-    let [mut first, mut second] = [f32x8::splat(simd, 0.0); 2];
+    let mut sums = [f32x8::splat(simd, 0.0); 2];
     for (a, b) in a.iter().zip(b) {
-        first += dot(load_half(simd, a, 0), load_half(simd, b, 0));
-        second += dot(load_half(simd, a, 1), load_half(simd, b, 1));
+        for half in 0..2 {
+            sums[half] += dot(load_half(simd, a, half), load_half(simd, b, half));
+        }
     }
-    lane_sum(first) + lane_sum(second)
+    lane_sum(sums[0]) + lane_sum(sums[1])
 }
 
 #[inline(always)]
@@ -623,11 +688,15 @@ fn sum<S: Simd>(simd: S, a: &[PointRow], b: &[PointRow], k: f32, out: &mut [Poin
 }
 
 #[inline(always)]
-fn add<S: Simd>(simd: S, a: &mut [PointRow], b: &[PointRow], k: f32) {
+fn add_dot<S: Simd>(simd: S, a: &mut [PointRow], b: &[PointRow], k: f32, c: &[PointRow]) -> f64 {
     let k = f32x8::splat(simd, k);
-    for (a, b) in a.iter_mut().zip(b) {
+    let mut sums = [f32x8::splat(simd, 0.0); 2];
+    for ((a, b), c) in a.iter_mut().zip(b).zip(c) {
         for half in 0..2 {
-            store_half(mul_add(load_half(simd, b, half), k, load_half(simd, a, half)), a, half);
+            let added = mul_add(load_half(simd, b, half), k, load_half(simd, a, half));
+            store_half(added, a, half);
+            sums[half] += dot(added, load_half(simd, c, half));
         }
     }
+    lane_sum(sums[0]) + lane_sum(sums[1])
 }

@@ -27,7 +27,7 @@
 //!
 //! Oracle: forces against differences of the energy; bind is a fixed point; from rigid, LBS and DQS to the same shape.
 
-use super::descent::{DescentScratch, Energy, descend};
+use super::descent::{DescentScratch, Energy, Felt, descend};
 pub use super::descent::{Scheme, Solved, Stop, Stopped};
 use crate::strokes::frames::least_turn;
 use crate::topology::Adjacency;
@@ -365,24 +365,40 @@ struct PointEnergy<'a> {
     terms: &'a mut Vec<[f64; 4]>,
 }
 
+impl PointEnergy<'_> {
+    /// What a plain step multiplies the force on a point by.
+    fn gain(&self, point: usize, fixed: bool) -> f64 {
+        SAFETY / if fixed { self.fixed } else { self.springs.bound(self.frame, point) }
+    }
+}
+
 impl Energy for PointEnergy<'_> {
     type Vectors = Vec<DVec3>;
     const ROUNDING: f64 = 0.0;
 
-    fn forces(&mut self, points: &Vec<DVec3>, forces: &mut Vec<DVec3>) -> f64 {
-        self.springs.forces(self.frame, points, self.directions, self.lengths, self.terms, forces)
+    fn forces(&mut self, points: &Vec<DVec3>, forces: &mut Vec<DVec3>) -> Felt {
+        let energy = self.springs.forces(self.frame, points, self.directions, self.lengths, self.terms, forces);
+        let mut felt = Felt { energy, ..Felt::default() };
+        for (i, force) in forces.iter().enumerate() {
+            felt.largest_move = felt.largest_move.max(force.length() * self.gain(i, false));
+            felt.largest_force = felt.largest_force.max(force.length());
+        }
+        felt
     }
 
-    fn largest(&self, forces: &Vec<DVec3>) -> (f64, f64) {
-        let step = |(i, f): (usize, &DVec3)| f.length() * (SAFETY / self.springs.bound(self.frame, i));
-        let steps = forces.iter().enumerate().map(step).fold(0.0, f64::max);
-        (steps, forces.iter().map(|f| f.length()).fold(0.0, f64::max))
-    }
-
-    fn plain(&self, forces: &Vec<DVec3>, fixed: bool, out: &mut Vec<DVec3>) {
-        let bound = |i: usize| if fixed { self.fixed } else { self.springs.bound(self.frame, i) };
+    fn plain_step(&self, points: &Vec<DVec3>, forces: &Vec<DVec3>, fixed: bool, k: f64, out: &mut Vec<DVec3>) {
         out.clear();
-        out.extend(forces.iter().enumerate().map(|(i, &f)| f * (SAFETY / bound(i))));
+        let both = points.iter().zip(forces).enumerate();
+        out.extend(both.map(|(i, (&p, &f))| p + f * (k * self.gain(i, fixed))));
+    }
+
+    fn plain_square(&self, a: &Vec<DVec3>) -> f64 {
+        a.iter().enumerate().map(|(i, a)| a.length_squared() * self.gain(i, false)).sum()
+    }
+
+    fn plain_dot(&self, a: &mut Vec<DVec3>, k: f64, c: &Vec<DVec3>) -> f64 {
+        a.iter_mut().enumerate().for_each(|(i, a)| *a *= k * self.gain(i, false));
+        self.dot(a, c)
     }
 
     /// In index order: the same bits everywhere.
@@ -395,8 +411,9 @@ impl Energy for PointEnergy<'_> {
         out.extend(a.iter().zip(b).map(|(&a, &b)| a + b * k));
     }
 
-    fn add(&self, a: &mut Vec<DVec3>, b: &Vec<DVec3>, k: f64) {
+    fn add_dot(&self, a: &mut Vec<DVec3>, b: &Vec<DVec3>, k: f64, c: &Vec<DVec3>) -> f64 {
         a.iter_mut().zip(b).for_each(|(a, &b)| *a += b * k);
+        self.dot(a, c)
     }
 }
 
