@@ -16,15 +16,15 @@
 //! Points are carried as many at a time as vectors hold, in f32 for frames and in f64 for what is differenced, in
 //! coordinates in which the character is about 1 large. Steps need not divide the way: the last is what is left of it, so that their number
 //! may follow the bend from frame to frame without a jump.
-//! Where a joint bends far there is no room for the volume it displaces: beyond [`FULL_VOLUME`] its part of b is reduced,
-//! to [`LEAST_VOLUME`] at a half turn.
 //! Oracle: divergence by central differences; determinant of the Jacobian at 150°; volume of a closed tube at 90° and its
 //! order of convergence; a point that one limb owns ends where the limb puts it.
 
+use super::affine_field::{Affine, Affines, Field, Twisting};
 use super::fractional::Generator;
 use super::pose_path::{Joint, PosePath};
-use super::real::{PointsOf, Real, Row, Unit, Wide3, lane, load, rounded, set_lane, splat, store};
+use super::real::{PointsOf, Real, Row, Unit, Wide3, lane, load, set_lane, splat, store};
 use super::tissue::{Limb, PosedLimbs, Value};
+use super::volume_term::{Branch, Handing, JointField, Pass, STILL, Volume, share_out, volume, volume_share};
 use crate::simd::{LANES, Level, Simd, dispatch, prelude::*};
 use glam::{DAffine3, DMat3, DVec3};
 use std::ops::Range;
@@ -41,21 +41,12 @@ pub enum Method {
     RungeKutta,
 }
 
-/// Angle in radians up to which volume is kept whole.
-const FULL_VOLUME: f64 = 1.75;
-/// What is left of the volume term at a half turn.
-const LEAST_VOLUME: f64 = 0.25;
 /// Half the interval over which velocities of limbs are differenced for the reference.
 const INSTANT: f64 = 1e-5;
-/// A joint that moves by less, in sizes, is at rest; one that slides by less turns about its origin.
-const STILL: f64 = 1e-13;
 /// A rest of the way shorter than this share of a step is none.
 const NO_STEP: f64 = 1e-9;
 /// Points per limb that the bound is looked at.
 const PROBES_PER_LIMB: usize = 64;
-/// Terms of a flow: to the last bit of what a step of at most half a radian needs.
-const FLOW_TERMS: u32 = 10;
-
 /// Joints and limbs of a character, in bind space.
 ///
 /// # Invariants
@@ -69,59 +60,6 @@ pub(crate) struct Anatomy {
     branches: Vec<Branch>,
     passes: Vec<Pass>,
     unit: Unit,
-}
-
-/// A part of the volume term that is summed over limbs by one share for each: all of it where α and β are the same
-/// everywhere, else one for α and one for β.
-#[derive(Clone, Debug)]
-struct Pass {
-    /// Per line; none where all have a share of 1.
-    shares: Option<Vec<f64>>,
-    turn: f64,
-    sink: f64,
-    slide: f64,
-}
-
-impl Pass {
-    fn all(limbs: &[Limb]) -> Vec<Self> {
-        let Some(&Limb { alpha, beta, .. }) = limbs.first() else { return Vec::new() };
-        if limbs.iter().all(|limb| limb.alpha == alpha && limb.beta == beta) {
-            let slide = alpha + beta;
-            return if slide == 0.0 { Vec::new() } else { vec![Self { shares: None, turn: alpha, sink: beta, slide }] };
-        }
-        let lines = limbs.iter().flat_map(|limb| std::iter::repeat_n(limb, limb.lines()));
-        let (alphas, betas) = lines.map(|limb| (limb.alpha, limb.beta)).unzip();
-        vec![
-            Self { shares: Some(alphas), turn: 1.0, sink: 0.0, slide: 1.0 },
-            Self { shares: Some(betas), turn: 0.0, sink: 1.0, slide: 1.0 },
-        ]
-    }
-}
-
-/// How a joint hands what it carries to its parent, from the last joint to the first.
-#[derive(Clone, Debug, Default)]
-struct Branch {
-    /// Takes from its one child, adds its own, and hands on: as in the middle of a chain.
-    plain: bool,
-    /// Those of its limb.
-    lines: Range<usize>,
-    /// The joint after it is its child, and hands over directly.
-    chained: bool,
-    /// Other children have left what they carry.
-    gathers: bool,
-    to: Handing,
-}
-
-/// To whom a joint hands what it carries.
-#[derive(Clone, Copy, Debug, Default)]
-enum Handing {
-    #[default]
-    Nobody,
-    /// The joint before it.
-    Directly,
-    /// A parent farther up, as the first of those who leave something there.
-    First(usize),
-    Another(usize),
 }
 
 impl Anatomy {
@@ -209,47 +147,6 @@ impl Anatomy {
     }
 }
 
-/// What a joint does at one place of the way: the potential A of its field, about its own origin.
-#[derive(Clone, Copy, Debug)]
-struct JointField<T> {
-    origin: [T; 3],
-    axis: [T; 3],
-    /// Of `(q·n) q`, `(q·n)² n` and `‖q‖² n`.
-    turn: T,
-    along: T,
-    around: T,
-    /// `½(α+β) v_o`; a plain hinge does not slide.
-    slide: Option<[T; 3]>,
-}
-
-impl<T: Real> JointField<T> {
-    fn new(pass: &Pass, origin: DVec3, angular: DVec3, velocity: DVec3) -> Self {
-        let (turn, sink) = (pass.turn * angular.length(), 0.5 * pass.sink * angular.length());
-        Self {
-            origin: rounded(origin),
-            axis: rounded(angular.normalize_or_zero()),
-            turn: T::of(turn),
-            along: T::of(sink - turn),
-            around: T::of(-sink),
-            slide: (velocity.length() > STILL).then(|| rounded(velocity * (0.5 * pass.slide))),
-        }
-    }
-
-    /// A at `p`: `turn·(q·n)q_⊥ − ½sink·‖q_⊥‖² n + ½slide·v_o×q`, by powers of q.
-    #[inline(always)]
-    fn potential<S: Simd>(&self, simd: S, p: Wide3<S, T>) -> Wide3<S, T> {
-        let (q, axis) = (p.sub(Wide3::splat(simd, self.origin)), Wide3::<S, T>::splat(simd, self.axis));
-        let along = q.dot(axis);
-        let on_axis = q.dot(q) * splat::<S, T>(simd, self.around);
-        let on_axis = (along * splat::<S, T>(simd, self.along)).mul_add(along, on_axis);
-        let potential = axis.mul_add(on_axis, q.scale(along * splat::<S, T>(simd, self.turn)));
-        match self.slide {
-            None => potential,
-            Some(slide) => Wide3::splat(simd, slide).cross_add(q, potential),
-        }
-    }
-}
-
 /// One place of the way.
 #[derive(Clone, Debug, Default)]
 struct Stage<T> {
@@ -278,176 +175,6 @@ impl<T: Real> Stage<T> {
         }
     }
 }
-
-/// An affine field of velocities per line, column by column. Where all are of rigid motion they are kept as twists:
-/// angular, then linear.
-#[derive(Clone, Debug, Default)]
-struct Affines<T> {
-    columns: Vec<[[T; 3]; 4]>,
-    rigid: bool,
-}
-
-impl<T: Real> Affines<T> {
-    /// From the fields of the limbs.
-    fn set(&mut self, anatomy: &Anatomy, fields: &[DAffine3]) {
-        let skew = |field: &DAffine3| field.matrix3.transpose() == -field.matrix3;
-        self.rigid = fields.iter().all(skew);
-        self.columns.clear();
-        for (&field, lines) in fields.iter().zip(&anatomy.lines) {
-            let DAffine3 { matrix3: matrix, translation } = anatomy.unit.field(field);
-            let mut columns = [matrix.x_axis, matrix.y_axis, matrix.z_axis, translation];
-            if self.rigid {
-                columns[0] = DVec3::new(matrix.y_axis.z, matrix.z_axis.x, matrix.x_axis.y);
-                columns[1] = translation;
-            }
-            self.columns.resize(lines.end, columns.map(rounded));
-        }
-    }
-
-    /// `Σ w_i c_i` of the first N columns, `w_i = m_i/Σm`; and 1/Σm.
-    #[inline(always)]
-    #[allow(clippy::type_complexity, reason = "columns of each vector, and a number for each")]
-    fn blended<S: Simd, const C: usize, const N: usize>(
-        &self,
-        simd: S,
-        values: &[Value<T>],
-    ) -> ([[Wide3<S, T>; N]; C], [T::Wide<S>; C]) {
-        let mut sums = [[Wide3::<S, T>::zero(simd); N]; C];
-        let mut total = [splat::<S, T>(simd, T::default()); C];
-        for (value, columns) in values.iter().zip(&self.columns) {
-            let mut wide = [Wide3::<S, T>::zero(simd); N];
-            for (wide, &column) in wide.iter_mut().zip(columns) {
-                *wide = Wide3::splat(simd, column);
-            }
-            for c in 0..C {
-                let m = load::<S, T>(simd, &value.m, c * T::Wide::<S>::LEN);
-                total[c] += m;
-                for (sum, wide) in sums[c].iter_mut().zip(wide) {
-                    *sum = wide.mul_add(m, *sum);
-                }
-            }
-        }
-        for (sums, total) in sums.iter_mut().zip(&mut total) {
-            *total = splat::<S, T>(simd, T::of(1.0)) / *total;
-            for sum in sums {
-                *sum = sum.scale(*total);
-            }
-        }
-        (sums, total)
-    }
-
-    /// The field of one line at `p`.
-    #[inline(always)]
-    fn of_line<S: Simd>(&self, simd: S, line: usize, p: Wide3<S, T>) -> Wide3<S, T> {
-        let [x, y, z, t] = self.columns[line];
-        let (x, y) = (Wide3::<S, T>::splat(simd, x), Wide3::splat(simd, y));
-        if self.rigid {
-            return x.cross_add(p, y);
-        }
-        Affine { x, y, z: Wide3::splat(simd, z), t: Wide3::splat(simd, t) }.at(p)
-    }
-}
-
-/// A velocity field per lane, blended from those of the limbs.
-trait Field<S: Simd, T: Real>: Copy {
-    /// And 1/Σm.
-    fn blend<const C: usize>(simd: S, limbs: &Affines<T>, values: &[Value<T>]) -> ([Self; C], [T::Wide<S>; C]);
-    fn at(&self, p: Wide3<S, T>) -> Wide3<S, T>;
-    /// Where its flow over a time of `t` takes `p`.
-    fn flow(&self, simd: S, t: T, p: Wide3<S, T>) -> Wide3<S, T>;
-}
-
-/// Any affine field.
-#[derive(Clone, Copy)]
-struct Affine<S: Simd, T: Real> {
-    x: Wide3<S, T>,
-    y: Wide3<S, T>,
-    z: Wide3<S, T>,
-    t: Wide3<S, T>,
-}
-
-impl<S: Simd, T: Real> Field<S, T> for Affine<S, T> {
-    #[inline(always)]
-    fn blend<const C: usize>(simd: S, limbs: &Affines<T>, values: &[Value<T>]) -> ([Self; C], [T::Wide<S>; C]) {
-        let (sums, per_total) = limbs.blended::<S, C, 4>(simd, values);
-        let zero = Wide3::zero(simd);
-        let mut fields = [Self { x: zero, y: zero, z: zero, t: zero }; C];
-        for (field, [x, y, z, t]) in fields.iter_mut().zip(sums) {
-            *field = Self { x, y, z, t };
-        }
-        (fields, per_total)
-    }
-
-    #[inline(always)]
-    fn at(&self, p: Wide3<S, T>) -> Wide3<S, T> {
-        self.z.mul_add(p.z, self.y.mul_add(p.y, self.x.mul_add(p.x, self.t)))
-    }
-
-    /// By the exponential series: to the last bit of what half a radian needs.
-    #[inline(always)]
-    fn flow(&self, simd: S, t: T, p: Wide3<S, T>) -> Wide3<S, T> {
-        let t = splat::<S, T>(simd, t);
-        let mut term = self.at(p).scale(t);
-        let mut sum = p.add(term);
-        for k in 2..=FLOW_TERMS {
-            let turned = self.z.mul_add(term.z, self.y.mul_add(term.y, self.x.scale(term.x)));
-            term = turned.scale(t * splat::<S, T>(simd, T::of(1.0 / f64::from(k))));
-            sum = sum.add(term);
-        }
-        sum
-    }
-}
-
-/// A field of rigid motion: `angular × p + linear`.
-#[derive(Clone, Copy)]
-struct Twisting<S: Simd, T: Real> {
-    angular: Wide3<S, T>,
-    linear: Wide3<S, T>,
-}
-
-impl<S: Simd, T: Real> Field<S, T> for Twisting<S, T> {
-    #[inline(always)]
-    fn blend<const C: usize>(simd: S, limbs: &Affines<T>, values: &[Value<T>]) -> ([Self; C], [T::Wide<S>; C]) {
-        let (sums, per_total) = limbs.blended::<S, C, 2>(simd, values);
-        let mut fields = [Self { angular: Wide3::zero(simd), linear: Wide3::zero(simd) }; C];
-        for (field, [angular, linear]) in fields.iter_mut().zip(sums) {
-            *field = Self { angular, linear };
-        }
-        (fields, per_total)
-    }
-
-    #[inline(always)]
-    fn at(&self, p: Wide3<S, T>) -> Wide3<S, T> {
-        self.angular.cross_add(p, self.linear)
-    }
-
-    /// `p + t v + (1−cos θ)/θ² t² ω×v + (θ−sin θ)/θ³ t³ ω×(ω×v)`, v the velocity at p and θ = t|ω|, by the series of both
-    /// quotients.
-    #[inline(always)]
-    fn flow(&self, simd: S, t: T, p: Wide3<S, T>) -> Wide3<S, T> {
-        let t = splat::<S, T>(simd, t);
-        let turn = self.angular.scale(t);
-        let square = turn.dot(turn);
-        let (mut a, mut b) = (splat::<S, T>(simd, T::default()), splat::<S, T>(simd, T::default()));
-        for &(of_a, of_b) in &QUOTIENTS[QUOTIENTS.len() - T::TERMS..] {
-            a = a.mul_add(square, splat::<S, T>(simd, T::of(of_a)));
-            b = b.mul_add(square, splat::<S, T>(simd, T::of(of_b)));
-        }
-        let moved = self.at(p).scale(t);
-        let across = turn.cross(moved);
-        turn.cross(across).mul_add(b, across.mul_add(a, p.add(moved)))
-    }
-}
-
-/// Of (1−cos θ)/θ² and (θ−sin θ)/θ³ in powers of θ², the highest first.
-const QUOTIENTS: [(f64, f64); 6] = [
-    (-1.0 / 479_001_600.0, -1.0 / 6_227_020_800.0),
-    (1.0 / 3_628_800.0, 1.0 / 39_916_800.0),
-    (-1.0 / 40_320.0, -1.0 / 362_880.0),
-    (1.0 / 720.0, 1.0 / 5_040.0),
-    (-1.0 / 24.0, -1.0 / 120.0),
-    (0.5, 1.0 / 6.0),
-];
 
 /// One step of the way.
 #[derive(Clone, Debug, Default)]
@@ -539,12 +266,12 @@ impl<T: Real> Passage<T> {
                         let DAffine3 { matrix3, translation } = increment(limb, from, to);
                         DAffine3 { matrix3: matrix3 - DMat3::IDENTITY, translation }
                     }));
-                    step.limbs[0].set(anatomy, fields);
+                    step.limbs[0].set(&anatomy.unit, &anatomy.lines, fields);
                 }
                 Method::SecondOrder => {
                     step.stages[1].set(anatomy, path, middle);
                     velocities(from, to, 1.0 / dl, fields);
-                    step.limbs[0].set(anatomy, fields);
+                    step.limbs[0].set(&anatomy.unit, &anatomy.lines, fields);
                 }
                 Method::RungeKutta => {
                     step.stages[1].set(anatomy, path, middle);
@@ -555,7 +282,7 @@ impl<T: Real> Passage<T> {
                         path.at(l - INSTANT, before);
                         path.at(l + INSTANT, after);
                         velocities(before, after, 0.5 / INSTANT, fields);
-                        limbs.set(anatomy, fields);
+                        limbs.set(&anatomy.unit, &anatomy.lines, fields);
                     }
                 }
             }
@@ -646,7 +373,7 @@ impl<T: Real> Passage<T> {
                 }
                 to
             }
-            Method::SecondOrder if limbs[0].rigid => {
+            Method::SecondOrder if limbs[0].is_rigid() => {
                 step.second_order::<S, Twisting<S, T>, C>(simd, anatomy, &p, scratch)
             }
             Method::SecondOrder => step.second_order::<S, Affine<S, T>, C>(simd, anatomy, &p, scratch),
@@ -713,7 +440,7 @@ impl<T: Real> Passage<T> {
             let mut p = [Wide3::load(simd, points, at)];
             let mut most = splat::<S, T>(simd, T::default());
             for step in &self.steps[..self.count] {
-                let [half] = match step.limbs[0].rigid {
+                let [half] = match step.limbs[0].is_rigid() {
                     true => step.half_way::<S, Twisting<S, T>, 1>(simd, anatomy, &p, scratch),
                     false => step.half_way::<S, Affine<S, T>, 1>(simd, anatomy, &p, scratch),
                 };
@@ -800,10 +527,10 @@ impl<T: Real> Stage<T> {
             for c in 0..C {
                 let at = c * T::Wide::<S>::LEN;
                 let sums = match &pass.shares {
-                    None => volume(simd, anatomy, fields, p[c], values, at, carried),
+                    None => volume(simd, &anatomy.branches, fields, p[c], values, at, carried),
                     Some(shares) => {
                         let whole = share_out(simd, shares, values, at, shared);
-                        Volume { whole, ..volume(simd, anatomy, fields, p[c], shared, at, carried) }
+                        Volume { whole, ..volume(simd, &anatomy.branches, fields, p[c], shared, at, carried) }
                     }
                 };
                 let sum = sums.weighted.scale(per_total[c]).cross_add(sums.whole, sums.turned);
@@ -823,7 +550,7 @@ impl<T: Real> Stage<T> {
         scratch: &mut PointScratch<T>,
     ) -> [Wide3<S, T>; C] {
         let mut velocity = *p;
-        if limbs.rigid {
+        if limbs.is_rigid() {
             let (fields, b) = self.blend::<S, Twisting<S, T>, C>(simd, anatomy, limbs, p, scratch);
             for c in 0..C {
                 velocity[c] = fields[c].at(p[c]).add(b[c]);
@@ -872,91 +599,4 @@ impl<T: Real> Stage<T> {
         }
         sum
     }
-}
-
-/// What the volume term is made of: `Σ_j s_j × A_j`, `Σ_j m_j A_j` and ∇M.
-struct Volume<S: Simd, T: Real> {
-    turned: Wide3<S, T>,
-    weighted: Wide3<S, T>,
-    whole: Wide3<S, T>,
-}
-
-/// One pass over the joints, each with what it carries. What the first joints carry is all there is.
-#[inline(always)]
-fn volume<S: Simd, T: Real>(
-    simd: S,
-    anatomy: &Anatomy,
-    fields: &[Option<JointField<T>>],
-    p: Wide3<S, T>,
-    values: &[Value<T>],
-    at: usize,
-    carried: &mut [Value<T>],
-) -> Volume<S, T> {
-    let zero = Wide3::<S, T>::zero(simd);
-    let mut sums = Volume { turned: zero, weighted: zero, whole: zero };
-    let (mut gradient, mut m) = (zero, zero.x);
-    for (j, (branch, field)) in anatomy.branches.iter().zip(fields).enumerate().rev() {
-        if !branch.plain {
-            if !branch.chained {
-                (gradient, m) = (zero, zero.x);
-            }
-            if branch.gathers {
-                let left = &carried[j];
-                gradient = gradient.add(Wide3::load(simd, &left.gradient, at));
-                m += load::<S, T>(simd, &left.m, at);
-            }
-        }
-        for own in &values[branch.lines.clone()] {
-            gradient = gradient.add(Wide3::load(simd, &own.gradient, at));
-            m += load::<S, T>(simd, &own.m, at);
-        }
-        if let Some(field) = field {
-            let potential = field.potential(simd, p);
-            sums.turned = gradient.cross_add(potential, sums.turned);
-            sums.weighted = potential.mul_add(m, sums.weighted);
-        }
-        if branch.plain {
-            continue;
-        }
-        match branch.to {
-            Handing::Nobody => sums.whole = sums.whole.add(gradient),
-            Handing::Directly => {}
-            Handing::First(parent) => {
-                gradient.store(&mut carried[parent].gradient, at);
-                store::<S, T>(m, &mut carried[parent].m, at);
-            }
-            Handing::Another(parent) => {
-                let left = &mut carried[parent];
-                gradient.add(Wide3::load(simd, &left.gradient, at)).store(&mut left.gradient, at);
-                store::<S, T>(m + load::<S, T>(simd, &left.m, at), &mut left.m, at);
-            }
-        }
-    }
-    sums
-}
-
-/// The limbs with their shares, and ∇M without.
-#[inline(always)]
-fn share_out<S: Simd, T: Real>(
-    simd: S,
-    shares: &[f64],
-    values: &[Value<T>],
-    at: usize,
-    shared: &mut [Value<T>],
-) -> Wide3<S, T> {
-    let mut whole = Wide3::<S, T>::zero(simd);
-    for ((value, shared), &share) in values.iter().zip(shared).zip(shares) {
-        let (gradient, share) = (Wide3::load(simd, &value.gradient, at), splat::<S, T>(simd, T::of(share)));
-        whole = whole.add(gradient);
-        gradient.scale(share).store(&mut shared.gradient, at);
-        store::<S, T>(load::<S, T>(simd, &value.m, at) * share, &mut shared.m, at);
-    }
-    whole
-}
-
-/// Share of the volume term for a joint that turns by `angle`.
-fn volume_share(angle: f64) -> f64 {
-    let beyond = ((angle - FULL_VOLUME) / (std::f64::consts::PI - FULL_VOLUME)).clamp(0.0, 1.0);
-    let smooth = beyond * beyond * (3.0 - 2.0 * beyond);
-    1.0 - (1.0 - LEAST_VOLUME) * smooth
 }

@@ -8,12 +8,14 @@
 //! | `real` | points of either precision |
 //! | `tissue`, `surface_weights` | weights in space, with gradients |
 //! | `pose_path` | the way from the bind pose to a pose |
-//! | `fold_over_free` | points carried along the way, with the volume term |
+//! | `fold_over_free` | points carried along the way |
+//! | `affine_field`, `volume_term` | the velocities that carry them: of limbs, blended, and what keeps volume |
 //! | `anatomy` | joints and limbs fitted to skin weights |
 //! | `skinning` | the base `fold-over-free` of a rig |
 //! | `vortex_field` | displacements by vortex samples |
 //! | `muscle`, `least_squares` | shapes that sway and contract |
 
+mod affine_field;
 mod anatomy;
 mod fold_over_free;
 mod fractional;
@@ -26,6 +28,7 @@ mod surface_weights;
 #[cfg(test)]
 mod tests;
 mod tissue;
+mod volume_term;
 mod vortex_field;
 
 pub(crate) use anatomy::BoundLimb;

@@ -7,6 +7,9 @@
 //! - *layers*: the display copies of its points, one copy per lane and layer, with their rest normals and tangents.
 
 mod build;
+mod characters;
+mod pack;
+mod read;
 
 use crate::pose::{Pose, WorldPose};
 use crate::propagated::Column;
