@@ -3,13 +3,12 @@
 //! The steps share one target directory, and those that run code share one profile (`test`), so each crate is
 //! compiled once for checking and once for running.
 
-use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use crate::command::{cargo, program, stdout, succeed, works};
+use crate::command::{cargo, succeed, works};
 use crate::slowest::{self, Times};
-use crate::{interop, peer, tidy};
+use crate::{interop, peer, tidy, wasm32};
 
 /// How much of the long sweeps to run.
 #[derive(Clone, Copy)]
@@ -154,17 +153,13 @@ fn validator(run: &mut Run) -> Outcome {
     })?)
 }
 
-/// The core also runs in a browser.
+/// The core as WebAssembly computes what it computes here.
 fn wasm32() -> Outcome {
-    const TARGET: &str = "wasm32-unknown-unknown";
-    let libraries = stdout(program("rustc").args(["--print", "target-libdir", "--target", TARGET]));
-    let installed = libraries.is_some_and(|path| Path::new(path.trim()).is_dir());
-    if !installed && succeed(program("rustup").args(["target", "add", TARGET])).is_err() {
-        let why = format!("the target {TARGET} is missing and `rustup target add {TARGET}` does not work");
+    if let Err(why) = wasm32::install() {
         let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
         return Err(if is_ci { Stop::Failed(why) } else { Stop::Skipped(why) });
     }
-    Ok(succeed(cargo("check --package sinew --target").arg(TARGET))?)
+    Ok(wasm32::check()?)
 }
 
 /// The baseline that figures are quoted against computes what the plain loop computes, as built for measuring.

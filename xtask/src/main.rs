@@ -10,6 +10,7 @@ mod peer;
 mod pictures;
 mod slowest;
 mod tidy;
+mod wasm32;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -1,0 +1,168 @@
+//! The core as WebAssembly: `sinew_conformance` built for this machine and for wasm, run on both, its frames compared.
+//!
+//! Wasm has no fused multiply-add, so its frames are other numbers than those of this machine; how far apart they may be
+//! is stated here once.
+
+mod wasi;
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use crate::command::{cargo, program, stdout, succeed, target_dir};
+
+/// The browser's target, which has no way to print: checked only.
+const BROWSER: &str = "wasm32-unknown-unknown";
+/// The same instructions with a stdout.
+const PRINTING: &str = "wasm32-wasip1";
+const TARGETS: [&str; 2] = [BROWSER, PRINTING];
+
+const PROGRAM: &str = "sinew_conformance";
+
+/// How far a point may be from where this machine puts it, in sizes of the character.
+const POSITIONS: f64 = 2e-6;
+/// How far a unit normal may be from this machine's.
+const NORMALS: f64 = 2e-5;
+
+/// Installs the targets that are not here; the error says which one cannot be had.
+pub fn install() -> Result<(), String> {
+    for target in TARGETS {
+        let libraries = stdout(program("rustc").args(["--print", "target-libdir", "--target", target]));
+        let installed = libraries.is_some_and(|path| Path::new(path.trim()).is_dir());
+        if !installed && succeed(program("rustup").args(["target", "add", target])).is_err() {
+            return Err(format!("the target {target} is missing and `rustup target add {target}` does not work"));
+        }
+    }
+    Ok(())
+}
+
+/// Fails where a frame differs by more than the tolerances, with everything that does.
+pub fn check() -> Result<(), String> {
+    succeed(cargo("check --package sinew --target").arg(BROWSER))?;
+    succeed(cargo("build --profile test --package").arg(PROGRAM))?;
+    let native = target_dir().join("debug").join(PROGRAM).with_extension(std::env::consts::EXE_EXTENSION);
+    let printed = |words: &[&str]| {
+        stdout(program(&native.to_string_lossy()).args(words)).ok_or_else(|| format!("{} fails", native.display()))
+    };
+    let here = printed(&[])?;
+    let mut faults = Vec::new();
+    for (machine, there) in [
+        ("this machine's baseline", printed(&["baseline"])?),
+        ("wasm with simd128", run_wasm("+simd128")?),
+        ("wasm without simd128", run_wasm("-simd128")?),
+    ] {
+        let differences = compare(&here, &there).map_err(|fault| format!("{machine}: {fault}"))?;
+        println!("{machine}");
+        println!("  {:<24} {:>9} {:>9}", "", "points", "normals");
+        for difference in differences {
+            println!("  {difference}");
+            if !difference.is_tolerable() {
+                faults.push(format!("{machine}: {difference}"));
+            }
+        }
+    }
+    let tolerance = format!("points may differ by {POSITIONS:e} of the size and normals by {NORMALS:e}");
+    if faults.is_empty() { Ok(()) } else { Err(format!("{tolerance}\n{}", faults.join("\n"))) }
+}
+
+/// What the program prints in the interpreter, built with `feature` or without it.
+fn run_wasm(feature: &str) -> Result<String, String> {
+    let mut build = cargo("build --profile test --package");
+    build.args([PROGRAM, "--target", PRINTING]);
+    succeed(build.env("CARGO_ENCODED_RUSTFLAGS", format!("-Ctarget-feature={feature}")))?;
+    let path = target_dir().join(PRINTING).join("debug").join(PROGRAM).with_extension("wasm");
+    let module = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    wasi::run(&module).map_err(|fault| format!("{}: {fault}", path.display()))
+}
+
+/// The largest differences over all vertices of a frame.
+struct Difference {
+    frame: String,
+    /// In sizes of the character.
+    positions: f64,
+    normals: f64,
+}
+
+impl Difference {
+    fn is_tolerable(&self) -> bool {
+        self.positions <= POSITIONS && self.normals <= NORMALS
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:<24} {:>9.1e} {:>9.1e}", self.frame, self.positions, self.normals)
+    }
+}
+
+/// Frame by frame; an error where the two did not print the same frames of as many vertices.
+fn compare(here: &str, there: &str) -> Result<Vec<Difference>, String> {
+    let mut differences: Vec<Difference> = Vec::new();
+    let mut size = f64::NAN;
+    let (mut theirs, mut ours) = (there.lines(), here.lines());
+    for line in 1.. {
+        let (here, there) = match (ours.next(), theirs.next()) {
+            (None, None) => break,
+            (Some(here), Some(there)) => (here, there),
+            _ => return Err(format!("one printed more than the other, from line {line} on")),
+        };
+        match (vertex(here), vertex(there), differences.last_mut()) {
+            (Some(here), Some(there), Some(frame)) => {
+                frame.positions = larger(frame.positions, distance(&here[..3], &there[..3]) / size);
+                frame.normals = larger(frame.normals, distance(&here[3..], &there[3..]));
+            }
+            (None, None, _) if here == there => {
+                let (frame, character) = here.rsplit_once(' ').unwrap_or((here, ""));
+                size = character.parse().map_err(|_| format!("line {line} names no size: {here}"))?;
+                differences.push(Difference { frame: frame.to_owned(), positions: 0.0, normals: 0.0 });
+            }
+            _ => return Err(format!("line {line} is \"{here}\" here and \"{there}\" there")),
+        }
+    }
+    if differences.is_empty() { Err("nothing was printed".to_owned()) } else { Ok(differences) }
+}
+
+/// Position and normal; `None` where the line names a frame.
+fn vertex(line: &str) -> Option<[f64; 6]> {
+    let numbers: Option<Vec<f64>> = line.split(' ').map(|number| number.parse().ok()).collect();
+    numbers?.try_into().ok()
+}
+
+fn distance(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt()
+}
+
+/// NaN, which no tolerance admits, is larger than everything.
+fn larger(a: f64, b: f64) -> f64 {
+    if a.is_nan() || a > b { a } else { b }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRAMES: &str = "lbs 2\n0 1 0 1 0 0\n0 2 0 1 0 0\nvolume of segments 2\n0 1 0 0 0 1\n";
+
+    fn tolerable(there: &str) -> Vec<bool> {
+        compare(FRAMES, there).unwrap().iter().map(Difference::is_tolerable).collect()
+    }
+
+    #[test]
+    fn differences_are_of_the_frame_they_are_in() {
+        let same = compare(FRAMES, FRAMES).unwrap();
+        assert_eq!(same.iter().map(|d| d.frame.as_str()).collect::<Vec<_>>(), ["lbs", "volume of segments"]);
+        assert!(same.iter().all(|d| d.positions == 0.0 && d.normals == 0.0));
+        assert_eq!(tolerable(&FRAMES.replace("0 2 0", "0 2.000003 0")), [true, true]);
+        assert_eq!(tolerable(&FRAMES.replace("0 2 0", "0 2.000005 0")), [false, true]);
+        assert_eq!(tolerable(&FRAMES.replace("0 0 1", "0 0.001 1")), [true, false]);
+        assert_eq!(tolerable(&FRAMES.replace("0 2 0", "0 NaN 0")), [false, true]);
+    }
+
+    #[test]
+    fn frames_must_be_the_same() {
+        for (from, to) in [("volume", "springs"), ("0 1 0 0 0 1\n", ""), ("lbs 2", "lbs 3"), ("0 2 0 1 0 0", "0 2 0")] {
+            assert!(compare(FRAMES, &FRAMES.replace(from, to)).is_err(), "{from} → {to}");
+        }
+        assert!(compare("", "").is_err());
+    }
+}
