@@ -155,7 +155,7 @@ fn validator(run: &mut Run) -> Outcome {
 
 /// The core as WebAssembly computes what it computes here.
 fn wasm32() -> Outcome {
-    if let Err(why) = wasm32::install() {
+    if let Err(why) = wasm32::prepare() {
         let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
         return Err(if is_ci { Stop::Failed(why) } else { Stop::Skipped(why) });
     }

@@ -1,21 +1,18 @@
 //! The core as WebAssembly: `sinew_conformance` built for this machine and for wasm, run on both, its frames compared.
 //!
-//! Wasm has no fused multiply-add, so its frames are other numbers than those of this machine; how far apart they may be
-//! is stated here once.
-
-mod wasi;
+//! Node runs the modules: its engine is that of a browser. Wasm has no fused multiply-add, so its frames are other numbers
+//! than this machine's; how far apart they may be is stated here once.
 
 use std::fmt;
-use std::fs;
 use std::path::Path;
+use std::process::{Command, Stdio};
 
-use crate::command::{cargo, program, stdout, succeed, target_dir};
+use crate::command::{cargo, describe, program, root, stdout, succeed, target_dir, works};
 
 /// The browser's target, which has no way to print: checked only.
 const BROWSER: &str = "wasm32-unknown-unknown";
 /// The same instructions with a stdout.
 const PRINTING: &str = "wasm32-wasip1";
-const TARGETS: [&str; 2] = [BROWSER, PRINTING];
 
 const PROGRAM: &str = "sinew_conformance";
 
@@ -24,36 +21,37 @@ const POSITIONS: f64 = 2e-6;
 /// How far a unit normal may be from this machine's.
 const NORMALS: f64 = 2e-5;
 
-/// Installs the targets that are not here; the error says which one cannot be had.
-pub fn install() -> Result<(), String> {
-    for target in TARGETS {
+/// Sees to all that is needed; the error says what cannot be had.
+pub fn prepare() -> Result<(), String> {
+    for target in [BROWSER, PRINTING] {
         let libraries = stdout(program("rustc").args(["--print", "target-libdir", "--target", target]));
         let installed = libraries.is_some_and(|path| Path::new(path.trim()).is_dir());
         if !installed && succeed(program("rustup").args(["target", "add", target])).is_err() {
             return Err(format!("the target {target} is missing and `rustup target add {target}` does not work"));
         }
     }
-    Ok(())
+    if works(program("node").args(["--eval", "require('node:wasi')"])) {
+        Ok(())
+    } else {
+        Err("NODE IS NOT HERE: nothing ran as WebAssembly; install Node.js 20 or later".to_owned())
+    }
 }
 
-/// Fails where a frame differs by more than the tolerances, with everything that does.
+/// Fails where a frame differs by more than the tolerances, with all that do.
 pub fn check() -> Result<(), String> {
     succeed(cargo("check --package sinew --target").arg(BROWSER))?;
     succeed(cargo("build --profile test --package").arg(PROGRAM))?;
-    let native = target_dir().join("debug").join(PROGRAM).with_extension(std::env::consts::EXE_EXTENSION);
-    let printed = |words: &[&str]| {
-        stdout(program(&native.to_string_lossy()).args(words)).ok_or_else(|| format!("{} fails", native.display()))
-    };
-    let here = printed(&[])?;
+    let native = target_dir().join("debug").join(PROGRAM);
+    let native = || program(&native.to_string_lossy());
+    let here = printed(&mut native())?;
     let mut faults = Vec::new();
     for (machine, there) in [
-        ("this machine's baseline", printed(&["baseline"])?),
-        ("wasm with simd128", run_wasm("+simd128")?),
-        ("wasm without simd128", run_wasm("-simd128")?),
+        ("this machine's baseline", printed(native().arg("baseline"))?),
+        ("wasm with simd128", wasm("+simd128")?),
+        ("wasm without simd128", wasm("-simd128")?),
     ] {
         let differences = compare(&here, &there).map_err(|fault| format!("{machine}: {fault}"))?;
-        println!("{machine}");
-        println!("  {:<24} {:>9} {:>9}", "", "points", "normals");
+        println!("{machine:<26} {:>9} {:>9}", "points", "normals");
         for difference in differences {
             println!("  {difference}");
             if !difference.is_tolerable() {
@@ -65,14 +63,19 @@ pub fn check() -> Result<(), String> {
     if faults.is_empty() { Ok(()) } else { Err(format!("{tolerance}\n{}", faults.join("\n"))) }
 }
 
-/// What the program prints in the interpreter, built with `feature` or without it.
-fn run_wasm(feature: &str) -> Result<String, String> {
-    let mut build = cargo("build --profile test --package");
-    build.args([PROGRAM, "--target", PRINTING]);
-    succeed(build.env("CARGO_ENCODED_RUSTFLAGS", format!("-Ctarget-feature={feature}")))?;
-    let path = target_dir().join(PRINTING).join("debug").join(PROGRAM).with_extension("wasm");
-    let module = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    wasi::run(&module).map_err(|fault| format!("{}: {fault}", path.display()))
+/// What the program prints, built for wasm with a feature or without it.
+fn wasm(feature: &str) -> Result<String, String> {
+    // Unoptimised kernels keep everything on the stack.
+    let flags = format!("-Ctarget-feature={feature}\x1f-Clink-arg=-zstack-size=16777216");
+    let mut build = cargo("build --profile wasm --package");
+    succeed(build.args([PROGRAM, "--target", PRINTING]).env("CARGO_ENCODED_RUSTFLAGS", flags))?;
+    let module = target_dir().join(PRINTING).join("wasm").join(PROGRAM).with_extension("wasm");
+    printed(program("node").arg("--no-warnings").arg(root().join("xtask/src/wasm32/run.mjs")).arg(module))
+}
+
+fn printed(command: &mut Command) -> Result<String, String> {
+    command.stderr(Stdio::inherit());
+    stdout(command).ok_or_else(|| format!("{} does not end well", describe(command)))
 }
 
 /// The largest differences over all vertices of a frame.
