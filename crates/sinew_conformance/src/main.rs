@@ -23,7 +23,8 @@ const CHARACTER: &str = "tube:vertices=300,bones=5";
 const MOMENTS: [f64; 2] = [0.37, 0.7];
 
 /// About the tube's axis, wide end down.
-const CONE: &str = "cone = { axis = [0, 1, 0], apex = [0, 4, 0], half_angle = 0.2, base_radius = 0.01 }";
+const CONE: &str =
+    "cone = { bone = 'tube.3', axis = [0, 1, 0], apex = [0, 4, 0], half_angle = 0.2, base_radius = 0.01 }";
 
 /// What no list of the library names.
 const RECIPES: &[(&str, &str)] = &[
