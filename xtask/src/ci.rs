@@ -3,13 +3,12 @@
 //! The steps share one target directory, and those that run code share one profile (`test`), so each crate is
 //! compiled once for checking and once for running.
 
-use std::path::Path;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
-use crate::command::{cargo, program, stdout, succeed, works};
+use crate::command::{cargo, succeed, works};
 use crate::slowest::{self, Times};
-use crate::{interop, peer, tidy};
+use crate::{interop, peer, tidy, wasm32};
 
 /// How much of the long sweeps to run.
 #[derive(Clone, Copy)]
@@ -62,7 +61,7 @@ const STEPS: &[Step] = &[
         run: |_| Ok(succeed(&mut cargo("build --profile test --workspace --examples --benches"))?),
     },
     Step { name: "glTF validator", run: validator },
-    Step { name: "wasm32", run: |_| wasm32() },
+    Step { name: "wasm32", run: webassembly },
     Step { name: "benchmark peer", run: benchmark_peer },
     Step { name: "tidy", run: |_| Ok(tidy::check()?) },
 ];
@@ -154,17 +153,19 @@ fn validator(run: &mut Run) -> Outcome {
     })?)
 }
 
-/// The core also runs in a browser.
-fn wasm32() -> Outcome {
-    const TARGET: &str = "wasm32-unknown-unknown";
-    let libraries = stdout(program("rustc").args(["--print", "target-libdir", "--target", TARGET]));
-    let installed = libraries.is_some_and(|path| Path::new(path.trim()).is_dir());
-    if !installed && succeed(program("rustup").args(["target", "add", TARGET])).is_err() {
-        let why = format!("the target {TARGET} is missing and `rustup target add {TARGET}` does not work");
+/// The core as WebAssembly computes what it computes here.
+fn webassembly(run: &mut Run) -> Outcome {
+    let missing = |why| {
         let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-        return Err(if is_ci { Stop::Failed(why) } else { Stop::Skipped(why) });
-    }
-    Ok(succeed(cargo("check --package sinew --target").arg(TARGET))?)
+        if is_ci { Stop::Failed(why) } else { Stop::Skipped(why) }
+    };
+    wasm32::install_targets().map_err(missing)?;
+    wasm32::type_check()?;
+    wasm32::find_node().map_err(missing)?;
+    Ok(wasm32::compare_frames(match run.extent {
+        Extent::Sampled => wasm32::Extent::Simd,
+        Extent::Full => wasm32::Extent::All,
+    })?)
 }
 
 /// The baseline that figures are quoted against computes what the plain loop computes, as built for measuring.

@@ -10,6 +10,7 @@ mod peer;
 mod pictures;
 mod slowest;
 mod tidy;
+mod wasm32;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -22,6 +23,7 @@ usage: cargo xtask COMMAND
   bench --instructions [--update]
                            instructions per vertex of the main kernels against the committed baseline (valgrind)
   bench [FILTER] [--json]  nanoseconds per vertex of the kernels whose name contains FILTER, beside the baselines
+  wasm32                   frames of everything by WebAssembly against those of this machine (Node.js)
   interop                  baked files before the Khronos validator, three.js and Blender; installs what they need
   pictures                 draw the pictures of the manual anew";
 
@@ -35,13 +37,8 @@ fn main() -> ExitCode {
     match words.as_slice() {
         ["ci"] => ci::run(ci::Extent::Sampled),
         ["ci", "--full"] => ci::run(ci::Extent::Full),
-        ["tidy"] => match tidy::check() {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(fault) => {
-                eprintln!("{fault}");
-                ExitCode::FAILURE
-            }
-        },
+        ["tidy"] => report(tidy::check()),
+        ["wasm32"] => report(wasm32::run()),
         ["bench", bench_args @ ..] => bench::run(bench_args),
         ["interop"] => interop::run(),
         ["pictures"] => pictures::run(),
@@ -52,6 +49,16 @@ fn main() -> ExitCode {
         _ => {
             eprintln!("{USAGE}");
             ExitCode::from(2)
+        }
+    }
+}
+
+fn report(outcome: Result<(), String>) -> ExitCode {
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(fault) => {
+            eprintln!("{fault}");
+            ExitCode::FAILURE
         }
     }
 }
