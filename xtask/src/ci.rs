@@ -61,7 +61,7 @@ const STEPS: &[Step] = &[
         run: |_| Ok(succeed(&mut cargo("build --profile test --workspace --examples --benches"))?),
     },
     Step { name: "glTF validator", run: validator },
-    Step { name: "wasm32", run: webassembly },
+    Step { name: "wasm32", run: |_| webassembly() },
     Step { name: "benchmark peer", run: benchmark_peer },
     Step { name: "tidy", run: |_| Ok(tidy::check()?) },
 ];
@@ -154,7 +154,7 @@ fn validator(run: &mut Run) -> Outcome {
 }
 
 /// The core as WebAssembly computes what it computes here.
-fn webassembly(run: &mut Run) -> Outcome {
+fn webassembly() -> Outcome {
     let missing = |why| {
         let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
         if is_ci { Stop::Failed(why) } else { Stop::Skipped(why) }
@@ -162,10 +162,7 @@ fn webassembly(run: &mut Run) -> Outcome {
     wasm32::install_targets().map_err(missing)?;
     wasm32::type_check()?;
     wasm32::find_node().map_err(missing)?;
-    Ok(wasm32::compare_frames(match run.extent {
-        Extent::Sampled => wasm32::Extent::Simd,
-        Extent::Full => wasm32::Extent::All,
-    })?)
+    Ok(wasm32::compare_frames()?)
 }
 
 /// The baseline that figures are quoted against computes what the plain loop computes, as built for measuring.
