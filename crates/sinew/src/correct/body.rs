@@ -312,21 +312,10 @@ impl Body {
         surface.place_apexes(&mut self.points);
     }
 
-    /// The largest factor in [0, `factor`] on the moves that leaves each of some nodes within `bound` of where it
-    /// started.
+    /// The largest part of `factor` on the moves that leaves each of some nodes within `bound` of where it started.
     pub fn bounded<'a>(&self, nodes: impl IntoIterator<Item = &'a u32>, factor: f64, bound: f64) -> f64 {
-        let mut allowed = factor;
-        for &node in nodes {
-            let (w, moved) = (self.moves[node as usize], self.moved(node as usize));
-            if w == DVec3::ZERO || (moved + w * allowed).length_squared() <= bound * bound {
-                continue;
-            }
-            // |moved + s·w| = bound.
-            let (a, b, c) = (w.length_squared(), moved.dot(w), moved.length_squared() - bound * bound);
-            let root = (b * b - a * c).max(0.0).sqrt();
-            allowed = allowed.min(((root - b) / a).max(0.0));
-        }
-        allowed
+        let ways = nodes.into_iter().map(|&node| (self.moved(node as usize), self.moves[node as usize]));
+        bounded(ways, factor, bound)
     }
 
     /// Writes what moved back to the points it was loaded from.
@@ -341,6 +330,23 @@ impl Body {
             }
         }
     }
+}
+
+/// The largest part of `factor` that takes nothing farther than `bound`: of all ways so far, and what is added to them at 1.
+pub(super) fn bounded(ways: impl Iterator<Item = (DVec3, DVec3)>, factor: f64, bound: f64) -> f64 {
+    let sign = factor.signum();
+    let mut allowed = factor.abs();
+    for (moved, w) in ways {
+        let w = w * sign;
+        if w == DVec3::ZERO || (moved + w * allowed).length_squared() <= bound * bound {
+            continue;
+        }
+        // |moved + s·w| = bound.
+        let (a, b, c) = (w.length_squared(), moved.dot(w), moved.length_squared() - bound * bound);
+        let root = (b * b - a * c).max(0.0).sqrt();
+        allowed = allowed.min(((root - b) / a).max(0.0));
+    }
+    allowed * sign
 }
 
 /// Volume between triangles and the origin: ⅙ Σ [p_i p_j p_k].

@@ -14,20 +14,21 @@
 //!
 //! Oracle: the f64 solver, to the rounding of positions (tests); the volume of the result (tests/volume.rs).
 
-use super::body::{Body, unit};
-use super::local_volume::{EXACT, Limits, Outcome, ROUNDS, Restored, WITH_EFFECTS, first_root, target_volume};
+use super::body::{Body, bounded, unit};
+use super::local_volume::{EXACT, Limits, Outcome, ROUNDS, Restored, WITH_EFFECTS, first_root};
+use super::segment_rows::{SegmentRows, SegmentRowsScratch};
 use super::surface::Surface;
-use crate::half_rows::{HALF, lane_max};
+use crate::half_rows::{HALF, lane_max, store_lanes};
 use crate::lists::Lists;
 use crate::rig::Rig;
-use crate::rings::{Record, Rings, areas, coordinates, dots, in_blocks, load_pair, records_of, total, turn};
+use crate::rings::{Record, Rings, areas, coordinates, in_blocks, load_pair, records_of, total, turn};
 use crate::simd::{LANES, Level, PointRow, Points, Simd, dispatch, prelude::*};
 use fearless_simd::{f32x4, f32x8};
 use glam::{DAffine3, DVec3, Vec3};
 use std::ops::Range;
 
 /// Rows that a thread takes at a time.
-const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 64;
 /// Bends below are rounding.
 const LEAST_BEND: f32 = 1e-6;
 /// Instead of a bend: not to be moved.
@@ -37,17 +38,19 @@ const BARRED: f32 = f32::NEG_INFINITY;
 #[derive(Clone, Debug)]
 pub(super) struct VolumeRows {
     rows: Range<usize>,
-    rings: Rings,
-    /// Share of every record; 0 for those on capped borders.
+    /// Of what encloses the volume; of sheets too, where segments are asked for.
+    pub rings: Rings,
+    /// Share of every record; 0 for sheets and those on capped borders.
     gamma: Vec<f32>,
     /// Records of nodes and apexes.
-    record_of: Vec<u32>,
+    pub record_of: Vec<u32>,
     /// Nodes of several slots: their records, and those of all their slots.
     joined: Vec<u32>,
     members: Lists,
     borders: Vec<Border>,
     /// Nodes around each apex.
-    apexes: Lists,
+    pub apexes: Lists,
+    pub segments: Option<SegmentRows>,
 }
 
 /// A node on the border of a cap.
@@ -72,8 +75,8 @@ pub(super) struct RowsFrame<'a> {
 /// Memory of the solver; contents mean nothing between frames.
 #[derive(Clone, Debug, Default)]
 pub(super) struct VolumeScratch {
-    points: Vec<Record>,
-    moves: Vec<Record>,
+    pub points: Vec<Record>,
+    pub moves: Vec<Record>,
     bends: Vec<f32>,
     matrices: Vec<[f32; 10]>,
     /// Per row: some node of it is at hand; may move.
@@ -84,6 +87,9 @@ pub(super) struct VolumeScratch {
     sums: Vec<Sums>,
     /// Slots of joined nodes as they were.
     starts: Vec<Vec3>,
+    /// How far each point came, squared.
+    pub ways: Vec<f32>,
+    pub segments: SegmentRowsScratch,
 }
 
 /// What a pass adds up.
@@ -108,9 +114,9 @@ impl Sums {
 
 /// Where records are: `(p − centre)·scale`.
 #[derive(Clone, Copy, Debug)]
-struct Space {
-    centre: Vec3,
-    scale: f32,
+pub(super) struct Space {
+    pub centre: Vec3,
+    pub scale: f32,
 }
 
 impl Space {
@@ -127,7 +133,7 @@ struct Share {
 }
 
 impl VolumeRows {
-    pub fn new(rig: &Rig, surface: &Surface, gamma: &[f64]) -> Self {
+    pub fn new(rig: &Rig, surface: &Surface, gamma: &[f64], by_segments: bool) -> Self {
         let rows = rig.characters()[surface.character].rows.clone();
         let first = (rows.start * LANES) as u32;
         let nodes = surface.nodes();
@@ -137,9 +143,12 @@ impl VolumeRows {
             .map(|node| surface.members.of(node)[0] - first)
             .chain((0..apexes.len()).map(|apex| (slots + apex) as u32))
             .collect();
-        let count = (slots + apexes.len()).next_multiple_of(2);
-        let shell: Vec<[u32; 3]> =
-            surface.shell().map(|corners| corners.map(|node| record_of[node as usize])).collect();
+        // One more, which stays 0.
+        let zero = slots + apexes.len();
+        let count = (zero + 1).next_multiple_of(2);
+        let bounding = if by_segments { surface.triangles.len() } else { surface.first_sheet };
+        let faces = surface.triangles[..bounding].iter();
+        let faces: Vec<[u32; 3]> = faces.map(|corners| corners.map(|node| record_of[node as usize])).collect();
         let mut shares = vec![0.0; count];
         for node in (0..nodes).filter(|&node| surface.has_inside[node]) {
             shares[record_of[node] as usize] = gamma[node] as f32;
@@ -168,7 +177,8 @@ impl VolumeRows {
         Self {
             members: Lists::new(joined.len(), members.collect()),
             joined: joined.iter().map(|&node| record_of[node as usize]).collect(),
-            rings: Rings::new(count, &shell),
+            segments: by_segments.then(|| SegmentRows::new(surface, gamma, &record_of, zero as u32, count)),
+            rings: Rings::new(count, &faces),
             gamma: shares,
             record_of,
             borders,
@@ -177,102 +187,31 @@ impl VolumeRows {
         }
     }
 
-    /// Restores the volume of a body whose bones have been taken; and how far the farthest point was moved. `None`
-    /// where points are not finite.
-    pub fn restore(
-        &self,
-        surface: &Surface,
-        body: &mut Body,
-        limits: &Limits,
-        frame: &RowsFrame<'_>,
-        points: &mut Points,
-        scratch: &mut VolumeScratch,
-    ) -> Option<(Restored, f64)> {
-        let target = target_volume(surface, body);
-        if body.is_still() {
-            let outcome = Outcome::Still;
-            return Some((Restored { target, before: target, after: target, rounds: 0, outcome }, 0.0));
-        }
+    /// Takes the points of a body whose bones have been taken. `None` where there is no measuring them.
+    pub fn take<'a>(
+        &'a self,
+        surface: &'a Surface,
+        body: &'a mut Body,
+        frame: &'a RowsFrame<'a>,
+        points: &'a mut Points,
+        scratch: &'a mut VolumeScratch,
+    ) -> Option<Taken<'a>> {
         body.choose(surface);
         let centre = surface.centre(&body.from_bind);
         // A power of two: nothing is rounded by it.
         let unit = body.size.log2().round().exp2();
         let space = Space { centre: centre.as_vec3(), scale: unit.recip() as f32 };
-        if !(target.is_finite() && space.centre.is_finite() && space.scale.is_normal()) {
+        if !(space.centre.is_finite() && space.scale.is_normal()) {
             return None;
         }
         self.prepare(surface, body, scratch);
         let rows = &mut points.rows[self.rows.clone()];
-        let noise = f64::from(self.load(frame, rows, space, scratch)) * f64::from(f32::EPSILON) / 2.0;
-        let share = self.bend(body, limits.local, frame, scratch);
-        let cube = unit * unit * unit;
-        let rigid = body.rigid_volume(surface, space.centre.as_dvec3()) / cube;
-
-        let (target, mut rounds, mut outcome) = (target / cube, 0, Outcome::Restored);
-        let (mut before, mut wanted) = (0.0, 0.0);
-        let mut after;
-        // How far the last moves go, and a bound on how far anything has come before them.
-        let (mut factor, mut come) = (0.0, 0.0f64);
-        loop {
-            self.advance(factor, scratch);
-            let slopes = self.aim(share, frame, scratch);
-            after = match body.is_all_free() {
-                true => slopes.first / 18.0,
-                false => rigid + self.volume(surface, body, &scratch.points),
-            };
-            factor = 0.0;
-            if rounds == 0 {
-                before = after;
-                wanted = before + (target - before) * limits.gain;
-            }
-            let missing = wanted - after;
-            if !missing.is_finite() {
-                return None;
-            }
-            let rounding = if rounds == 0 { noise / unit * slopes.squares.sqrt() / 6.0 } else { 0.0 };
-            if missing.abs() <= (EXACT * target.abs().max(before.abs())).max(rounding) {
-                break;
-            }
-            if rounds == ROUNDS {
-                outcome = Outcome::NotReached;
-                break;
-            }
-            let linear = missing / (slopes.second / 6.0);
-            if !(slopes.second > 0.0 && linear.is_finite()) {
-                outcome = Outcome::NothingMayMove;
-                break;
-            }
-            rounds += 1;
-            let bent = self.bent(frame, scratch);
-            let c = [1.0, bent.first / 6.0 * linear * linear / missing, bent.second / 18.0 * linear.powi(3) / missing];
-            let (step, is_root) = match first_root(c) {
-                _ if limits.linear => (1.0, true),
-                Ok(root) => (root, true),
-                Err(turning) => (0.5 * turning.min(1.0), false),
-            };
-            let full = step * linear;
-            let bound = limits.max_move * body.size / unit;
-            let longest = f64::from(slopes.largest).sqrt();
-            factor = match come + longest * full.abs() <= bound {
-                true => full,
-                false => self.bounded(rows, space, full, bound, scratch),
-            };
-            come += longest * factor.abs();
-            let x = if full == 0.0 { 0.0 } else { step * (factor / full) };
-            let reached = after + ((c[2] * x + c[1]) * x + c[0]) * x * missing;
-            if factor.abs() < full.abs() || is_root {
-                after = reached;
-                outcome = match (factor.abs() < full.abs(), limits.linear) {
-                    (true, _) => Outcome::MoveBound,
-                    (false, true) => Outcome::Linear,
-                    (false, false) => Outcome::Restored,
-                };
-                break;
-            }
-        }
-        let largest = if rounds == 0 { 0.0 } else { self.store(frame, rows, space, factor, unit as f32, scratch) };
-        let restored = Restored { target: target * cube, before: before * cube, after: after * cube, rounds, outcome };
-        Some((restored, f64::from(largest).sqrt() * unit))
+        let noise = f64::from(self.load(frame, rows, space, scratch)) * f64::from(f32::EPSILON) / 2.0 / unit;
+        let (come, factor, before) = (0.0, 0.0, None);
+        let of = self;
+        let mut taken = Taken { of, surface, body, frame, rows, scratch, space, unit, noise, come, factor, before };
+        taken.prepare_segments();
+        Some(taken)
     }
 
     /// Says which rows are at hand and which may move.
@@ -282,6 +221,8 @@ impl VolumeRows {
         scratch.moves.resize(count, [0.0; 4]);
         scratch.bends.resize(count, 0.0);
         scratch.sums.resize(count.div_ceil(BLOCK * LANES), Sums::default());
+        // Whatever stays 0 is among them.
+        scratch.points[rows * LANES..].fill([0.0; 4]);
         for flags in [&mut scratch.at_hand, &mut scratch.free] {
             flags.clear();
             // Apexes make rows of their own.
@@ -364,7 +305,7 @@ impl VolumeRows {
         }
     }
 
-    /// The moves `w`, with `Σ p·A`, `Σ w·A`, `Σ A²` of what moves and the longest move, squared.
+    /// The moves `w`, with `Σ p·A`, `Σ w·A`, `Σ A²` of what moves and a bound on the longest move, squared.
     fn aim(&self, share: Share, frame: &RowsFrame<'_>, scratch: &mut VolumeScratch) -> Sums {
         let VolumeScratch { points, moves, bends, free, sums, .. } = scratch;
         let (points, bends, free) = (&points[..], &bends[..], &free[..]);
@@ -372,6 +313,25 @@ impl VolumeRows {
             sums[0] = dispatch!(frame.level, simd => aim(simd, self, share, points, bends, free, block, moves));
         });
         let mut sum = Sums::total(sums);
+        let weight = |_: u32, gamma: f64, at: usize| gamma * f64::from(share.k.mul_add(bends[at], share.even));
+        self.aim_borders(points, moves, weight, |_, w, _, gradient| {
+            sum.second += w.dot(gradient);
+            sum.squares += if w == DVec3::ZERO { 0.0 } else { gradient.length_squared() };
+            sum.largest = sum.largest.max(w.length_squared() as f32);
+        });
+        place_apexes(&self.apexes, &self.record_of, moves);
+        sum
+    }
+
+    /// The moves of nodes on capped borders; `weight` of their share and record. Told of each: its move, its area and the
+    /// gradient, which apexes share.
+    pub fn aim_borders(
+        &self,
+        points: &[Record],
+        moves: &mut [Record],
+        weight: impl Fn(u32, f64, usize) -> f64,
+        mut tell: impl FnMut(u32, DVec3, DVec3, DVec3),
+    ) {
         for border in &self.borders {
             let at = self.record_of[border.node as usize] as usize;
             let area = self.area(at, points);
@@ -383,15 +343,11 @@ impl VolumeRows {
                 .map(|&(apex, part)| self.area(self.record_of[apex as usize] as usize, points) * part);
             let gradient = area + of_apexes.sum::<DVec3>();
             let lever = normal.dot(gradient);
-            let weight = border.gamma * f64::from(share.k.mul_add(bends[at], share.even));
+            let weight = weight(border.node, border.gamma, at);
             let w = if weight > 0.0 { normal * (weight * lever) } else { DVec3::ZERO };
             moves[at] = record(w.as_vec3());
-            sum.second += w.dot(gradient);
-            sum.squares += if weight > 0.0 { gradient.length_squared() } else { 0.0 };
-            sum.largest = sum.largest.max(w.length_squared() as f32);
+            tell(border.node, w, area, gradient);
         }
-        place_apexes(&self.apexes, &self.record_of, moves);
-        sum
     }
 
     /// `Σ p·A(w)` and `Σ w·A(w)`.
@@ -435,39 +391,7 @@ impl VolumeRows {
         }
     }
 
-    /// The largest part of `factor` that leaves every point within `bound` of where it started.
-    fn bounded(&self, rows: &[PointRow], space: Space, factor: f64, bound: f64, scratch: &VolumeScratch) -> f64 {
-        let mut allowed = factor.abs();
-        let joined = |record: usize| self.joined.binary_search(&(record as u32)).ok();
-        for (record, w) in scratch.moves[..rows.len() * LANES].iter().enumerate() {
-            let w = place(w) * factor.signum();
-            if w == DVec3::ZERO {
-                continue;
-            }
-            let start = match joined(record) {
-                Some(index) => {
-                    let (at, count) = (self.members.start_of(index), self.members.of(index).len());
-                    let sum: DVec3 = scratch.starts[at..at + count].iter().map(|p| p.as_dvec3()).sum();
-                    space.record((sum / count as f64).as_vec3())
-                }
-                None => {
-                    let [x, y, z] = &rows[record / LANES];
-                    let lane = record % LANES;
-                    space.record(Vec3::new(x[lane], y[lane], z[lane]))
-                }
-            };
-            let moved = place(&scratch.points[record]) - start.as_dvec3();
-            if (moved + w * allowed).length_squared() > bound * bound {
-                // |moved + s·w| = bound.
-                let (a, b, c) = (w.length_squared(), moved.dot(w), moved.length_squared() - bound * bound);
-                let root = (b * b - a * c).max(0.0).sqrt();
-                allowed = allowed.min(((root - b) / a).max(0.0));
-            }
-        }
-        allowed * factor.signum()
-    }
-
-    /// Writes what moved back to the rows, the last moves times `factor` included; the longest way, squared.
+    /// Writes what moved back to the rows, the last moves times `factor` included.
     fn store(
         &self,
         frame: &RowsFrame<'_>,
@@ -476,15 +400,14 @@ impl VolumeRows {
         factor: f64,
         unit: f32,
         scratch: &mut VolumeScratch,
-    ) -> f32 {
-        let VolumeScratch { points, moves, free, sums, starts, .. } = scratch;
-        let sums = &mut sums[..rows.len().div_ceil(BLOCK)];
+    ) {
+        let VolumeScratch { points, moves, free, ways, starts, .. } = scratch;
         let step = factor as f32;
-        in_blocks(frame.pool, (rows, BLOCK), (sums, 1), |block, rows, sums| {
+        ways.resize(rows.len() * LANES, 0.0);
+        in_blocks(frame.pool, (rows, BLOCK), (ways, BLOCK * LANES), |block, rows, ways| {
             let free = &free[block * BLOCK..];
             let (points, moves) = (&points[block * BLOCK * LANES..], &moves[block * BLOCK * LANES..]);
-            let stored = dispatch!(frame.level, simd => store(simd, rows, free, points, moves, space, step, unit));
-            sums[0] = Sums { largest: stored, ..Sums::default() };
+            dispatch!(frame.level, simd => store(simd, rows, free, points, moves, space, step, unit, ways));
         });
         for (index, members) in self.members.iter().enumerate() {
             let first = members[0] as usize;
@@ -492,6 +415,7 @@ impl VolumeRows {
             let mean: DVec3 = starts.iter().map(|p| p.as_dvec3()).sum::<DVec3>() / members.len() as f64;
             let start = space.record(mean.as_vec3()).as_dvec3();
             let moved = place(&points[first]) - start + place(&moves[first]) * factor;
+            ways[first] = moved.length_squared() as f32;
             for (&slot, start) in members.iter().zip(starts) {
                 let p = (start.as_dvec3() + moved * f64::from(unit)).as_vec3();
                 let [x, y, z] = &mut rows[slot as usize / LANES];
@@ -499,7 +423,148 @@ impl VolumeRows {
                 (x[lane], y[lane], z[lane]) = (p.x, p.y, p.z);
             }
         }
-        Sums::total(sums).largest
+    }
+}
+
+/// A body at one frame, taken from its rows: what volumes are restored of.
+pub(super) struct Taken<'a> {
+    pub of: &'a VolumeRows,
+    pub surface: &'a Surface,
+    pub body: &'a Body,
+    pub frame: &'a RowsFrame<'a>,
+    rows: &'a mut [PointRow],
+    pub scratch: &'a mut VolumeScratch,
+    pub space: Space,
+    /// The length of 1.
+    pub unit: f64,
+    /// How far off a coordinate may be from rounding alone.
+    pub noise: f64,
+    /// How far anything has come, at most.
+    pub come: f64,
+    /// What the moves are multiplied by that are not yet in the points.
+    factor: f64,
+    /// The volume before its segments were restored.
+    pub before: Option<f64>,
+}
+
+impl Taken<'_> {
+    /// Restores the volume inside. `None` where points are not finite.
+    pub fn restore(&mut self, target: f64, limits: &Limits) -> Option<Restored> {
+        let Self { of, body, frame, unit, .. } = *self;
+        let share = of.bend(body, limits.local, frame, self.scratch);
+        let cube = unit * unit * unit;
+        let sheets = of.segments.as_ref().map_or(0.0, |segments| segments.sheet_cones(&self.scratch.points)) / 6.0;
+
+        let (target, mut rounds, mut outcome) = (target / cube, 0, Outcome::Restored);
+        let (mut before, mut wanted) = (0.0, 0.0);
+        let mut after;
+        loop {
+            of.advance(self.factor, self.scratch);
+            self.factor = 0.0;
+            let slopes = of.aim(share, frame, self.scratch);
+            after = match body.is_all_free() {
+                true => slopes.first / 18.0 - sheets,
+                false => self.volume_at_hand(),
+            };
+            if rounds == 0 {
+                before = after;
+                wanted = before + (target - before) * limits.gain;
+            }
+            let missing = wanted - after;
+            if !missing.is_finite() {
+                return None;
+            }
+            let rounding = if rounds == 0 { self.noise * slopes.squares.sqrt() / 6.0 } else { 0.0 };
+            if missing.abs() <= (EXACT * target.abs().max(before.abs())).max(rounding) {
+                break;
+            }
+            if rounds == ROUNDS {
+                outcome = Outcome::NotReached;
+                break;
+            }
+            let linear = missing / (slopes.second / 6.0);
+            if !(slopes.second > 0.0 && linear.is_finite()) {
+                outcome = Outcome::NothingMayMove;
+                break;
+            }
+            rounds += 1;
+            let bent = of.bent(frame, self.scratch);
+            let c = [1.0, bent.first / 6.0 * linear * linear / missing, bent.second / 18.0 * linear.powi(3) / missing];
+            let (step, is_root) = match first_root(c) {
+                _ if limits.linear => (1.0, true),
+                Ok(root) => (root, true),
+                Err(turning) => (0.5 * turning.min(1.0), false),
+            };
+            let full = step * linear;
+            let bound = limits.max_move * body.size / unit;
+            let longest = f64::from(slopes.largest).sqrt();
+            self.factor = match self.come + longest * full.abs() <= bound {
+                true => full,
+                false => self.bounded_records(0..self.rows.len() * LANES, full, bound),
+            };
+            let is_bounded = self.factor.abs() < full.abs();
+            self.come += longest * self.factor.abs();
+            let x = if full == 0.0 { 0.0 } else { step * (self.factor / full) };
+            if is_bounded || is_root {
+                after += ((c[2] * x + c[1]) * x + c[0]) * x * missing;
+                outcome = match (is_bounded, limits.linear) {
+                    (true, _) => Outcome::MoveBound,
+                    (false, true) => Outcome::Linear,
+                    (false, false) => Outcome::Restored,
+                };
+                break;
+            }
+        }
+        let before = self.before.unwrap_or(before);
+        Some(Restored { target: target * cube, before: before * cube, after: after * cube, rounds, outcome })
+    }
+
+    /// The volume inside, by the triangles at hand and the closed form of the others.
+    pub fn volume_at_hand(&self) -> f64 {
+        let cube = self.unit * self.unit * self.unit;
+        let rigid = self.body.rigid_volume(self.surface, self.space.centre.as_dvec3()) / cube;
+        rigid + self.of.volume(self.surface, self.body, &self.scratch.points)
+    }
+
+    /// The largest part of `factor` on the moves that leaves some records within `bound` of where they started.
+    pub fn bounded_records(&self, records: impl Iterator<Item = usize>, factor: f64, bound: f64) -> f64 {
+        let joined = |record: usize| self.of.joined.binary_search(&(record as u32)).ok();
+        let way = |record: usize| {
+            let start = match joined(record) {
+                Some(index) => {
+                    let (at, count) = (self.of.members.start_of(index), self.of.members.of(index).len());
+                    let sum: DVec3 = self.scratch.starts[at..at + count].iter().map(|p| p.as_dvec3()).sum();
+                    (sum / count as f64).as_vec3()
+                }
+                None => {
+                    let [x, y, z] = &self.rows[record / LANES];
+                    let lane = record % LANES;
+                    Vec3::new(x[lane], y[lane], z[lane])
+                }
+            };
+            let moved = place(&self.scratch.points[record]) - self.space.record(start).as_dvec3();
+            (moved, place(&self.scratch.moves[record]))
+        };
+        bounded(records.map(way), factor, bound)
+    }
+
+    /// Writes what moved back to the rows; how far the farthest point came, and that of each segment where they are asked
+    /// for.
+    pub fn store(self, by_segment: &mut Vec<f64>) -> f64 {
+        by_segment.clear();
+        let Self { of, surface, frame, rows, scratch, space, unit, .. } = self;
+        if self.come > 0.0 {
+            of.store(frame, rows, space, self.factor, unit as f32, scratch);
+        } else {
+            scratch.ways.clear();
+            scratch.ways.resize(rows.len() * LANES, 0.0);
+        }
+        let way = |square: f32| f64::from(square).sqrt() * unit;
+        if let Some(segments) = &of.segments {
+            segments.largest(&scratch.ways, surface.segments.len(), by_segment);
+            by_segment.iter_mut().for_each(|square| *square = square.sqrt() * unit);
+        }
+        way(scratch.ways.iter().copied().fold(0.0, f32::max))
     }
 }
 
@@ -507,12 +572,12 @@ fn record(v: Vec3) -> Record {
     [v.x, v.y, v.z, v.x]
 }
 
-fn place(record: &Record) -> DVec3 {
+pub(super) fn place(record: &Record) -> DVec3 {
     DVec3::new(f64::from(record[0]), f64::from(record[1]), f64::from(record[2]))
 }
 
 /// Each apex is the mean of its ring.
-fn place_apexes(apexes: &Lists, record_of: &[u32], records: &mut [Record]) {
+pub(super) fn place_apexes(apexes: &Lists, record_of: &[u32], records: &mut [Record]) {
     let first = record_of.len() - apexes.len();
     for (apex, ring) in apexes.iter().enumerate() {
         let sum: DVec3 = ring.iter().map(|&node| place(&records[record_of[node as usize] as usize])).sum();
@@ -523,7 +588,7 @@ fn place_apexes(apexes: &Lists, record_of: &[u32], records: &mut [Record]) {
 #[inline(always)]
 fn load<S: Simd>(simd: S, rows: &[PointRow], at_hand: &[bool], space: Space, records: &mut [Record]) -> f32 {
     let mut farthest = f32x8::splat(simd, 0.0);
-    for ((row, &at_hand), records) in rows.iter().zip(at_hand).zip(records.chunks_exact_mut(LANES)) {
+    for ((row, &at_hand), records) in rows.iter().zip(at_hand).zip(records.as_chunks_mut::<LANES>().0) {
         if at_hand {
             records_of(simd, row, space.centre.to_array(), space.scale, records);
             for axis in row {
@@ -605,14 +670,20 @@ fn aim<S: Simd>(
             step.store_slice(moves.as_flattened_mut());
             slope = step.mul_add(area, slope);
             squares = area.mul_add(area, squares);
-            longest = longest.max(dots(step, step));
+            longest = longest.max(step * step);
         }
         sums.first += total(volume);
         sums.second += total(slope);
         sums.squares += total(squares);
     }
-    let longest = longest.to_array();
-    Sums { largest: longest[0].max(longest[4]), ..sums }
+    Sums { largest: at_most(longest), ..sums }
+}
+
+/// A bound on the square of the longest move, from the largest square in each direction.
+#[inline(always)]
+fn at_most<S: Simd>(squares: f32x8<S>) -> f32 {
+    let [a, b, c, _, d, e, f, _] = squares.to_array();
+    (a + b + c).max(d + e + f)
 }
 
 #[inline(always)]
@@ -648,13 +719,15 @@ fn store<S: Simd>(
     space: Space,
     factor: f32,
     unit: f32,
-) -> f32 {
+    ways: &mut [f32],
+) {
     let (scale, factor) = (f32x8::splat(simd, space.scale), f32x8::splat(simd, factor));
     let unit = f32x8::splat(simd, unit);
-    let mut longest = f32x8::splat(simd, 0.0);
-    let records = points.chunks_exact(LANES).zip(moves.chunks_exact(LANES));
-    for ((row, &free), (points, moves)) in rows.iter_mut().zip(free).zip(records) {
+    let (points, moves) = (points.as_chunks::<LANES>().0.iter(), moves.as_chunks::<LANES>().0);
+    let records = points.zip(moves).zip(ways.as_chunks_mut::<LANES>().0);
+    for ((row, &free), ((points, moves), ways)) in rows.iter_mut().zip(free).zip(records) {
         if !free {
+            ways.fill(0.0);
             continue;
         }
         for half in 0..2 {
@@ -668,8 +741,7 @@ fn store<S: Simd>(
                 square = moved.mul_add(moved, square);
                 moved.mul_add(unit, here).store_array(lanes);
             }
-            longest = longest.max(square);
+            store_lanes(square, ways, half);
         }
     }
-    lane_max(longest)
 }
