@@ -14,7 +14,7 @@
 use crate::half_rows::{Half, cross, dot, load_half, load_lanes, mul_add, scale, store_half};
 use crate::lists::Lists;
 use crate::rig::{NO_VERTEX, Rig};
-use crate::rings::{Record, areas, coordinates, four_records, in_blocks, load_pair, opposite, turn, walk};
+use crate::rings::{Record, RingsOf, areas, coordinates, four_records, in_blocks, load_pair, opposite, turn, walk};
 use crate::simd::{LANES, Lanes, Level, PointRow, Points, Simd, dispatch, prelude::*};
 use fearless_simd::{f32x8, mask32x8, u32x8};
 use glam::Vec3;
@@ -149,13 +149,6 @@ impl Fans {
             }
         }
     }
-
-    /// The ring of a layer lane.
-    #[inline(always)]
-    fn ring(&self, lane: usize) -> &[u32] {
-        let start = if lane == 0 { 0 } else { self.stops[lane - 1] as usize };
-        &self.to[start..self.stops[lane] as usize]
-    }
 }
 
 /// Memory for one frame.
@@ -214,16 +207,16 @@ fn turn_layers<S: Simd>(
         if !turns[row] {
             continue;
         }
-        let mut means = [[[0.0; 4]; LANES]; 2];
-        for lane in 0..LANES {
-            let ring = fans.ring(layer * LANES + lane);
-            let here = load_pair(simd, &records[row * LANES + lane]);
-            let (before, after) = areas(simd, ring, records, here, swizzle).split();
-            before.store_array(&mut means[0][lane]);
-            after.store_array(&mut means[1][lane]);
+        let (mut before, mut after) = ([[0.0; 4]; LANES], [[0.0; 4]; LANES]);
+        let rings = RingsOf::new(&fans.stops, &fans.to, layer * LANES..(layer + 1) * LANES);
+        let here = &records.as_chunks::<LANES>().0[row];
+        for ((ring, here), (before, after)) in rings.zip(here).zip(before.iter_mut().zip(&mut after)) {
+            let (base, deformed) = areas(simd, ring, records, load_pair(simd, here), swizzle).split();
+            base.store_array(before);
+            deformed.store_array(after);
         }
         for half in 0..2 {
-            let turn = Turn::new(simd, coordinates(simd, &means[0], half), coordinates(simd, &means[1], half));
+            let turn = Turn::new(simd, coordinates(simd, &before, half), coordinates(simd, &after, half));
             let n = load_half(simd, normals, half);
             store_half(turn.normal(simd, n, load_lanes(simd, &fans.torn[layer], half)), normals, half);
             if let Some(tangents) = tangents.get_mut(local) {

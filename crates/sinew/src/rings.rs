@@ -13,6 +13,7 @@ use crate::lists::Lists;
 use crate::simd::{LANES, PointRow, Simd, prelude::*};
 use fearless_simd::{f32x4, f32x8, u8x32};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// x, y, z and x again: turning it by one lane gives y, z, x.
 pub(crate) type Record = [f32; 4];
@@ -54,6 +55,40 @@ impl Rings {
     pub fn of(&self, pair: usize) -> &[[u32; 2]] {
         let start = if pair == 0 { 0 } else { self.stops[pair - 1] as usize };
         &self.to[start..self.stops[pair] as usize]
+    }
+
+    /// Neighbours of some pairs of points.
+    #[inline(always)]
+    pub fn range(&self, pairs: Range<usize>) -> RingsOf<'_, [u32; 2]> {
+        RingsOf::new(&self.stops, &self.to, pairs)
+    }
+}
+
+/// Rings, one after the other.
+pub(crate) struct RingsOf<'a, N> {
+    at: u32,
+    stops: std::slice::Iter<'a, u32>,
+    to: &'a [N],
+}
+
+impl<'a, N> RingsOf<'a, N> {
+    /// Some of those that stop at `stops`.
+    #[inline(always)]
+    pub fn new(stops: &'a [u32], to: &'a [N], rings: Range<usize>) -> Self {
+        let at = if rings.start == 0 { 0 } else { stops[rings.start - 1] };
+        Self { at, stops: stops[rings].iter(), to: &to[at as usize..] }
+    }
+}
+
+impl<'a, N> Iterator for RingsOf<'a, N> {
+    type Item = &'a [N];
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        let stop = *self.stops.next()?;
+        let (ring, to) = self.to.split_at_checked((stop - self.at) as usize)?;
+        (self.at, self.to) = (stop, to);
+        Some(ring)
     }
 }
 
@@ -133,22 +168,36 @@ pub(crate) fn areas<S: Simd, R, N: Neighbour<R>>(
     here: f32x8<S>,
     turn: u8x32<S>,
 ) -> f32x8<S> {
-    let (mut plus, mut minus) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 0.0));
-    let Some((&first, others)) = ring.split_first() else { return plus };
+    let zero = f32x8::splat(simd, 0.0);
+    let Some((&first, others)) = ring.split_first() else { return zero };
     // Edges point inwards: both of a product do, and the subtraction takes its operand from memory.
     let first = here - first.load(simd, records);
     let first_turned = first.slide_within_blocks::<1>(first);
     let (mut edge, mut turned) = (first, first_turned);
-    for next in others {
+    let (mut plus, mut minus) = (zero, zero);
+    let (mut other_plus, mut other_minus) = (zero, zero);
+    // Two at a time into sums of their own: one alone waits for itself.
+    let (twos, odd) = others.as_chunks::<2>();
+    for [next, after] in twos {
+        let next = here - next.load(simd, records);
+        let next_turned = next.slide_within_blocks::<1>(next);
+        plus = edge.mul_add(next_turned, plus);
+        minus = turned.mul_add(next, minus);
+        edge = here - after.load(simd, records);
+        turned = edge.slide_within_blocks::<1>(edge);
+        other_plus = next.mul_add(turned, other_plus);
+        other_minus = next_turned.mul_add(edge, other_minus);
+    }
+    if let Some(next) = odd.first() {
         let next = here - next.load(simd, records);
         let next_turned = next.slide_within_blocks::<1>(next);
         plus = edge.mul_add(next_turned, plus);
         minus = turned.mul_add(next, minus);
         (edge, turned) = (next, next_turned);
     }
-    plus = edge.mul_add(first_turned, plus);
-    minus = turned.mul_add(first, minus);
-    (plus - minus).swizzle_dyn_within_blocks(turn)
+    other_plus = edge.mul_add(first_turned, other_plus);
+    other_minus = turned.mul_add(first, other_minus);
+    ((plus + other_plus) - (minus + other_minus)).swizzle_dyn_within_blocks(turn)
 }
 
 /// Two neighbouring records.

@@ -23,7 +23,7 @@ use super::volume_rows::{BLOCK, Taken, VolumeRows, VolumeScratch, place, place_a
 use crate::rings::{Record, areas, in_blocks, load_pair, transposed, turn};
 use crate::simd::{LANES, Simd, dispatch, f32x4, f64x4, prelude::*};
 use fearless_simd::f32x8;
-use glam::{DAffine3, DMat3, DVec3};
+use glam::{DAffine3, DVec3};
 
 /// Triangles of a strip that are done at once.
 const BATCH: usize = 4;
@@ -146,17 +146,16 @@ struct StripSums {
 }
 
 impl SegmentRows {
-    /// `record_of` nodes and apexes; `zero` is a record that stays 0, `count` how many there are.
-    pub fn new(surface: &Surface, gamma: &[f64], record_of: &[u32], zero: u32, count: usize) -> Self {
-        let none = surface.segments.len() as u32;
+    /// From records of nodes and apexes, and segments of all records; `zero` is one that stays 0.
+    pub fn new(surface: &Surface, gamma: &[f64], record_of: &[u32], segment_of: &[u32], zero: u32) -> Self {
+        let count = segment_of.len();
         let mut shares = vec![0.0; count];
-        let (mut segment_of, mut counted) = (vec![none; count], vec![none; count]);
+        let mut counted = segment_of.to_vec();
         for node in 0..surface.nodes() {
             let record = record_of[node] as usize;
             shares[record] = gamma[node] as f32;
-            segment_of[record] = surface.segment_of_node[node];
-            if surface.has_inside[node] {
-                counted[record] = surface.segment_of_node[node];
+            if !surface.has_inside[node] {
+                counted[record] = surface.segments.len() as u32;
             }
         }
         for node in surface.ring_nodes() {
@@ -166,7 +165,7 @@ impl SegmentRows {
         let mut block_stops: Vec<u32> = Vec::new();
         let two = |of: &[u32], pair: usize| [of[2 * pair], of[2 * pair + 1]];
         for pair in 0..count / 2 {
-            let (segments, counted) = (two(&segment_of, pair), two(&counted, pair));
+            let (segments, counted) = (two(segment_of, pair), two(&counted, pair));
             let is_first = pair.is_multiple_of(BLOCK * LANES / 2);
             match runs.last_mut() {
                 Some(run) if !is_first && (run.segments, run.counted) == (segments, counted) => run.pairs[1] += 1,
@@ -293,12 +292,10 @@ impl Taken<'_> {
         scratch.come.clear();
         scratch.come.resize(count, 0.0);
         scratch.carries.clear();
-        let to_records = DAffine3 {
-            matrix3: DMat3::from_diagonal(DVec3::splat(f64::from(self.space.scale))),
-            translation: -self.space.centre.as_dvec3() * f64::from(self.space.scale),
-        };
-        let carry = |entry: u32| to_records * self.body.from_bind[entry as usize];
-        scratch.carries.extend(self.surface.segments.iter().map(|segment| carry(segment.entry)));
+        let mut carries = std::mem::take(&mut scratch.carries);
+        carries.extend(self.surface.segments.iter().map(|segment| self.carry(segment.entry)));
+        let scratch = &mut self.scratch.segments;
+        scratch.carries = carries;
         if let Some(morphed) = &self.body.morphed {
             bind_batches(&segments.batches, morphed, &mut scratch.morphed);
         }
@@ -376,8 +373,9 @@ impl Taken<'_> {
             let Chunk { strip, batches: [start, stop] } = segments.chunks[index];
             let strip = &segments.strips[strip as usize];
             let range = start as usize..stop as usize;
-            let moves_any = strip.segments.iter().any(|&segment| active[segment as usize] != 0.0);
-            sums[0] = match moves_any {
+            let counts = strip.segments.iter().any(|&segment| active[segment as usize] != 0.0);
+            // The whole has all caps.
+            sums[0] = match counts || strip.kind == Kind::Caps {
                 true => {
                     let carry = &carries[strip.segments[0] as usize];
                     let (batches, bind) = (&segments.batches[range.clone()], &bind[range]);
@@ -406,12 +404,21 @@ impl Taken<'_> {
         }
     }
 
-    /// The enclosed volume, from sums over all segments.
-    fn enclosed(&self, segments: &SegmentRows, expansion: &Expansion) -> f64 {
-        let inside: f64 = expansion.cubics.iter().map(|cubic| cubic[0]).sum();
-        let strips = segments.strips.iter().zip(&self.scratch.segments.cones);
-        let others: f64 = strips.filter(|(strip, _)| strip.kind != Kind::Sheets).map(|(_, cone)| cone[0]).sum();
-        (inside + others) / 6.0
+    /// The volume inside from a third of `Σ p·A` over the nodes of segments that are not still: what straddles is added
+    /// where its owner is one of them, less the corners that have counted it; the others have a closed form.
+    fn enclosed(&self, segments: &SegmentRows, sum: f64) -> f64 {
+        let mut cones = sum;
+        for (strip, cone) in segments.strips.iter().zip(&self.scratch.segments.cones) {
+            let moves = |segment: u32| if self.body.still[segment as usize] { 0.0 } else { 1.0 };
+            let counted: f64 = strip.corners().iter().map(|&corner| moves(strip.segments[corner])).sum();
+            cones += cone[0]
+                * match strip.kind {
+                    Kind::Straddlers => moves(strip.segments[0]) - counted / 3.0,
+                    Kind::Caps => 1.0 - counted / 3.0,
+                    Kind::Sheets => 0.0,
+                };
+        }
+        cones / 6.0 + self.still_volume()
     }
 }
 
@@ -436,20 +443,17 @@ impl Segmented for Taken<'_> {
         let Some(segments) = &self.of.segments else { return };
         expansion.clear(self.surface.segments.len(), segments.strips.len());
         self.aim_segments(segments, expansion);
+        let moving = expansion.cubics.iter().zip(&self.body.still).filter(|(_, still)| !**still);
+        let sum = moving.map(|(cubic, _)| cubic[0]).sum();
         self.bend_segments(segments, expansion);
         self.add_strips(segments, expansion);
         if self.before.is_none() {
-            self.before = Some(match self.body.is_all_free() {
-                true => self.enclosed(segments, expansion),
-                false => self.volume_at_hand(),
-            });
+            self.before = Some(self.enclosed(segments, sum));
         }
         for (segment, cubic) in expansion.cubics.iter_mut().enumerate() {
-            let carry = &self.scratch.segments.carries[segment];
             if !self.body.still[segment] {
-                let rest = self.surface.carried_volume(segment, self.body.morphed.as_deref(), carry);
                 cubic.iter_mut().for_each(|c| *c /= 6.0);
-                cubic[0] -= rest;
+                cubic[0] -= self.carried_volume(segment);
             }
         }
     }
@@ -492,8 +496,9 @@ fn splat_pair<S: Simd>(simd: S, [a, b]: [f32; 2]) -> f32x8<S> {
 /// The scalar product that a sum over one point of each pair holds.
 #[inline(always)]
 fn sum_of<S: Simd>(sums: f64x4<S>) -> f64 {
-    let [x, y, z, _] = sums.to_array();
-    x + y + z
+    // Fewer than all lanes, and the compiler keeps the sums in pieces.
+    let [x, y, z, w] = sums.to_array();
+    (x + y + z + w) - w
 }
 
 #[inline(always)]
@@ -525,9 +530,9 @@ fn aim<S: Simd>(
         let [mut squares, mut longest] = [zero; 2];
         let here = points.as_chunks::<2>().0[start..stop].iter();
         let gamma = segments.gamma.as_chunks::<2>().0[start..stop].iter();
-        for (pair, ((here, gamma), moves)) in here.zip(gamma).zip(moves).enumerate() {
+        for (ring, ((here, gamma), moves)) in body.rings.range(start..stop).zip(here.zip(gamma).zip(moves)) {
             let here = load_pair(simd, here);
-            let area = areas(simd, body.rings.of(start + pair), points, here, turn);
+            let area = areas(simd, ring, points, here, turn);
             let step = splat_pair(simd, *gamma) * active * area;
             step.store_slice(moves.as_flattened_mut());
             let ((p0, p1), (a0, a1)) = (here.widen(), area.widen());
@@ -540,12 +545,12 @@ fn aim<S: Simd>(
             longest = longest.max(step * step);
         }
         let (squares0, squares1) = squares.widen();
-        let [x0, y0, z0, _, x1, y1, z1, _] = longest.to_array();
+        let [a, b, c, d, e, f, g, h] = longest.to_array();
         *sums = RunSums {
             first: [sum_of(volume[0]), sum_of(volume[1])],
             second: [sum_of(slope[0]), sum_of(slope[1])],
             squares: [sum_of(squares0), sum_of(squares1)],
-            longest: [x0 + y0 + z0, x1 + y1 + z1],
+            longest: [(a + b + c) + d, (e + f + g) + h],
         };
     }
 }
@@ -572,9 +577,9 @@ fn bent<S: Simd>(
         let [start, stop] = [run.pairs[0] as usize, run.pairs[1] as usize];
         let (mut second, mut third) = ([none; 2], [none; 2]);
         let here = points.as_chunks::<2>().0[start..stop].iter().zip(&moves.as_chunks::<2>().0[start..stop]);
-        for (pair, (here, step)) in here.enumerate() {
+        for (ring, (here, step)) in body.rings.range(start..stop).zip(here) {
             let step = load_pair(simd, step);
-            let area = areas(simd, body.rings.of(start + pair), moves, step, turn);
+            let area = areas(simd, ring, moves, step, turn);
             let (s0, s1) = (load_pair(simd, here) * area).widen();
             let (t0, t1) = (step * area).widen();
             second[0] += s0;

@@ -44,6 +44,12 @@ pub(super) struct VolumeRows {
     gamma: Vec<f32>,
     /// Records of nodes and apexes.
     pub record_of: Vec<u32>,
+    /// Segment of every record; their number for those that are no node.
+    segment_of: Vec<u32>,
+    /// Rows with corners of the triangles of each segment, with records of its nodes, and with nodes on capped borders.
+    corner_rows: Lists,
+    node_rows: Lists,
+    border_rows: Vec<u32>,
     /// Nodes of several slots: their records, and those of all their slots.
     joined: Vec<u32>,
     members: Lists,
@@ -82,8 +88,6 @@ pub(super) struct VolumeScratch {
     /// Per row: some node of it is at hand; may move.
     at_hand: Vec<bool>,
     free: Vec<bool>,
-    /// Per record: may move.
-    movable: Vec<bool>,
     sums: Vec<Sums>,
     /// Slots of joined nodes as they were.
     starts: Vec<Vec3>,
@@ -170,6 +174,19 @@ impl VolumeRows {
             }
         });
         let borders = borders.collect();
+        let mut segment_of = vec![surface.segments.len() as u32; count];
+        for node in 0..nodes {
+            segment_of[record_of[node] as usize] = surface.segment_of_node[node];
+        }
+        let rows_of =
+            |node: u32| surface.members.of(node as usize).iter().map(move |slot| (slot - first) / LANES as u32);
+        let corner_rows = surface.segment_corners.iter().enumerate().flat_map(|(segment, corners)| {
+            corners.iter().copied().flat_map(rows_of).map(move |row| (segment as u32, row))
+        });
+        let node_row = |node: usize| (surface.segment_of_node[node], record_of[node] / LANES as u32);
+        let count_of = surface.segments.len();
+        let corner_rows = Lists::new(count_of, corner_rows.collect());
+        let node_rows = Lists::new(count_of, (0..nodes).map(node_row).collect());
         let joined: Vec<u32> = (0..nodes as u32).filter(|&node| surface.members.of(node as usize).len() > 1).collect();
         let members = joined.iter().enumerate().flat_map(|(index, &node)| {
             surface.members.of(node as usize).iter().map(move |&slot| (index as u32, slot - first))
@@ -177,9 +194,13 @@ impl VolumeRows {
         Self {
             members: Lists::new(joined.len(), members.collect()),
             joined: joined.iter().map(|&node| record_of[node as usize]).collect(),
-            segments: by_segments.then(|| SegmentRows::new(surface, gamma, &record_of, zero as u32, count)),
+            segments: by_segments.then(|| SegmentRows::new(surface, gamma, &record_of, &segment_of, zero as u32)),
             rings: Rings::new(count, &faces),
             gamma: shares,
+            segment_of,
+            corner_rows,
+            node_rows,
+            border_rows: on_border.iter().copied().flat_map(rows_of).collect(),
             record_of,
             borders,
             apexes: apexes.clone(),
@@ -196,7 +217,7 @@ impl VolumeRows {
         points: &'a mut Points,
         scratch: &'a mut VolumeScratch,
     ) -> Option<Taken<'a>> {
-        body.choose(surface);
+        body.activate(surface);
         let centre = surface.centre(&body.from_bind);
         // A power of two: nothing is rounded by it.
         let unit = body.size.log2().round().exp2();
@@ -204,7 +225,7 @@ impl VolumeRows {
         if !(space.centre.is_finite() && space.scale.is_normal()) {
             return None;
         }
-        self.prepare(surface, body, scratch);
+        self.prepare(body, scratch);
         let rows = &mut points.rows[self.rows.clone()];
         let noise = f64::from(self.load(frame, rows, space, scratch)) * f64::from(f32::EPSILON) / 2.0 / unit;
         let (come, factor, before) = (0.0, 0.0, None);
@@ -215,7 +236,7 @@ impl VolumeRows {
     }
 
     /// Says which rows are at hand and which may move.
-    fn prepare(&self, surface: &Surface, body: &Body, scratch: &mut VolumeScratch) {
+    fn prepare(&self, body: &Body, scratch: &mut VolumeScratch) {
         let (count, rows) = (self.gamma.len(), self.rows.len());
         scratch.points.resize(count, [0.0; 4]);
         scratch.moves.resize(count, [0.0; 4]);
@@ -226,23 +247,22 @@ impl VolumeRows {
         for flags in [&mut scratch.at_hand, &mut scratch.free] {
             flags.clear();
             // Apexes make rows of their own.
-            flags.resize(count.div_ceil(LANES), body.is_all_free());
+            flags.resize(count.div_ceil(LANES), body.all_free);
             flags[rows..].fill(true);
         }
-        if !body.is_all_free() {
+        if !body.all_free {
             scratch.moves.fill([0.0; 4]);
-            for &node in &body.nodes {
-                let slots = surface.members.of(node as usize);
-                for slot in slots {
-                    scratch.at_hand[*slot as usize / LANES - self.rows.start] = true;
-                }
+            for row in &self.border_rows {
+                scratch.at_hand[*row as usize] = true;
             }
-            scratch.movable.clear();
-            scratch.movable.resize(count, false);
-            for &node in &body.free {
-                let record = self.record_of[node as usize] as usize;
-                scratch.free[record / LANES] = true;
-                scratch.movable[record] = true;
+            for segment in 0..body.active.len() {
+                let (active, still) = (body.active[segment], body.still[segment]);
+                for row in self.corner_rows.of(segment).iter().filter(|_| active) {
+                    scratch.at_hand[*row as usize] = true;
+                }
+                for row in self.node_rows.of(segment).iter().filter(|_| !still) {
+                    scratch.free[*row as usize] = true;
+                }
             }
         }
     }
@@ -273,7 +293,7 @@ impl VolumeRows {
 
     /// What blending takes at every node, and how the map depends on it.
     fn bend(&self, body: &Body, local: f64, frame: &RowsFrame<'_>, scratch: &mut VolumeScratch) -> Share {
-        let VolumeScratch { bends, matrices, free, movable, sums, .. } = scratch;
+        let VolumeScratch { bends, matrices, free, sums, .. } = scratch;
         let even = (1.0 - local).max(if body.has_effects { WITH_EFFECTS } else { 0.0 });
         matrices.clear();
         matrices.extend(frame.world_from_rest.iter().map(|world| {
@@ -295,9 +315,16 @@ impl VolumeRows {
             }
         });
         let mut largest = Sums::total(sums).largest;
-        if !body.is_all_free() {
-            bends.iter_mut().zip(movable.iter()).filter(|(_, movable)| !**movable).for_each(|(bend, _)| *bend = BARRED);
-            largest = bends.iter().copied().fold(0.0, f32::max);
+        if !body.all_free {
+            let rows = bends.chunks_mut(LANES).zip(self.segment_of.chunks(LANES)).zip(free.iter());
+            largest = 0.0;
+            for ((bends, segments), _) in rows.filter(|(_, free)| **free) {
+                for (bend, segment) in bends.iter_mut().zip(segments) {
+                    let is_free = body.still.get(*segment as usize) == Some(&false);
+                    *bend = if is_free { *bend } else { BARRED };
+                    largest = largest.max(*bend);
+                }
+            }
         }
         match largest > 0.0 {
             true => Share { even: even as f32, k: (1.0 - even) as f32 / largest },
@@ -371,15 +398,6 @@ impl VolumeRows {
     fn triangle(&self, corners: [u32; 3], points: &[Record]) -> DVec3 {
         let [a, b, c] = corners.map(|node| place(&points[self.record_of[node as usize] as usize]));
         (b - a).cross(c - a)
-    }
-
-    /// Volume of the triangles at hand.
-    fn volume(&self, surface: &Surface, body: &Body, points: &[Record]) -> f64 {
-        let tetrahedra = body.shell(surface).map(|corners| {
-            let [a, b, c] = corners.map(|node| place(&points[self.record_of[node as usize] as usize]));
-            a.dot(b.cross(c))
-        });
-        tetrahedra.sum::<f64>() / 6.0
     }
 
     /// Goes on by `factor` times the moves.
@@ -462,9 +480,9 @@ impl Taken<'_> {
             of.advance(self.factor, self.scratch);
             self.factor = 0.0;
             let slopes = of.aim(share, frame, self.scratch);
-            after = match body.is_all_free() {
+            after = match body.all_free {
                 true => slopes.first / 18.0 - sheets,
-                false => self.volume_at_hand(),
+                false => self.volume_of_some(slopes.first),
             };
             if rounds == 0 {
                 before = after;
@@ -519,11 +537,68 @@ impl Taken<'_> {
         Some(Restored { target: target * cube, before: before * cube, after: after * cube, rounds, outcome })
     }
 
-    /// The volume inside, by the triangles at hand and the closed form of the others.
-    pub fn volume_at_hand(&self) -> f64 {
-        let cube = self.unit * self.unit * self.unit;
-        let rigid = self.body.rigid_volume(self.surface, self.space.centre.as_dvec3()) / cube;
-        rigid + self.of.volume(self.surface, self.body, &self.scratch.points)
+    /// The volume inside from `Σ p·A` over the nodes of segments that are not still: what triangles that straddle lack of
+    /// it, and the closed form of the others.
+    fn volume_of_some(&self, sum: f64) -> f64 {
+        let Self { of, surface, body, .. } = *self;
+        let points = &self.scratch.points;
+        let cone = |corners: [u32; 3]| {
+            let [a, b, c] = corners.map(|node| place(&points[of.record_of[node as usize] as usize]));
+            a.dot(b.cross(c))
+        };
+        let moves = |node: &&u32| {
+            let segment = surface.segment_of_node.get(**node as usize);
+            segment.is_some_and(|&segment| !body.still[segment as usize])
+        };
+        let counted = |corners: [u32; 3]| corners.iter().filter(moves).count() as f64 / 3.0;
+        let mut cones = sum / 3.0;
+        for (segment, straddlers) in surface.segment_straddlers.iter().enumerate() {
+            let carry = self.carry(surface.segments[segment].entry);
+            for &t in straddlers.iter().filter(|&&t| (t as usize) < surface.first_cap) {
+                let corners = surface.triangles[t as usize];
+                let counted = counted(corners);
+                if body.still[segment] && counted == 0.0 {
+                    continue;
+                }
+                cones += (1.0 - counted) * cone(corners);
+                if body.still[segment] {
+                    // The closed form holds it as the bone carries it.
+                    let [a, b, c] = corners.map(|node| carry.transform_point3(body.bind(surface)[node as usize]));
+                    cones -= a.dot(b.cross(c));
+                }
+            }
+        }
+        for &corners in &surface.triangles[surface.first_cap..surface.first_sheet] {
+            cones += (1.0 - counted(corners)) * cone(corners);
+        }
+        if of.segments.is_some() {
+            for &corners in &surface.triangles[surface.first_sheet..] {
+                let too_much = counted(corners);
+                cones -= if too_much == 0.0 { 0.0 } else { too_much * cone(corners) };
+            }
+        }
+        cones / 6.0 + self.still_volume()
+    }
+
+    /// What the triangles of segments that are still add to the volume.
+    pub fn still_volume(&self) -> f64 {
+        let Self { surface, body, .. } = *self;
+        let still = (0..surface.segments.len()).filter(|&segment| body.still[segment]);
+        still.map(|segment| self.carried_volume(segment)).sum()
+    }
+
+    /// What the triangles of a segment would add to the volume, carried by its bone.
+    pub fn carried_volume(&self, segment: usize) -> f64 {
+        let carry = self.carry(self.surface.segments[segment].entry);
+        self.surface.carried_volume(segment, self.body.morphed.as_deref(), &carry)
+    }
+
+    /// From bind space to records, by a palette entry.
+    pub fn carry(&self, entry: u32) -> DAffine3 {
+        let scale = f64::from(self.space.scale);
+        let from_bind = self.body.from_bind[entry as usize];
+        let translation = (from_bind.translation - self.space.centre.as_dvec3()) * scale;
+        DAffine3 { matrix3: from_bind.matrix3 * scale, translation }
     }
 
     /// The largest part of `factor` on the moves that leaves some records within `bound` of where they started.
@@ -645,6 +720,7 @@ fn aim<S: Simd>(
     let turn = turn(simd);
     let zero = f32x8::splat(simd, 0.0);
     let (even, k) = (f32x8::splat(simd, share.even), f32x8::splat(simd, share.k));
+    let barred = f32x8::splat(simd, BARRED);
     let mut sums = Sums::default();
     let mut longest = zero;
     let first = block * BLOCK * LANES;
@@ -655,16 +731,17 @@ fn aim<S: Simd>(
         let first = first + row * LANES;
         let [mut volume, mut slope, mut squares] = [zero; 3];
         let records = first..first + moves.len();
+        let rings = body.rings.range(first / 2..first / 2 + moves.len() / 2);
         let here = points[records.clone()].as_chunks::<2>().0.iter().zip(moves.as_chunks_mut::<2>().0);
         let weights = body.gamma[records.clone()].as_chunks::<2>().0.iter().zip(bends[records].as_chunks::<2>().0);
-        for (pair, ((here, moves), (gamma, bends))) in here.zip(weights).enumerate() {
+        for (ring, ((here, moves), (gamma, bends))) in rings.zip(here.zip(weights)) {
             let here = load_pair(simd, here);
-            let area = areas(simd, body.rings.of(first / 2 + pair), points, here, turn);
+            let area = areas(simd, ring, points, here, turn);
             let gamma = f32x4::splat(simd, gamma[0]).combine(f32x4::splat(simd, gamma[1]));
             let bend = f32x4::splat(simd, bends[0]).combine(f32x4::splat(simd, bends[1]));
             let weight = gamma * k.mul_add(bend, even);
             let moving = weight.simd_gt(zero);
-            volume = here.mul_add(area, volume);
+            volume = here.mul_add(bend.simd_gt(barred).select(area, zero), volume);
             let area = moving.select(area, zero);
             let step = moving.select(weight * area, zero);
             step.store_slice(moves.as_flattened_mut());
@@ -682,8 +759,8 @@ fn aim<S: Simd>(
 /// A bound on the square of the longest move, from the largest square in each direction.
 #[inline(always)]
 fn at_most<S: Simd>(squares: f32x8<S>) -> f32 {
-    let [a, b, c, _, d, e, f, _] = squares.to_array();
-    (a + b + c).max(d + e + f)
+    let [a, b, c, d, e, f, g, h] = squares.to_array();
+    ((a + b) + (c + d)).max((e + f) + (g + h))
 }
 
 #[inline(always)]
@@ -695,10 +772,10 @@ fn bent<S: Simd>(simd: S, rings: &Rings, points: &[Record], moves: &[Record], at
     for row in rows.filter(|&row| at_hand[row]) {
         let [mut second, mut third] = [zero; 2];
         let records = row * LANES..points.len().min((row + 1) * LANES);
-        let here = points[records.clone()].as_chunks::<2>().0.iter().zip(moves[records].as_chunks::<2>().0);
-        for (pair, (here, step)) in here.enumerate() {
+        let here = points[records.clone()].as_chunks::<2>().0.iter().zip(moves[records.clone()].as_chunks::<2>().0);
+        for (ring, (here, step)) in rings.range(records.start / 2..records.end / 2).zip(here) {
             let step = load_pair(simd, step);
-            let area = areas(simd, rings.of(row * LANES / 2 + pair), moves, step, turn);
+            let area = areas(simd, ring, moves, step, turn);
             second = load_pair(simd, here).mul_add(area, second);
             third = step.mul_add(area, third);
         }
