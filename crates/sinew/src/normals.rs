@@ -11,12 +11,12 @@
 //! Means come from rings ([`crate::rings`]) of the base and of the deformed points at once: a neighbour is one load for
 //! both. They are turned into normals sixteen at a time.
 
-use crate::half_rows::{Half, cross, dot, load_half, load_lanes, store_half};
+use crate::half_rows::{Half, cross, dot, load_half, load_lanes, mul_add, scale, store_half};
 use crate::lists::Lists;
 use crate::rig::{NO_VERTEX, Rig};
-use crate::rings::{Record, areas, coordinates, in_blocks, load_pair, opposite, records_of, turn, walk};
+use crate::rings::{Record, RingsOf, areas, coordinates, four_records, in_blocks, load_pair, opposite, turn, walk};
 use crate::simd::{LANES, Lanes, Level, PointRow, Points, Simd, dispatch, prelude::*};
-use fearless_simd::{f32x8, mask32x8};
+use fearless_simd::{f32x8, mask32x8, u32x8};
 use glam::Vec3;
 
 /// The faces around each display corner.
@@ -149,13 +149,6 @@ impl Fans {
             }
         }
     }
-
-    /// The ring of a layer lane.
-    #[inline(always)]
-    fn ring(&self, lane: usize) -> &[u32] {
-        let start = if lane == 0 { 0 } else { self.stops[lane - 1] as usize };
-        &self.to[start..self.stops[lane] as usize]
-    }
 }
 
 /// Memory for one frame.
@@ -187,11 +180,13 @@ fn compare<S: Simd>(simd: S, base: &[PointRow], deformed: &[PointRow], moved: &m
 
 #[inline(always)]
 fn load<S: Simd>(simd: S, base: &PointRow, deformed: &PointRow, records: &mut [Both; LANES]) {
-    let mut some = [[[0.0; 4]; LANES]; 2];
-    records_of(simd, base, [0.0; 3], 1.0, &mut some[0]);
-    records_of(simd, deformed, [0.0; 3], 1.0, &mut some[1]);
-    for lane in 0..LANES {
-        records[lane] = [some[0][lane], some[1][lane]];
+    for (quarter, records) in records.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        let [a, b, c, d] = four_records(simd, base, quarter, [0.0; 3], 1.0);
+        let [e, f, g, h] = four_records(simd, deformed, quarter, [0.0; 3], 1.0);
+        a.combine(e).store_slice(records[0].as_flattened_mut());
+        b.combine(f).store_slice(records[1].as_flattened_mut());
+        c.combine(g).store_slice(records[2].as_flattened_mut());
+        d.combine(h).store_slice(records[3].as_flattened_mut());
     }
 }
 
@@ -212,16 +207,16 @@ fn turn_layers<S: Simd>(
         if !turns[row] {
             continue;
         }
-        let mut means = [[[0.0; 4]; LANES]; 2];
-        for lane in 0..LANES {
-            let ring = fans.ring(layer * LANES + lane);
-            let here = load_pair(simd, &records[row * LANES + lane]);
-            let (before, after) = areas(simd, ring, records, here, swizzle).split();
-            before.store_array(&mut means[0][lane]);
-            after.store_array(&mut means[1][lane]);
+        let (mut before, mut after) = ([[0.0; 4]; LANES], [[0.0; 4]; LANES]);
+        let rings = RingsOf::new(&fans.stops, &fans.to, layer * LANES..(layer + 1) * LANES);
+        let here = &records.as_chunks::<LANES>().0[row];
+        for ((ring, here), (before, after)) in rings.zip(here).zip(before.iter_mut().zip(&mut after)) {
+            let (base, deformed) = areas(simd, ring, records, load_pair(simd, here), swizzle).split();
+            base.store_array(before);
+            deformed.store_array(after);
         }
         for half in 0..2 {
-            let turn = Turn::new(simd, coordinates(simd, &means[0], half), coordinates(simd, &means[1], half));
+            let turn = Turn::new(simd, coordinates(simd, &before, half), coordinates(simd, &after, half));
             let n = load_half(simd, normals, half);
             store_half(turn.normal(simd, n, load_lanes(simd, &fans.torn[layer], half)), normals, half);
             if let Some(tangents) = tangents.get_mut(local) {
@@ -232,73 +227,78 @@ fn turn_layers<S: Simd>(
     }
 }
 
-/// Scaled first: a long vector squared may leave the range, and so may a short one. 0 stays 0.
+/// Brought to a length of 1 to 4 by a power of two: a long vector squared may leave the range, and so may a short one. 0
+/// stays 0.
 #[inline(always)]
-fn unit<S: Simd>(simd: S, v: Half<S>) -> Half<S> {
-    let (zero, one) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 1.0));
-    let largest = v[0].abs().max(v[1].abs()).max(v[2].abs()).max(f32x8::splat(simd, f32::MIN_POSITIVE));
-    let scale = one / largest;
-    let v = [v[0] * scale, v[1] * scale, v[2] * scale];
-    let square = dot(v, v);
-    let has_length = square.simd_gt(zero) & square.simd_lt(f32x8::splat(simd, 4.0));
-    let inverse = has_length.select(one, zero) / has_length.select(square, one).sqrt();
-    let fine = [v[0] * inverse, v[1] * inverse, v[2] * inverse];
-    [has_length.select(fine[0], zero), has_length.select(fine[1], zero), has_length.select(fine[2], zero)]
+fn scaled<S: Simd>(simd: S, v: Half<S>) -> Half<S> {
+    let largest = v[0].abs().max(v[1].abs()).max(v[2].abs());
+    let exponent = largest.bitcast::<u32x8<S>>() & u32x8::splat(simd, f32::INFINITY.to_bits());
+    // Exponents of a number and of its inverse add up to that of 1, twice.
+    let scale = (u32x8::splat(simd, 2 * 1f32.to_bits()) - exponent).bitcast::<f32x8<S>>();
+    [v[0] * scale, v[1] * scale, v[2] * scale]
 }
 
-/// How the mean normals of fans turned.
+/// How the mean normals of fans, a and b, turned.
 #[derive(Clone, Copy)]
 struct Turn<S: Simd> {
     before: Half<S>,
     after: Half<S>,
+    /// a·a
+    square: f32x8<S>,
+    /// They are the same; the latter has a direction.
+    same: mask32x8<S>,
+    has_after: mask32x8<S>,
     /// Not where nothing turned or the smallest rotation is not defined.
     turns: mask32x8<S>,
-    /// a×b, and 1/(1+a·b).
+    /// a×b, 1/|a||b| and 1/(|a||b|(|a||b| + a·b)).
     axis: Half<S>,
-    share: f32x8<S>,
+    first: f32x8<S>,
+    second: f32x8<S>,
 }
 
 impl<S: Simd> Turn<S> {
     #[inline(always)]
     fn new(simd: S, before: Half<S>, after: Half<S>) -> Self {
-        let (zero, one) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 1.0));
-        let (before, after) = (unit(simd, before), unit(simd, after));
-        let cosine = dot(before, after);
+        let (zero, one, long) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 1.0), f32x8::splat(simd, 16.0));
+        let (before, after) = (scaled(simd, before), scaled(simd, after));
+        let (square, other, product) = (dot(before, before), dot(after, after), dot(before, after));
         let same = before[0].simd_eq(after[0]) & before[1].simd_eq(after[1]) & before[2].simd_eq(after[2]);
+        let has_after = other.simd_gt(zero) & other.simd_lt(long);
+        let lengths = (square * other).sqrt();
         let turns = !same
-            & cosine.simd_ge(f32x8::splat(simd, OPPOSITE))
-            & dot(before, before).simd_gt(zero)
-            & dot(after, after).simd_gt(zero);
-        let share = one / turns.select(one + cosine, one);
-        Self { before, after, turns, axis: cross(before, after), share }
+            & has_after
+            & square.simd_gt(zero)
+            & square.simd_lt(long)
+            & product.simd_ge(lengths * f32x8::splat(simd, OPPOSITE));
+        let sum = lengths + product;
+        let second = one / turns.select(lengths * sum, one);
+        let axis = cross(before, after);
+        Self { before, after, square, same, has_after, turns, axis, first: second * sum, second }
     }
 
     #[inline(always)]
     fn apply(&self, n: Half<S>) -> Half<S> {
         let across = cross(self.axis, n);
         let twice = cross(self.axis, across);
-        [
-            self.turns.select(twice[0].mul_add(self.share, n[0] + across[0]), n[0]),
-            self.turns.select(twice[1].mul_add(self.share, n[1] + across[1]), n[1]),
-            self.turns.select(twice[2].mul_add(self.share, n[2] + across[2]), n[2]),
-        ]
+        let turned = mul_add(twice, self.second, mul_add(across, self.first, n));
+        [self.turns.select(turned[0], n[0]), self.turns.select(turned[1], n[1]), self.turns.select(turned[2], n[2])]
     }
 
     /// The normal, or the mean after the effects where the base has torn the faces.
     #[inline(always)]
     fn normal(&self, simd: S, n: Half<S>, torn: f32x8<S>) -> Half<S> {
         let (zero, one) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 1.0));
-        let (before, after) = (self.before, self.after);
-        let same = before[0].simd_eq(after[0]) & before[1].simd_eq(after[1]) & before[2].simd_eq(after[2]);
-        // Faces of a mirrored character are wound inward.
-        let is_torn = !same & dot(n, before).abs().simd_lt(torn) & dot(after, after).simd_gt(zero);
-        let sign = one.copysign(dot(n, after));
         let turned = self.apply(n);
-        [
-            is_torn.select(after[0] * sign, turned[0]),
-            is_torn.select(after[1] * sign, turned[1]),
-            is_torn.select(after[2] * sign, turned[2]),
-        ]
+        // Faces of a mirrored character are wound inward.
+        let along = dot(n, self.before);
+        let is_apart = (along * along).simd_le(torn * torn * self.square) & torn.simd_gt(zero);
+        let is_torn = is_apart & !self.same & self.has_after;
+        if !is_torn.any_true() {
+            return turned;
+        }
+        let length = dot(self.after, self.after).sqrt().copysign(dot(n, self.after));
+        let unit = scale(self.after, one / self.has_after.select(length, one));
+        [is_torn.select(unit[0], turned[0]), is_torn.select(unit[1], turned[1]), is_torn.select(unit[2], turned[2])]
     }
 }
 

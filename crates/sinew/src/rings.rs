@@ -8,11 +8,12 @@
 //! here than rows whose lanes have to be gathered. A ring closes on its first neighbour. Where it is open or comes in
 //! several pieces, the point itself stands between the ends: its edge is zero and adds nothing.
 
-use crate::half_rows::{HALF, Half, deinterleaved, interleaved, load_half};
+use crate::half_rows::Half;
 use crate::lists::Lists;
-use crate::simd::{PointRow, Simd, prelude::*};
+use crate::simd::{LANES, PointRow, Simd, prelude::*};
 use fearless_simd::{f32x4, f32x8, u8x32};
 use rayon::prelude::*;
+use std::ops::Range;
 
 /// x, y, z and x again: turning it by one lane gives y, z, x.
 pub(crate) type Record = [f32; 4];
@@ -54,6 +55,40 @@ impl Rings {
     pub fn of(&self, pair: usize) -> &[[u32; 2]] {
         let start = if pair == 0 { 0 } else { self.stops[pair - 1] as usize };
         &self.to[start..self.stops[pair] as usize]
+    }
+
+    /// Neighbours of some pairs of points.
+    #[inline(always)]
+    pub fn range(&self, pairs: Range<usize>) -> RingsOf<'_, [u32; 2]> {
+        RingsOf::new(&self.stops, &self.to, pairs)
+    }
+}
+
+/// Rings, one after the other.
+pub(crate) struct RingsOf<'a, N> {
+    at: u32,
+    stops: std::slice::Iter<'a, u32>,
+    to: &'a [N],
+}
+
+impl<'a, N> RingsOf<'a, N> {
+    /// Some of those that stop at `stops`.
+    #[inline(always)]
+    pub fn new(stops: &'a [u32], to: &'a [N], rings: Range<usize>) -> Self {
+        let at = if rings.start == 0 { 0 } else { stops[rings.start - 1] };
+        Self { at, stops: stops[rings].iter(), to: &to[at as usize..] }
+    }
+}
+
+impl<'a, N> Iterator for RingsOf<'a, N> {
+    type Item = &'a [N];
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        let stop = *self.stops.next()?;
+        let (ring, to) = self.to.split_at_checked((stop - self.at) as usize)?;
+        (self.at, self.to) = (stop, to);
+        Some(ring)
     }
 }
 
@@ -133,35 +168,42 @@ pub(crate) fn areas<S: Simd, R, N: Neighbour<R>>(
     here: f32x8<S>,
     turn: u8x32<S>,
 ) -> f32x8<S> {
-    let (mut plus, mut minus) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 0.0));
-    let Some((&first, others)) = ring.split_first() else { return plus };
+    let zero = f32x8::splat(simd, 0.0);
+    let Some((&first, others)) = ring.split_first() else { return zero };
     // Edges point inwards: both of a product do, and the subtraction takes its operand from memory.
     let first = here - first.load(simd, records);
     let first_turned = first.slide_within_blocks::<1>(first);
     let (mut edge, mut turned) = (first, first_turned);
-    for next in others {
+    let (mut plus, mut minus) = (zero, zero);
+    let (mut other_plus, mut other_minus) = (zero, zero);
+    // Two at a time into sums of their own: one alone waits for itself.
+    let (twos, odd) = others.as_chunks::<2>();
+    for [next, after] in twos {
+        let next = here - next.load(simd, records);
+        let next_turned = next.slide_within_blocks::<1>(next);
+        plus = edge.mul_add(next_turned, plus);
+        minus = turned.mul_add(next, minus);
+        edge = here - after.load(simd, records);
+        turned = edge.slide_within_blocks::<1>(edge);
+        other_plus = next.mul_add(turned, other_plus);
+        other_minus = next_turned.mul_add(edge, other_minus);
+    }
+    if let Some(next) = odd.first() {
         let next = here - next.load(simd, records);
         let next_turned = next.slide_within_blocks::<1>(next);
         plus = edge.mul_add(next_turned, plus);
         minus = turned.mul_add(next, minus);
         (edge, turned) = (next, next_turned);
     }
-    plus = edge.mul_add(first_turned, plus);
-    minus = turned.mul_add(first, minus);
-    (plus - minus).swizzle_dyn_within_blocks(turn)
+    other_plus = edge.mul_add(first_turned, other_plus);
+    other_minus = turned.mul_add(first, other_minus);
+    ((plus + other_plus) - (minus + other_minus)).swizzle_dyn_within_blocks(turn)
 }
 
 /// Two neighbouring records.
 #[inline(always)]
 pub(crate) fn load_pair<S: Simd>(simd: S, records: &[Record; 2]) -> f32x8<S> {
     f32x8::from_slice(simd, records.as_flattened())
-}
-
-/// Scalar products of the two records of each argument, in the first lane of each half.
-#[inline(always)]
-pub(crate) fn dots<S: Simd>(a: f32x8<S>, b: f32x8<S>) -> f32x8<S> {
-    let products = a * b;
-    products + products.slide_within_blocks::<1>(products) + products.slide_within_blocks::<2>(products)
 }
 
 /// The scalar products of a sum of products of records, in double precision.
@@ -171,33 +213,55 @@ pub(crate) fn total<S: Simd>(sums: f32x8<S>) -> f64 {
     (a + b + c) + (d + e + f)
 }
 
+/// Four vectors of four, turned: the first holds what was first in each. Within one block of a register, where it is cheap.
+#[inline(always)]
+pub(crate) fn transposed<S: Simd>([a, b, c, d]: [f32x4<S>; 4]) -> [f32x4<S>; 4] {
+    let ((ac, ac_high), (bd, bd_high)) = (a.interleave(c), b.interleave(d));
+    let ((first, second), (third, fourth)) = (ac.interleave(bd), ac_high.interleave(bd_high));
+    [first, second, third, fourth]
+}
+
+/// Four points of a row as records, `(p − centre)·scale`.
+#[inline(always)]
+pub(crate) fn four_records<S: Simd>(
+    simd: S,
+    [x, y, z]: &PointRow,
+    quarter: usize,
+    centre: [f32; 3],
+    scale: f32,
+) -> [f32x4<S>; 4] {
+    let scale = f32x4::splat(simd, scale);
+    let x = f32x4::load_array_ref(simd, &x.as_chunks::<4>().0[quarter]) - f32x4::splat(simd, centre[0]);
+    let y = f32x4::load_array_ref(simd, &y.as_chunks::<4>().0[quarter]) - f32x4::splat(simd, centre[1]);
+    let z = f32x4::load_array_ref(simd, &z.as_chunks::<4>().0[quarter]) - f32x4::splat(simd, centre[2]);
+    let x = x * scale;
+    transposed([x, y * scale, z * scale, x])
+}
+
 /// A row of points as records, `(p − centre)·scale`.
 #[inline(always)]
-pub(crate) fn records_of<S: Simd>(simd: S, row: &PointRow, centre: [f32; 3], scale: f32, out: &mut [Record]) {
-    let scale = f32x8::splat(simd, scale);
-    for half in 0..2 {
-        let [x, y, z] = load_half(simd, row, half);
-        let x = (x - f32x8::splat(simd, centre[0])) * scale;
-        let y = (y - f32x8::splat(simd, centre[1])) * scale;
-        let z = (z - f32x8::splat(simd, centre[2])) * scale;
-        let out = out[HALF * half..HALF * (half + 1)].as_chunks_mut::<2>().0;
-        for (out, two) in out.iter_mut().zip(interleaved(x, y, z, x)) {
-            two.store_slice(out.as_flattened_mut());
-        }
+pub(crate) fn records_of<S: Simd>(simd: S, row: &PointRow, centre: [f32; 3], scale: f32, out: &mut [Record; LANES]) {
+    for (quarter, out) in out.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+        let [a, b, c, d] = four_records(simd, row, quarter, centre, scale);
+        a.store_array(&mut out[0]);
+        b.store_array(&mut out[1]);
+        c.store_array(&mut out[2]);
+        d.store_array(&mut out[3]);
     }
 }
 
 /// Coordinates of the first or second eight of sixteen records.
 #[inline(always)]
-pub(crate) fn coordinates<S: Simd>(simd: S, records: &[Record], half: usize) -> Half<S> {
-    let two = records[HALF * half..HALF * (half + 1)].as_chunks::<2>().0;
-    let [x, y, z, _] = deinterleaved([
-        load_pair(simd, &two[0]),
-        load_pair(simd, &two[1]),
-        load_pair(simd, &two[2]),
-        load_pair(simd, &two[3]),
-    ]);
-    [x, y, z]
+pub(crate) fn coordinates<S: Simd>(simd: S, records: &[Record; LANES], half: usize) -> Half<S> {
+    let fours = records.as_chunks::<4>().0;
+    let (low, high) = (coordinates_of_four(simd, &fours[2 * half]), coordinates_of_four(simd, &fours[2 * half + 1]));
+    [low[0].combine(high[0]), low[1].combine(high[1]), low[2].combine(high[2])]
+}
+
+#[inline(always)]
+fn coordinates_of_four<S: Simd>(simd: S, [a, b, c, d]: &[Record; 4]) -> [f32x4<S>; 4] {
+    let (a, b) = (f32x4::load_array_ref(simd, a), f32x4::load_array_ref(simd, b));
+    transposed([a, b, f32x4::load_array_ref(simd, c), f32x4::load_array_ref(simd, d)])
 }
 
 /// Runs `work` on fixed blocks of two arrays at once, on the threads of a pool or here: the same blocks either way.

@@ -86,6 +86,45 @@ fn the_built_in_characters_keep_their_volume_through_their_clips() {
     }
 }
 
+/// Meters ask for nodes, in f64; without them volumes are restored in rows. Clips where everything moves, and poses where
+/// little does.
+#[test]
+fn rows_and_nodes_agree() {
+    for name in ["arm", "calf", "tube:vertices=1500,bones=9"] {
+        let stage = Stage::zoo(name);
+        let size = stage.rig.characters()[0].size;
+        let cube = rest_volume(&stage);
+        for (scope, shape) in [("both", "bulge"), ("segments", "muscle"), ("whole", "organic")] {
+            let recipe = volume(scope, shape);
+            let (in_rows, in_nodes) = (stage.graph(&recipe), stage.graph(&recipe).metered(&stage.rig));
+            let motion = stage.motion(0, &MotionSettings::default(), &in_rows);
+            let last = stage.rig.palette().last().expect("a bone").bone;
+            let turn = stage.turned(&[(stage.rig.skeleton().name(last), DQuat::from_rotation_x(0.8))]);
+            let still = Kinematics::at_rest(stage.rig.skeleton().len(), 0);
+            let frames = [&in_rows, &in_nodes].map(|graph| {
+                let posed = stage.with(graph, &turn, &still, &Cpu::serial());
+                let times = [0.1, 0.35, 0.8].map(|time| stage.at(graph, &motion, time, &Cpu::serial()));
+                times.into_iter().chain([posed])
+            });
+            let [rows, nodes] = frames;
+            for (frame, (rows, nodes)) in rows.zip(nodes).enumerate() {
+                for (a, b) in rows.positions.iter().zip(&nodes.positions) {
+                    let apart = f64::from(a.distance(*b)) / size;
+                    assert!(apart < 1e-5, "{name} {scope} {frame}: {apart}");
+                }
+                for (a, b) in rows.corrected.volumes.iter().zip(&nodes.corrected.volumes) {
+                    let case = || format!("{name} {scope} {frame}: {a:?} {b:?}");
+                    assert_eq!((a.measure, a.outcome), (b.measure, b.outcome), "{}", case());
+                    let close = |a: f64, b: f64| (a - b).abs() < 1e-6 * cube;
+                    assert!(close(a.before, b.before) && close(a.after, b.after), "{}", case());
+                    assert!((a.largest_move - b.largest_move).abs() < 1e-5 * size, "{}", case());
+                }
+                assert_eq!(rows.corrected.volumes.len(), nodes.corrected.volumes.len());
+            }
+        }
+    }
+}
+
 #[test]
 fn any_order_and_any_thread_count_give_the_same_bits() {
     let stage = Stage::zoo("arm");
@@ -126,7 +165,8 @@ fn any_order_and_any_thread_count_give_the_same_bits() {
 fn blocks_on_threads_give_the_same_bits() {
     let stage = Stage::zoo("tube:vertices=4000,bones=5");
     let pools = [1, 2, 3].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
-    for mut recipe in [volume("whole", "organic"), corrected(vec![correction("springs", &[])])] {
+    let springs = corrected(vec![correction("springs", &[])]);
+    for mut recipe in [volume("whole", "organic"), volume("both", "bulge"), springs] {
         for effects in [vec![], vec![effect("floppy", &[])]] {
             recipe.effects = effects;
             let graph = stage.graph(&recipe);
@@ -166,7 +206,7 @@ fn what_is_still_is_left_to_the_bit() {
     let moving: Vec<&str> = by_segments.corrected.volumes.iter().filter_map(moving).collect();
     assert!(moving.contains(&"index.1") && moving.contains(&"index.2") && moving.len() <= 4, "{moving:?}");
     only_near_a_finger(&stage, &by_segments, &plain, &moving);
-    for recipe in [volume("whole", "organic"), both.clone()] {
+    for recipe in [volume("whole", "organic"), volume("both", "bulge"), both.clone()] {
         let out = stage.posed(&recipe, &pose);
         only_near_a_finger(&stage, &out, &plain, &moving);
         let rest = rest_volume(&stage);

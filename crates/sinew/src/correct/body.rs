@@ -1,6 +1,6 @@
 //! The nodes of one character at one frame, in f64 about a point near them: what corrections read and move.
 
-use super::surface::{Segment, Surface};
+use super::surface::Surface;
 use crate::rig::Rig;
 use crate::simd::Points;
 use glam::{DAffine3, DMat3, DVec3};
@@ -21,7 +21,9 @@ pub(super) struct Body {
     /// What all other triangles add to the volume.
     rigid_volume: f64,
     /// Per segment: its triangles are at hand.
-    active: Vec<bool>,
+    pub active: Vec<bool>,
+    /// Volume may move every node.
+    pub all_free: bool,
     /// Per node: at hand; not to be moved by anything, because a triangle that is not at hand would move too.
     at_hand: Vec<bool>,
     pub pinned: Vec<bool>,
@@ -138,7 +140,7 @@ impl Body {
             from_bind.translation -= self.centre;
             finite &= from_bind.is_finite();
         }
-        self.rigid_volume = self.rigid_volume(surface, DVec3::ZERO);
+        self.rigid_volume = self.rigid_volume(surface);
         self.bends_known = false;
         finite
     }
@@ -158,8 +160,28 @@ impl Body {
         }
     }
 
+    /// Says which segments are at hand.
+    pub fn activate(&mut self, surface: &Surface) {
+        // A rest shape with morph targets has no sums that were made ahead.
+        self.all_free = self.morphed.is_some() || !self.still.contains(&true);
+        self.active.clear();
+        self.active.resize(surface.segments.len(), self.all_free);
+        if self.all_free {
+            return;
+        }
+        // Neighbours too: a still forearm may lie in the way of an upper arm.
+        for (segment, neighbours) in surface.segment_neighbours.iter().enumerate() {
+            for &neighbour in neighbours {
+                let moves = !self.still[segment] || !self.still[neighbour as usize];
+                self.active[segment] |= moves;
+                self.active[neighbour as usize] |= moves;
+            }
+        }
+    }
+
     /// Says which segments, nodes and triangles are at hand.
-    pub fn choose(&mut self, surface: &Surface) {
+    fn choose(&mut self, surface: &Surface) {
+        self.activate(surface);
         let nodes = surface.nodes();
         let count = surface.segments.len();
         for list in [&mut self.nodes, &mut self.free, &mut self.triangles] {
@@ -169,23 +191,11 @@ impl Body {
             flags.clear();
             flags.resize(nodes, false);
         }
-        self.active.clear();
-        // A rest shape with morph targets has no sums that were made ahead.
-        if self.morphed.is_some() || !self.still.contains(&true) {
-            self.active.resize(count, true);
+        if self.all_free {
             self.nodes.extend(0..nodes as u32);
             self.free.extend(0..nodes as u32);
             self.triangles.extend(0..surface.triangles.len() as u32);
             return;
-        }
-        // Neighbours too: a still forearm may lie in the way of an upper arm.
-        self.active.resize(count, false);
-        for (segment, neighbours) in surface.segment_neighbours.iter().enumerate() {
-            for &neighbour in neighbours {
-                let moves = !self.still[segment] || !self.still[neighbour as usize];
-                self.active[segment] |= moves;
-                self.active[neighbour as usize] |= moves;
-            }
         }
         for segment in (0..count).filter(|&segment| !self.active[segment]) {
             for &node in surface.segment_borders.of(segment) {
@@ -243,20 +253,10 @@ impl Body {
         self.nodes.iter().map(|&node| self.moved(node as usize).length_squared()).fold(0.0, f64::max).sqrt()
     }
 
-    /// What the triangles that are not at hand add to the volume, about a point.
-    pub fn rigid_volume(&self, surface: &Surface, centre: DVec3) -> f64 {
+    /// What the triangles that are not at hand add to the volume.
+    fn rigid_volume(&self, surface: &Surface) -> f64 {
         let rigid = surface.segments.iter().zip(&self.active).filter(|(_, active)| !**active);
-        let volume = |(segment, _): (&Segment, &bool)| {
-            let mut from_bind = self.from_bind[segment.entry as usize];
-            from_bind.translation -= centre;
-            segment.rigid_volume(&from_bind)
-        };
-        rigid.map(volume).sum()
-    }
-
-    /// Whether volume may move every node.
-    pub fn is_all_free(&self) -> bool {
-        self.free.len() == self.pinned.len()
+        rigid.map(|(segment, _)| segment.rigid_volume(&self.from_bind[segment.entry as usize])).sum()
     }
 
     /// Corners of the triangles at hand that bound the inside.
@@ -312,21 +312,10 @@ impl Body {
         surface.place_apexes(&mut self.points);
     }
 
-    /// The largest factor in [0, `factor`] on the moves that leaves each of some nodes within `bound` of where it
-    /// started.
+    /// The largest part of `factor` on the moves that leaves each of some nodes within `bound` of where it started.
     pub fn bounded<'a>(&self, nodes: impl IntoIterator<Item = &'a u32>, factor: f64, bound: f64) -> f64 {
-        let mut allowed = factor;
-        for &node in nodes {
-            let (w, moved) = (self.moves[node as usize], self.moved(node as usize));
-            if w == DVec3::ZERO || (moved + w * allowed).length_squared() <= bound * bound {
-                continue;
-            }
-            // |moved + s·w| = bound.
-            let (a, b, c) = (w.length_squared(), moved.dot(w), moved.length_squared() - bound * bound);
-            let root = (b * b - a * c).max(0.0).sqrt();
-            allowed = allowed.min(((root - b) / a).max(0.0));
-        }
-        allowed
+        let ways = nodes.into_iter().map(|&node| (self.moved(node as usize), self.moves[node as usize]));
+        bounded(ways, factor, bound)
     }
 
     /// Writes what moved back to the points it was loaded from.
@@ -341,6 +330,23 @@ impl Body {
             }
         }
     }
+}
+
+/// The largest part of `factor` that takes nothing farther than `bound`: of all ways so far, and what is added to them at 1.
+pub(super) fn bounded(ways: impl Iterator<Item = (DVec3, DVec3)>, factor: f64, bound: f64) -> f64 {
+    let sign = factor.signum();
+    let mut allowed = factor.abs();
+    for (moved, w) in ways {
+        let w = w * sign;
+        if w == DVec3::ZERO || (moved + w * allowed).length_squared() <= bound * bound {
+            continue;
+        }
+        // |moved + s·w| = bound.
+        let (a, b, c) = (w.length_squared(), moved.dot(w), moved.length_squared() - bound * bound);
+        let root = (b * b - a * c).max(0.0).sqrt();
+        allowed = allowed.min(((root - b) / a).max(0.0));
+    }
+    allowed * sign
 }
 
 /// Volume between triangles and the origin: ⅙ Σ [p_i p_j p_k].

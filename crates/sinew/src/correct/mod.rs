@@ -7,7 +7,7 @@
 //! | `correction_map` | where volume is put back |
 //! | `volume` | the correction that keeps volumes, of the whole and of segments |
 //! | `local_volume`, `volume_rows` | the volume that a body encloses, restored; in single precision, without nodes |
-//! | `segment_volume`, `sparse_lu` | the volumes of its segments, restored together |
+//! | `segment_volume`, `segment_rows`, `sparse_lu` | the volumes of its segments, restored together; in rows |
 //! | `volume_meter` | the volumes of its segments, told |
 //! | `fold_over` | skin in contact where joints bend |
 //! | `vortex_muscles` | flesh that swings and bulges |
@@ -35,6 +35,7 @@ mod fold_over;
 pub mod laplacian;
 pub mod live_springs;
 mod local_volume;
+mod segment_rows;
 mod segment_volume;
 mod sparse_lu;
 mod spring_rows;

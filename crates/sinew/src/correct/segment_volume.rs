@@ -7,21 +7,24 @@
 //! With a, b, c the carried and a′, b′, c′ the deformed corners,
 //! `6Q = [a′b′c′] − [abc] + ½ Σ_edges ([abb′] + [ab′a′] + [aba′] + [bb′a′])`,
 //! again trilinear. Each segment has its own factor λ_s on its moves (those of `local_volume`, with its own change and sum).
-//! What triangles with all corners in it add is a cubic in λ_s, made once; those with corners in two segments couple them,
-//! and only they are looked at again and again. All sums are zeroed together by Newton from λ = 1. Where that
-//! does not converge, half a linear step is taken and the normals are looked at again; after a few such rounds the
-//! segment that went astray is left as it is, so that it does not spoil the others.
+//! What triangles with all corners in it add is a cubic in λ_s. Those with corners in two or three segments couple them:
+//! a *strip*, all such triangles whose corners follow the same segments, adds one polynomial that is linear in the factor
+//! of each corner, of eight [`Terms`]. Both are made once for one set of normals; then all changes are zeroed together by
+//! Newton from λ = 1, which looks at no triangle again. Where that does not converge, half a linear step is taken and the
+//! normals are looked at again; after a few such rounds the segment that went astray is left as it is, so that it does
+//! not spoil the others.
 //!
 //! The enclosed volume then is right up to what the segments' borders sweep; one more global step makes it exact.
 //!
 //! Oracle: prism sums to rounding; the sum over all segments of a body that bends little is its change of volume;
-//! gradients against finite differences.
+//! terms against prisms of moved corners.
 
 use super::body::Body;
 use super::local_volume::{EXACT, Limits, Outcome, ROUNDS, Restored};
 use super::sparse_lu::{Entries, SparseLu};
 use super::surface::Surface;
 use glam::DVec3;
+use std::collections::BTreeMap;
 
 /// Newton steps from one set of normals.
 const NEWTON_STEPS: usize = 12;
@@ -34,66 +37,141 @@ const PATIENCE: u32 = 3;
 /// A factor beyond it is not along these normals.
 const LARGEST_FACTOR: f64 = 3.0;
 
-/// Memory for one body.
-#[derive(Clone, Debug, Default)]
-pub(super) struct SegmentScratch {
-    matrix: Entries,
-    factors: Vec<f64>,
-    sums: Vec<f64>,
-    /// Per segment: its change without straddlers as a cubic in its factor.
-    cubics: Vec<[f64; 4]>,
-    pub reports: Vec<Restored>,
+/// Coefficients of a polynomial that is linear in the factor of each corner: bit k of the index says that the factor of
+/// corner k multiplies.
+pub(super) type Terms = [f64; 8];
+
+/// Triangles of one segment that straddle, alike.
+#[derive(Clone, Debug)]
+pub(super) struct Strip {
+    /// Segment of each corner; the first one owns the triangles.
+    pub segments: [u32; 3],
+    /// Corners, those of the owner first.
+    pub triangles: Vec<[u32; 3]>,
 }
 
-impl SegmentScratch {
-    /// The cubics of the moves as they are.
-    fn expand(&mut self, surface: &Surface, body: &Body) {
+impl Strip {
+    /// All of a surface, by segments.
+    pub fn all(surface: &Surface) -> Vec<Self> {
+        Self::grouped(surface, surface.segment_straddlers.iter().flatten().copied())
+    }
+
+    /// Some triangles, by the segments of their corners.
+    pub fn grouped(surface: &Surface, triangles: impl Iterator<Item = u32>) -> Vec<Self> {
+        let mut strips = BTreeMap::<[u32; 3], Vec<[u32; 3]>>::new();
+        for t in triangles {
+            let [a, b, c] = surface.triangles[t as usize];
+            let of = |node: u32| surface.segment_of_node[node as usize];
+            // Of three that differ the first is the owner.
+            let corners = match (of(a) == of(b), of(b) == of(c), of(c) == of(a)) {
+                (false, true, _) => [b, c, a],
+                (false, false, true) => [c, a, b],
+                _ => [a, b, c],
+            };
+            strips.entry(corners.map(of)).or_default().push(corners);
+        }
+        strips.into_iter().map(|(segments, triangles)| Self { segments, triangles }).collect()
+    }
+}
+
+/// What the moves along one set of normals do to every segment, at factors of 1.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Expansion {
+    /// Per segment: its change without strips as a cubic in its factor.
+    pub cubics: Vec<[f64; 4]>,
+    /// Per strip: what it adds to the change of its owner.
+    pub strips: Vec<Terms>,
+    /// Per segment: the change of the enclosed volume to first order.
+    pub slopes: Vec<f64>,
+    /// Per segment: squared gradients of the enclosed volume, over its nodes.
+    pub squares: Vec<f64>,
+}
+
+impl Expansion {
+    /// Forgets everything.
+    pub fn clear(&mut self, segments: usize, strips: usize) {
         self.cubics.clear();
-        self.cubics.resize(self.reports.len(), [0.0; 4]);
-        for (segment, cubic) in self.cubics.iter_mut().enumerate().filter(|&(segment, _)| !body.still[segment]) {
-            for &t in surface.segment_insides.of(segment) {
-                let corners = surface.triangles[t as usize];
-                let [deformed, moves] = [&body.points, &body.moves].map(|of| corners.map(|node| of[node as usize]));
-                let own = prism_cubic(carried(surface, body, segment, corners), deformed, moves);
-                (0..4).for_each(|k| cubic[k] += own[k]);
-            }
+        self.cubics.resize(segments, [0.0; 4]);
+        self.strips.clear();
+        self.strips.resize(strips, [0.0; 8]);
+        for list in [&mut self.slopes, &mut self.squares] {
+            list.clear();
+            list.resize(segments, 0.0);
         }
     }
 }
 
-/// The prism between a carried and a deformed triangle: volume, and its gradient by the deformed corners.
-pub(super) fn prism(rest: [DVec3; 3], deformed: [DVec3; 3]) -> (f64, [DVec3; 3]) {
-    // About a corner: the sum does not depend on it, its rounding does.
-    let origin = rest[0];
-    let (r, p) = (rest.map(|x| x - origin), deformed.map(|x| x - origin));
-    let ([_, r1, r2], [p0, p1, p2]) = (r, p);
-    let (c, s, pp) = (r1.cross(r2), r1 + r2, p1.cross(p2));
-    // [abb′] + [aba′] + [ab′a′] + [bb′a′] of each edge; whatever holds the first corner at rest vanishes.
-    let edges = r1.dot(p1.cross(p0)) + c.dot(p1 + p2) - s.dot(pp) + r2.dot(p0.cross(p2));
-    let gradient = [
-        pp + 0.5 * (r1.cross(p1) + p2.cross(r2)),
-        p2.cross(p0) + 0.5 * (p0.cross(r1) + c + s.cross(p2)),
-        p0.cross(p1) + 0.5 * (c + p1.cross(s) + r2.cross(p0)),
-    ];
-    ((p0.dot(pp) + 0.5 * edges) / 6.0, gradient.map(|g| g / 6.0))
+/// A body whose segments can be moved, each by its own factor.
+pub(super) trait Segmented {
+    fn body(&self) -> &Body;
+    /// The length in which it measures, and how far off a coordinate may be from rounding alone, in it.
+    fn unit(&self) -> f64;
+    fn noise(&self) -> f64;
+    /// Segments of the corners of a strip, the owner first.
+    fn segments_of(&self, strip: usize) -> [u32; 3];
+    /// Looks along the normals as they are: the moves of all segments that are not still, and what they do.
+    fn expand(&mut self, expansion: &mut Expansion);
+    /// The largest part of a factor on the moves of a segment that leaves its nodes within `bound` of where they started.
+    fn bounded(&self, segment: usize, factor: f64, bound: f64) -> f64;
+    /// Adds the moves, times the factor of each segment.
+    fn step(&mut self, factors: &[f64]);
 }
 
-/// The volume of [`prism`] as a cubic in the factor on moves of the deformed corners.
-pub(super) fn prism_cubic(rest: [DVec3; 3], deformed: [DVec3; 3], [m0, m1, m2]: [DVec3; 3]) -> [f64; 4] {
+/// Memory for one body.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SegmentScratch {
+    expansion: Expansion,
+    matrix: Entries,
+    /// Per segment: what its moves are multiplied by at a factor of 1; 0 where nothing is to be done.
+    reaches: Vec<f64>,
+    factors: Vec<f64>,
+    sums: Vec<f64>,
+    /// Per segment, changes from rest.
+    pub reports: Vec<Restored>,
+    /// Per segment, of those that rows are restored by: the farthest that any of its points was moved.
+    pub largest_moves: Vec<f64>,
+}
+
+/// The prism between a carried and a deformed triangle as a polynomial in factors on moves of the deformed corners.
+pub(super) fn prism_terms(rest: [DVec3; 3], deformed: [DVec3; 3], [m0, m1, m2]: [DVec3; 3]) -> Terms {
+    // About a corner: the sum does not depend on it, its rounding does.
     let origin = rest[0];
     let ([_, r1, r2], [p0, p1, p2]) = (rest.map(|x| x - origin), deformed.map(|x| x - origin));
     let (c, s) = (r1.cross(r2), r1 + r2);
-    let (pp, pm, mm) = (p1.cross(p2), m1.cross(p2) + p1.cross(m2), m1.cross(m2));
-    let still = r1.dot(p1.cross(p0)) + c.dot(p1 + p2) - s.dot(pp) + r2.dot(p0.cross(p2));
-    let mixed = r1.dot(m1.cross(p0) + p1.cross(m0)) + c.dot(m1 + m2) - s.dot(pm) + r2.dot(m0.cross(p2) + p0.cross(m2));
-    let moved = r1.dot(m1.cross(m0)) - s.dot(mm) + r2.dot(m0.cross(m2));
-    [p0.dot(pp) + 0.5 * still, m0.dot(pp) + p0.dot(pm) + 0.5 * mixed, p0.dot(mm) + m0.dot(pm) + 0.5 * moved, m0.dot(mm)]
-        .map(|c| c / 6.0)
+    let (pp, mm) = (p1.cross(p2), m1.cross(m2));
+    // [abb′] + [aba′] + [ab′a′] + [bb′a′] of each edge; whatever holds the first corner at rest vanishes.
+    let edges = r1.dot(p1.cross(p0)) + c.dot(p1 + p2) - s.dot(pp) + r2.dot(p0.cross(p2));
+    let m01 = m0.cross(m1);
+    let m20 = m2.cross(m0);
+    [
+        p0.dot(pp) + 0.5 * edges,
+        m0.dot(pp + 0.5 * (r1.cross(p1) + p2.cross(r2))),
+        m1.dot(p2.cross(p0) + 0.5 * (p0.cross(r1) + c + s.cross(p2))),
+        m01.dot(p2 - 0.5 * r1),
+        m2.dot(p0.cross(p1) + 0.5 * (c + p1.cross(s) + r2.cross(p0))),
+        m20.dot(p1 - 0.5 * r2),
+        mm.dot(p0 - 0.5 * s),
+        m0.dot(mm),
+    ]
+    .map(|term| term / 6.0)
+}
+
+/// The prism between a carried and a deformed triangle.
+pub(super) fn prism(rest: [DVec3; 3], deformed: [DVec3; 3]) -> f64 {
+    prism_terms(rest, deformed, [DVec3::ZERO; 3])[0]
 }
 
 /// A cubic and its slope.
-fn at([c0, c1, c2, c3]: [f64; 4], x: f64) -> (f64, f64) {
+fn cubic_at([c0, c1, c2, c3]: [f64; 4], x: f64) -> (f64, f64) {
     (((c3 * x + c2) * x + c1) * x + c0, (3.0 * c3 * x + 2.0 * c2) * x + c1)
+}
+
+/// Terms at factors of the corners, and their slopes by them.
+pub(super) fn terms_at(t: &Terms, [x, y, z]: [f64; 3]) -> (f64, [f64; 3]) {
+    let bilinear = |a: f64, b: f64, c: f64, d: f64, u: f64, v: f64| (d * v + b) * u + c * v + a;
+    let by_z = bilinear(t[4], t[5], t[6], t[7], x, y);
+    let value = bilinear(t[0], t[1], t[2], t[3], x, y) + z * by_z;
+    (value, [bilinear(t[1], t[3], t[5], t[7], y, z), bilinear(t[2], t[3], t[6], t[7], x, z), by_z])
 }
 
 /// The carried rest corners of a triangle of a segment.
@@ -105,50 +183,132 @@ fn carried(surface: &Surface, body: &Body, segment: usize, corners: [u32; 3]) ->
 
 /// The change of one segment's volume.
 pub(super) fn change(surface: &Surface, body: &Body, segment: usize, points: &[DVec3]) -> f64 {
-    sum_of(surface, body, segment, surface.segment_triangles.of(segment), points)
+    let prism = |&t: &u32| {
+        let corners = surface.triangles[t as usize];
+        prism(carried(surface, body, segment, corners), corners.map(|node| points[node as usize]))
+    };
+    surface.segment_triangles.of(segment).iter().map(prism).sum()
 }
 
-/// What some triangles of a segment add to its change.
-fn sum_of(surface: &Surface, body: &Body, segment: usize, triangles: &[u32], points: &[DVec3]) -> f64 {
-    triangles
-        .iter()
-        .map(|&t| {
-            let corners = surface.triangles[t as usize];
-            prism(carried(surface, body, segment, corners), corners.map(|node| points[node as usize])).0
-        })
-        .sum()
+/// A body by its nodes, in f64.
+pub(super) struct Nodes<'a> {
+    pub surface: &'a Surface,
+    pub strips: &'a [Strip],
+    pub body: &'a mut Body,
+    pub gamma: &'a [f64],
+}
+
+impl Nodes<'_> {
+    fn terms(&self, segment: usize, corners: [u32; 3]) -> Terms {
+        let [deformed, moves] = [&self.body.points, &self.body.moves].map(|of| corners.map(|node| of[node as usize]));
+        prism_terms(carried(self.surface, self.body, segment, corners), deformed, moves)
+    }
+}
+
+impl Segmented for Nodes<'_> {
+    fn body(&self) -> &Body {
+        self.body
+    }
+
+    fn unit(&self) -> f64 {
+        1.0
+    }
+
+    fn noise(&self) -> f64 {
+        self.body.noise
+    }
+
+    fn segments_of(&self, strip: usize) -> [u32; 3] {
+        self.strips[strip].segments
+    }
+
+    fn expand(&mut self, expansion: &mut Expansion) {
+        let surface = self.surface;
+        expansion.clear(surface.segments.len(), self.strips.len());
+        self.body.differentiate(surface);
+        self.body.clear_moves(surface);
+        let body = &mut *self.body;
+        for segment in 0..surface.segments.len() {
+            for &node in surface.segment_nodes.of(segment) {
+                let node = node as usize;
+                if body.still[segment] || body.pinned[node] {
+                    continue;
+                }
+                let lever = body.normals[node].dot(body.gradients[node]);
+                let share = if body.held[node] { 0.0 } else { self.gamma[node] * lever };
+                expansion.squares[segment] += body.gradients[node].length_squared();
+                expansion.slopes[segment] += share * lever;
+                body.moves[node] = body.normals[node] * share;
+            }
+        }
+        for (segment, cubic) in expansion.cubics.iter_mut().enumerate().filter(|&(s, _)| !self.body.still[s]) {
+            for &t in surface.segment_insides.of(segment) {
+                let [t0, t1, t2, t3, t4, t5, t6, t7] = self.terms(segment, surface.triangles[t as usize]);
+                let own = [t0, t1 + t2 + t4, t3 + t5 + t6, t7];
+                (0..4).for_each(|k| cubic[k] += own[k]);
+            }
+        }
+        for (strip, sums) in self.strips.iter().zip(&mut expansion.strips) {
+            let owner = strip.segments[0] as usize;
+            if !self.body.still[owner] {
+                for &corners in &strip.triangles {
+                    let own = self.terms(owner, corners);
+                    (0..8).for_each(|k| sums[k] += own[k]);
+                }
+            }
+        }
+    }
+
+    fn bounded(&self, segment: usize, factor: f64, bound: f64) -> f64 {
+        self.body.bounded(self.surface.segment_nodes.of(segment), factor, bound)
+    }
+
+    fn step(&mut self, factors: &[f64]) {
+        let Body { points, moves, free, .. } = &mut *self.body;
+        for &node in &*free {
+            points[node as usize] +=
+                moves[node as usize] * factors[self.surface.segment_of_node[node as usize] as usize];
+        }
+        self.surface.place_apexes(points);
+    }
 }
 
 /// Zeroes the change of every segment that is not still; `scratch.reports` has one entry per segment, whose volumes are
-/// changes from rest.
+/// changes from rest. False, and nothing done, if points are not finite.
 pub(super) fn restore_segments(
+    on: &mut impl Segmented,
     surface: &Surface,
-    body: &mut Body,
-    gamma: &[f64],
     limits: &Limits,
     lu: &SparseLu,
     scratch: &mut SegmentScratch,
-) {
-    let count = surface.segments.len();
-    let scale = reference_volume(surface, body);
+) -> bool {
+    let unit = on.unit();
+    let cube = unit * unit * unit;
+    let scale = reference_volume(surface, on.body()) / cube;
     scratch.reports.clear();
-    for segment in 0..count {
-        let still = body.still[segment];
-        let before = if still { 0.0 } else { change(surface, body, segment, &body.points) };
+    scratch.reports.extend(on.body().still.iter().map(|&still| {
         let outcome = if still { Outcome::Still } else { Outcome::Restored };
-        scratch.reports.push(Restored { target: 0.0, before, after: before, rounds: 0, outcome });
-    }
-    if body.is_still() {
-        return;
+        Restored { target: 0.0, before: 0.0, after: 0.0, rounds: 0, outcome }
+    }));
+    if on.body().is_still() {
+        return true;
     }
     for round in 0..ROUNDS {
-        body.differentiate(surface);
-        if !aim(surface, body, gamma, limits, scale, round == 0, scratch) {
+        on.expand(&mut scratch.expansion);
+        scratch.factors.clear();
+        scratch.factors.resize(surface.segments.len(), 0.0);
+        scratch.measure(on);
+        if round == 0 {
+            scratch.reports.iter_mut().for_each(|report| report.before = report.after);
+            if !scratch.reports.iter().all(|report| report.before.is_finite()) {
+                return false;
+            }
+        }
+        if !scratch.aim(on, limits, scale, round == 0) {
             break;
         }
-        scratch.expand(surface, body);
         while !limits.linear
-            && let Err(astray) = newton(surface, body, limits, scale, lu, scratch)
+            && let Err(astray) = scratch.newton(on, limits, scale, lu)
         {
             if round < PATIENCE {
                 scratch.factors.iter_mut().for_each(|factor| *factor *= 0.5);
@@ -157,36 +317,28 @@ pub(super) fn restore_segments(
             scratch.factors[astray] = 0.0;
             scratch.reports[astray].outcome = Outcome::NotReached;
         }
-        for &node in &body.free {
-            body.moves[node as usize] *= scratch.factors[surface.segment_of_node[node as usize] as usize];
-        }
         for (segment, report) in scratch.reports.iter_mut().enumerate() {
-            if scratch.factors[segment] == 0.0 {
+            let factor = scratch.factors[segment] * scratch.reaches[segment];
+            if factor == 0.0 {
                 continue;
             }
             let own = &surface.segments[segment];
-            let nodes = surface.segment_nodes.of(segment);
-            let scale = body.from_bind[own.entry as usize].matrix3.determinant().abs().cbrt();
-            let bound = limits.max_move * own.reach * scale;
-            let allowed = body.bounded(nodes, 1.0, bound);
-            if allowed < 1.0 {
+            let scale = on.body().from_bind[own.entry as usize].matrix3.determinant().abs().cbrt();
+            let allowed = on.bounded(segment, factor, limits.max_move * own.reach * scale / unit);
+            if allowed.abs() < factor.abs() {
                 report.outcome = Outcome::MoveBound;
-                nodes.iter().for_each(|&node| body.moves[node as usize] *= allowed);
-                scratch.factors[segment] *= allowed;
+                scratch.factors[segment] *= allowed / factor;
             }
         }
-        surface.place_apexes(&mut body.moves);
-        body.step(surface, 1.0);
-        for (segment, report) in scratch.reports.iter_mut().enumerate().filter(|(_, r)| r.outcome != Outcome::Still) {
-            let straddlers = surface.segment_straddlers.of(segment);
-            report.after = at(scratch.cubics[segment], scratch.factors[segment]).0
-                + sum_of(surface, body, segment, straddlers, &body.points);
-        }
+        scratch.sums.clear();
+        scratch.sums.extend(scratch.factors.iter().zip(&scratch.reaches).map(|(factor, reach)| factor * reach));
+        on.step(&scratch.sums);
+        scratch.measure(on);
         if limits.linear {
             for report in scratch.reports.iter_mut().filter(|report| report.outcome == Outcome::Restored) {
                 report.outcome = Outcome::Linear;
             }
-            return;
+            break;
         }
         let left = |report: &Restored| report.before * (1.0 - limits.gain) - report.after;
         let mut open = scratch.reports.iter().filter(|report| report.outcome == Outcome::Restored);
@@ -194,12 +346,16 @@ pub(super) fn restore_segments(
             break;
         }
     }
-    for report in scratch.reports.iter_mut().filter(|report| report.outcome == Outcome::Restored) {
+    for report in &mut scratch.reports {
         let wanted = report.before * (1.0 - limits.gain);
-        if report.rounds == ROUNDS && (report.after - wanted).abs() > 1e4 * EXACT * scale {
+        let missed = report.rounds == ROUNDS && (report.after - wanted).abs() > 1e4 * EXACT * scale;
+        if missed && report.outcome == Outcome::Restored {
             report.outcome = Outcome::NotReached;
         }
+        report.before *= cube;
+        report.after *= cube;
     }
+    true
 }
 
 /// What changes are compared with: the size of the shape, which sheets have too.
@@ -209,115 +365,111 @@ fn reference_volume(surface: &Surface, body: &Body) -> f64 {
     reach * det
 }
 
-/// The moves of all segments at λ = 1 and the factors to start from; false if none has anything left to do.
-fn aim(
-    surface: &Surface,
-    body: &mut Body,
-    gamma: &[f64],
-    limits: &Limits,
-    scale: f64,
-    first: bool,
-    scratch: &mut SegmentScratch,
-) -> bool {
-    body.clear_moves(surface);
-    scratch.factors.clear();
-    scratch.factors.resize(surface.segments.len(), 0.0);
-    let mut any = false;
-    for (segment, report) in scratch.reports.iter_mut().enumerate() {
-        if report.outcome != Outcome::Restored {
-            continue;
+impl SegmentScratch {
+    /// The changes at the factors as they are.
+    fn measure(&mut self, on: &impl Segmented) {
+        let Self { expansion, factors, reports, .. } = self;
+        let moving = |report: &Restored| report.outcome != Outcome::Still;
+        for (segment, report) in reports.iter_mut().enumerate().filter(|(_, report)| moving(report)) {
+            report.after = cubic_at(expansion.cubics[segment], factors[segment]).0;
         }
-        let missing = report.before * (1.0 - limits.gain) - report.after;
-        let (mut total, mut squares) = (0.0, 0.0);
-        for &node in surface.segment_nodes.of(segment) {
-            let node = node as usize;
-            if body.pinned[node] {
-                continue;
+        for (strip, terms) in expansion.strips.iter().enumerate() {
+            let segments = on.segments_of(strip).map(|segment| segment as usize);
+            let report = &mut reports[segments[0]];
+            if moving(report) {
+                report.after += terms_at(terms, segments.map(|segment| factors[segment])).0;
             }
-            let lever = body.normals[node].dot(body.gradients[node]);
-            let share = if body.held[node] { 0.0 } else { gamma[node] * lever };
-            squares += body.gradients[node].length_squared();
-            total += share * lever;
-            body.moves[node] = body.normals[node] * share;
-        }
-        let rounding = if first { body.noise * squares.sqrt() } else { 0.0 };
-        let factor = missing / total;
-        let done = missing.abs() <= (UNCHANGED * scale).max(rounding);
-        let aimed = !done && total > 0.0 && factor.is_finite();
-        if !done && !aimed {
-            report.outcome = Outcome::NothingMayMove;
-        }
-        for &node in surface.segment_nodes.of(segment) {
-            body.moves[node as usize] *= if aimed { factor } else { 0.0 };
-        }
-        if aimed {
-            scratch.factors[segment] = 1.0;
-            report.rounds += 1;
-            any = true;
         }
     }
-    any
-}
 
-/// Solves for all factors together; with factors of 1, the segment that went farthest astray if that leads nowhere.
-fn newton(
-    surface: &Surface,
-    body: &Body,
-    limits: &Limits,
-    scale: f64,
-    lu: &SparseLu,
-    scratch: &mut SegmentScratch,
-) -> Result<(), usize> {
-    let SegmentScratch { matrix, factors, sums, cubics, reports } = scratch;
-    for _ in 0..NEWTON_STEPS {
-        lu.clear(matrix);
-        sums.clear();
-        sums.resize(reports.len(), 0.0);
-        for segment in 0..reports.len() {
-            if factors[segment] == 0.0 {
-                lu.add(matrix, segment, segment, 1.0);
-                continue;
+    /// Scales the moves of all segments to a first guess, the factors to 1; false if none has anything left to do.
+    fn aim(&mut self, on: &impl Segmented, limits: &Limits, scale: f64, first: bool) -> bool {
+        let Self { expansion, reaches, factors, reports, .. } = self;
+        reaches.clear();
+        for (segment, report) in reports.iter_mut().enumerate() {
+            let missing = report.before * (1.0 - limits.gain) - report.after;
+            let (slope, cubic) = (expansion.slopes[segment], &expansion.cubics[segment]);
+            let rounding = if first { on.noise() * expansion.squares[segment].sqrt() } else { 0.0 };
+            let reach = missing / slope;
+            let done = missing.abs() <= (UNCHANGED * scale).max(rounding);
+            let is_finite = reach.is_finite() && cubic.iter().all(|c| c.is_finite());
+            let aimed = report.outcome == Outcome::Restored && !done && slope > 0.0 && is_finite;
+            if report.outcome == Outcome::Restored && !done && !aimed {
+                report.outcome = Outcome::NothingMayMove;
             }
-            let (volume, slope) = at(cubics[segment], factors[segment]);
-            sums[segment] -= volume;
-            lu.add(matrix, segment, segment, slope);
-            for &t in surface.segment_straddlers.of(segment) {
-                let corners = surface.triangles[t as usize];
-                let deformed = corners.map(|node| {
-                    let factor = factors[surface.segment_of_node[node as usize] as usize];
-                    body.points[node as usize] + body.moves[node as usize] * factor
-                });
-                let (volume, gradient) = prism(carried(surface, body, segment, corners), deformed);
-                sums[segment] -= volume;
-                for (node, gradient) in corners.into_iter().zip(gradient) {
-                    let slope = gradient.dot(body.moves[node as usize]);
-                    if slope != 0.0 {
-                        lu.add(matrix, segment, surface.segment_of_node[node as usize] as usize, slope);
-                    }
+            reaches.push(if aimed { reach } else { 0.0 });
+        }
+        // Moves beyond any number: nothing can be said of those that meet there.
+        for (strip, _) in expansion.strips.iter().enumerate().filter(|(_, t)| !t.iter().all(|t| t.is_finite())) {
+            for segment in on.segments_of(strip).map(|segment| segment as usize) {
+                if reaches[segment] != 0.0 {
+                    reaches[segment] = 0.0;
+                    reports[segment].outcome = Outcome::NothingMayMove;
                 }
             }
-            sums[segment] += reports[segment].before * (1.0 - limits.gain);
         }
-        if sums.iter().all(|sum| sum.abs() <= EXACT * scale) {
-            return Ok(());
+        for (segment, (cubic, &reach)) in expansion.cubics.iter_mut().zip(&*reaches).enumerate() {
+            factors[segment] = if reach == 0.0 { 0.0 } else { 1.0 };
+            reports[segment].rounds += u32::from(reach != 0.0);
+            let power = |k: usize| reach.powi(k as i32);
+            (1..4).for_each(|k| cubic[k] = if reach == 0.0 { 0.0 } else { cubic[k] * power(k) });
         }
-        if !lu.solve(matrix, sums) {
-            break;
+        for (strip, terms) in expansion.strips.iter_mut().enumerate() {
+            let reach = on.segments_of(strip).map(|segment| reaches[segment as usize]);
+            for (index, term) in terms.iter_mut().enumerate().skip(1) {
+                let corners = (0..3).filter(|corner| index & 1 << corner != 0);
+                let product: f64 = corners.map(|corner| reach[corner]).product();
+                *term = if product == 0.0 { 0.0 } else { *term * product };
+            }
         }
-        for (factor, step) in factors.iter_mut().zip(sums.iter()).filter(|(factor, _)| **factor != 0.0) {
-            *factor += step;
-        }
-        if sums.iter().all(|step| step.abs() <= SETTLED) {
-            return Ok(());
-        }
-        if factors.iter().any(|factor| factor.abs() > LARGEST_FACTOR) {
-            break;
-        }
+        reaches.iter().any(|&reach| reach != 0.0)
     }
-    let strayed = |segment: usize| if factors[segment] == 0.0 { -1.0 } else { (factors[segment] - 1.0).abs() };
-    let astray = (0..factors.len()).max_by(|&a, &b| strayed(a).total_cmp(&strayed(b))).unwrap_or(0);
-    for factor in factors.iter_mut().filter(|factor| **factor != 0.0) {
-        *factor = 1.0;
+
+    /// Solves for all factors together; with factors of 1, the segment that went farthest astray if that leads nowhere.
+    fn newton(&mut self, on: &impl Segmented, limits: &Limits, scale: f64, lu: &SparseLu) -> Result<(), usize> {
+        let Self { expansion, matrix, factors, sums, reports, .. } = self;
+        for _ in 0..NEWTON_STEPS {
+            lu.clear(matrix);
+            sums.clear();
+            for (segment, &cubic) in expansion.cubics.iter().enumerate() {
+                let (volume, slope) = cubic_at(cubic, factors[segment]);
+                let wanted = reports[segment].before * (1.0 - limits.gain);
+                let moves = factors[segment] != 0.0;
+                sums.push(if moves { wanted - volume } else { 0.0 });
+                lu.add(matrix, segment, segment, if moves { slope } else { 1.0 });
+            }
+            for (strip, terms) in expansion.strips.iter().enumerate() {
+                let segments = on.segments_of(strip).map(|segment| segment as usize);
+                if factors[segments[0]] == 0.0 {
+                    continue;
+                }
+                let (volume, slopes) = terms_at(terms, segments.map(|segment| factors[segment]));
+                sums[segments[0]] -= volume;
+                for (segment, slope) in segments.into_iter().zip(slopes) {
+                    lu.add(matrix, segments[0], segment, slope);
+                }
+            }
+            if sums.iter().all(|sum| sum.abs() <= EXACT * scale) {
+                return Ok(());
+            }
+            if !lu.solve(matrix, sums) {
+                break;
+            }
+            for (factor, step) in factors.iter_mut().zip(sums.iter()).filter(|(factor, _)| **factor != 0.0) {
+                *factor += step;
+            }
+            if sums.iter().all(|step| step.abs() <= SETTLED) {
+                return Ok(());
+            }
+            if factors.iter().any(|factor| factor.abs() > LARGEST_FACTOR) {
+                break;
+            }
+        }
+        let strayed = |segment: usize| if factors[segment] == 0.0 { -1.0 } else { (factors[segment] - 1.0).abs() };
+        let astray = (0..factors.len()).max_by(|&a, &b| strayed(a).total_cmp(&strayed(b))).unwrap_or(0);
+        for factor in factors.iter_mut().filter(|factor| **factor != 0.0) {
+            *factor = 1.0;
+        }
+        Err(astray)
     }
-    Err(astray)
 }

@@ -101,11 +101,27 @@ pub(crate) struct Segment {
 impl Segment {
     /// What its triangles add to the volume when they move as one.
     pub fn rigid_volume(&self, from_bind: &DAffine3) -> f64 {
+        self.carried_volume((self.cone, self.area), from_bind)
+    }
+
+    /// That of triangles with these sums about its middle.
+    fn carried_volume(&self, (cone, area): (f64, DVec3), from_bind: &DAffine3) -> f64 {
         let [x, y, z] = [from_bind.matrix3.x_axis, from_bind.matrix3.y_axis, from_bind.matrix3.z_axis];
         let cofactor = DMat3::from_cols(y.cross(z), z.cross(x), x.cross(y));
         let middle = from_bind.transform_point3(self.middle);
-        (x.dot(y.cross(z)) * self.cone + middle.dot(cofactor * self.area)) / 6.0
+        (x.dot(y.cross(z)) * cone + middle.dot(cofactor * area)) / 6.0
     }
+}
+
+/// Six times the volume between triangles and a point, and twice their area vectors.
+fn cone_about(middle: DVec3, triangles: impl Iterator<Item = [u32; 3]>, places: &[DVec3]) -> (f64, DVec3) {
+    let (mut cone, mut area) = (0.0, DVec3::ZERO);
+    for corners in triangles {
+        let [a, b, c] = corners.map(|node| places[node as usize] - middle);
+        cone += a.dot(b.cross(c));
+        area += (b - a).cross(c - a);
+    }
+    (cone, area)
 }
 
 impl Surface {
@@ -235,12 +251,8 @@ impl Surface {
                 let middle = mine.iter().map(|&node| bind[node as usize]).sum::<DVec3>() / mine.len().max(1) as f64;
                 let corners = segment_corners.of(segment).iter().map(|&node| bind[node as usize]);
                 let reach = corners.map(|p| p.distance(middle)).fold(0.0, f64::max);
-                let (mut cone, mut area) = (0.0, DVec3::ZERO);
-                for &t in segment_triangles.of(segment).iter().filter(|&&t| (t as usize) < pieces.first_cap) {
-                    let [a, b, c] = corners_of(t).map(|node| bind[node as usize] - middle);
-                    cone += a.dot(b.cross(c));
-                    area += (b - a).cross(c - a);
-                }
+                let with_inside = segment_triangles.of(segment).iter().filter(|&&t| (t as usize) < pieces.first_cap);
+                let (cone, area) = cone_about(middle, with_inside.map(|&t| corners_of(t)), &bind);
                 let entry = mine.first().map_or(0, |&node| main_of_node(node as usize).entry);
                 Segment { bone, entry, middle, reach, share: cone.abs(), cone, area }
             })
@@ -312,6 +324,16 @@ impl Surface {
         let faces: Vec<[u32; 3]> = inside.map(|&t| self.triangles[t as usize].map(local)).collect();
         let places: Vec<DVec3> = nodes.iter().map(|&node| self.bind[node as usize]).collect();
         capped_volume(&faces, &places)
+    }
+
+    /// What the triangles of a segment with an inside would add to the volume, carried by its bone; from a rest shape with
+    /// morph targets, where there is one.
+    pub fn carried_volume(&self, segment: usize, morphed: Option<&[DVec3]>, from_bind: &DAffine3) -> f64 {
+        let own = &self.segments[segment];
+        let Some(morphed) = morphed else { return own.rigid_volume(from_bind) };
+        let with_inside = self.segment_triangles.of(segment).iter().filter(|&&t| (t as usize) < self.first_cap);
+        let triangles = with_inside.map(|&t| self.triangles[t as usize]);
+        own.carried_volume(cone_about(own.middle, triangles, morphed), from_bind)
     }
 
     /// Nodes around each apex.

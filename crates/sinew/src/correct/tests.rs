@@ -4,7 +4,8 @@
 use super::body::{Body, BodyFrame, Reach, volume};
 use super::correction_map::{MapPlan, Shape, correction_map};
 use super::local_volume::{Limits, Outcome, cubic, first_root, restore, target_volume};
-use super::segment_volume::{SegmentScratch, change, prism, prism_cubic, restore_segments};
+use super::segment_volume;
+use super::segment_volume::{Nodes, SegmentScratch, Strip, change, prism, prism_terms, terms_at};
 use super::sparse_lu::SparseLu;
 use super::surface::Surface;
 use super::volume_rows::{RowsFrame, VolumeRows, VolumeScratch};
@@ -37,6 +38,19 @@ impl Random {
             }
         }
     }
+}
+
+fn restore_segments(
+    surface: &Surface,
+    body: &mut Body,
+    gamma: &[f64],
+    limits: &Limits,
+    lu: &SparseLu,
+    scratch: &mut SegmentScratch,
+) {
+    let strips = Strip::all(surface);
+    let mut nodes = Nodes { surface, strips: &strips, body, gamma };
+    assert!(segment_volume::restore_segments(&mut nodes, surface, limits, lu, scratch));
 }
 
 fn places() -> Vec<DVec3> {
@@ -310,12 +324,12 @@ fn roots_are_the_first_ones() {
 }
 
 #[test]
-fn prisms_close_and_their_gradients_agree_with_differences() {
+fn prisms_close_and_their_terms_agree_with_moved_corners() {
     let mut random = Random(3);
     for _ in 0..200 {
         let mut triangle = || std::array::from_fn(|_| random.direction() * 2.0);
         let (rest, deformed): ([DVec3; 3], [DVec3; 3]) = (triangle(), triangle());
-        let (found, gradient) = prism(rest, deformed);
+        let found = prism(rest, deformed);
         // By the surface itself, quads split in four at their centroids.
         let mut faces = vec![deformed, [rest[0], rest[2], rest[1]]];
         for (i, j) in [(0, 1), (1, 2), (2, 0)] {
@@ -326,24 +340,22 @@ fn prisms_close_and_their_gradients_agree_with_differences() {
         let direct: f64 = faces.iter().map(|[a, b, c]| a.dot(b.cross(*c)) / 6.0).sum();
         assert!((found - direct).abs() < 1e-12);
         let moves: [DVec3; 3] = triangle();
-        for factor in [0.0, -0.7, 1.3] {
-            let moved = std::array::from_fn(|corner| deformed[corner] + moves[corner] * factor);
-            let [c0, c1, c2, c3] = prism_cubic(rest, deformed, moves);
-            assert!((((c3 * factor + c2) * factor + c1) * factor + c0 - prism(rest, moved).0).abs() < 1e-12);
-        }
-        for corner in 0..3 {
-            for axis in 0..3 {
-                let at = |step: f64| {
-                    let mut moved = deformed;
-                    moved[corner][axis] += step;
-                    prism(rest, moved).0
-                };
-                assert!((at(0.5) - at(-0.5) - gradient[corner][axis]).abs() < 1e-12);
+        let terms = prism_terms(rest, deformed, moves);
+        let at = |factors: [f64; 3]| {
+            prism(rest, std::array::from_fn(|corner| deformed[corner] + moves[corner] * factors[corner]))
+        };
+        for factors in [[0.0; 3], [-0.7, 1.3, 0.4], [1.0, 0.0, -2.0], [0.3, -0.6, 1.7]] {
+            let (value, slopes) = terms_at(&terms, factors);
+            assert!((value - at(factors)).abs() < 1e-12);
+            for corner in 0..3 {
+                // Linear in one factor: any step will do.
+                let moved = |step: f64| at(std::array::from_fn(|k| factors[k] + if k == corner { step } else { 0.0 }));
+                assert!((moved(0.5) - moved(-0.5) - slopes[corner]).abs() < 1e-12);
             }
         }
     }
     let [a, b, c] = [DVec3::ZERO, DVec3::X, DVec3::Y];
-    assert!((prism([a, b, c], [a, b, c].map(|p| p + DVec3::Z * 2.0)).0 - 1.0).abs() < 1e-15);
+    assert!((prism([a, b, c], [a, b, c].map(|p| p + DVec3::Z * 2.0)) - 1.0).abs() < 1e-15);
 }
 
 #[test]
@@ -520,6 +532,112 @@ fn the_bound_holds_and_is_told() {
     assert_eq!(nothing.after, nothing.before);
 }
 
+/// A frame of a stage in rows: its upper bone turned, in linear blending.
+fn blended(stage: &Stage, transforms: [DAffine3; 2]) -> (Vec<DAffine3>, Points) {
+    let rig = &stage.rig;
+    let palette = rig.palette().iter().map(|entry| transforms[entry.bone.index().min(1)]).collect();
+    let mut points = Points::zeros(rig.rows().len());
+    for slot in 0..rig.rows().len() * LANES {
+        let p = rig.rest().get(slot).as_dvec3();
+        let ends = transforms.map(|transform| transform.transform_point3(p));
+        points.set(slot, ends[0].lerp(ends[1], second_weight(p)).as_vec3());
+    }
+    (palette, points)
+}
+
+/// Closed, open at both ends, of two skins, with a sheet, a sheet alone; at rest of another shape; then the whole.
+#[test]
+fn segments_of_rows_are_restored_like_those_of_nodes() {
+    let faces: Vec<_> = side_faces().into_iter().chain(end_faces()).collect();
+    let (lower, upper): (Vec<_>, Vec<_>) = faces.iter().copied().partition(|face| face.iter().all(|&v| v < 144));
+    let lower = piece(&places()[..144], lower);
+    let upper = piece(&places()[128..], upper.into_iter().map(|face| face.map(|v| v - 128)).collect());
+    let gutter: Vec<_> = side_faces().into_iter().filter(|f| f.iter().all(|&v| v % 16 <= 6)).collect();
+    let wider: Vec<DVec3> = places().iter().map(|&p| p * DVec3::new(1.5, 1.0, 1.5)).collect();
+    let stages = [
+        vec![piece(&places(), faces.clone())],
+        vec![piece(&places(), side_faces())],
+        vec![lower, upper],
+        vec![piece(&places(), faces.clone()), piece(&wider, gutter.clone())],
+        vec![piece(&places(), side_faces()), piece(&wider, gutter.clone())],
+        vec![piece(&wider, gutter)],
+    ];
+    for (kind, stage) in stages.into_iter().map(|pieces| Stage::new(&raw(pieces))).enumerate() {
+        let (rig, surface) = (&stage.rig, &stage.surface);
+        let lu = SparseLu::new(&surface.segment_neighbours);
+        let plan = MapPlan { shape: Shape::Organic, alpha: 1.0, beta: 1.0, painted: None, bones_of: &|_| None };
+        let gamma = correction_map(rig, &RestSurface::new(rig), surface, &plan);
+        let rows = VolumeRows::new(rig, surface, &gamma, true);
+        let (mut scratch, mut reports) = (VolumeScratch::default(), [(); 2].map(|()| SegmentScratch::default()));
+        for degrees in [0.5f64, 20.0, 90.0, 150.0, 180.0] {
+            let bounded = Limits { max_move: 0.01, ..EXACT };
+            let half = Limits { gain: 0.5, ..EXACT };
+            for (limits, morphs) in [(EXACT, false), (EXACT, true), (LINEAR, false), (bounded, false), (half, false)] {
+                let turn = if degrees == 180.0 { DQuat::from_rotation_y } else { DQuat::from_rotation_z };
+                let (palette, points) =
+                    blended(&stage, [DAffine3::IDENTITY, DAffine3::from_quat(turn(degrees.to_radians()))]);
+                let mut morphed = rig.rest().clone();
+                for slot in 0..rig.rows().len() * LANES {
+                    let p = morphed.get(slot);
+                    morphed.set(slot, p * (1.0 + 0.1 * (3.0 * p.y).sin()));
+                }
+                let frame = |points| BodyFrame {
+                    rig,
+                    world_from_rest: &palette,
+                    morphed_rest: morphs.then_some(&morphed),
+                    effects_rest: true,
+                    reach: Reach::Whole,
+                    points,
+                };
+                let mut body = Body::default();
+                body.pose(surface, &frame(&points));
+                let target = target_volume(surface, &mut body);
+                let mut in_rows = points.clone();
+                let how = RowsFrame { rig, world_from_rest: &palette, level: Level::new(), pool: None };
+                let mut taken = rows.take(surface, &mut body, &how, &mut in_rows, &mut scratch).unwrap();
+                assert!(segment_volume::restore_segments(&mut taken, surface, &limits, &lu, &mut reports[0]));
+                let whole = surface.encloses().then(|| taken.restore(target, &limits).unwrap());
+                let mut moved = Vec::new();
+                taken.store(&mut moved);
+
+                let mut body = Body::default();
+                body.pose(surface, &frame(&points));
+                assert!(body.load(surface, &frame(&points)));
+                let before = body.volume(surface);
+                restore_segments(surface, &mut body, &gamma, &limits, &lu, &mut reports[1]);
+                let size = body.size;
+                let volume = surface.segments.iter().map(|segment| segment.reach.powi(3)).sum::<f64>();
+                let case = |segment: usize| {
+                    format!("{kind} at {degrees}°: {:?} {:?}", reports[0].reports[segment], reports[1].reports[segment])
+                };
+                for (segment, expected) in reports[1].reports.iter().enumerate() {
+                    let found = &reports[0].reports[segment];
+                    assert_eq!(found.outcome, expected.outcome, "{}", case(segment));
+                    assert!((found.before - expected.before).abs() < 2e-7 * volume, "{}", case(segment));
+                    assert!((found.after - expected.after).abs() < 2e-7 * volume, "{}", case(segment));
+                }
+                if let Some(whole) = whole {
+                    let expected = restore(surface, &mut body, &gamma, &limits);
+                    assert_eq!(whole.outcome, expected.outcome, "{kind} at {degrees}°: {whole:?} {expected:?}");
+                    assert!((whole.before - before).abs() < 3e-7 * expected.target.abs(), "{whole:?} {before}");
+                    assert!((whole.after - expected.after).abs() < 3e-7 * expected.target.abs(), "{whole:?}");
+                }
+                for (segment, found) in moved.iter().enumerate() {
+                    let nodes = surface.segment_nodes.of(segment).iter();
+                    let expected = nodes.map(|&node| body.moved(node as usize).length()).fold(0.0, f64::max);
+                    assert!((found - expected).abs() < 1e-3 * expected + 2e-6 * size, "{}", case(segment));
+                }
+                let mut in_nodes = points.clone();
+                body.store(surface, &mut in_nodes);
+                for slot in 0..rig.rows().len() * LANES {
+                    let apart = in_rows.get(slot).distance(in_nodes.get(slot));
+                    assert!(f64::from(apart) < 4e-6 * size, "{}: slot {slot} by {apart}", case(0));
+                }
+            }
+        }
+    }
+}
+
 /// Closed, open at both ends, of two skins; with and without effects, by one and by many rounds.
 #[test]
 fn rows_are_restored_like_nodes() {
@@ -531,22 +649,15 @@ fn rows_are_restored_like_nodes() {
     for (kind, stage) in stages.into_iter().map(|pieces| Stage::new(&raw(pieces))).enumerate() {
         let (rig, surface) = (&stage.rig, &stage.surface);
         let gamma = stage.gamma(Shape::Organic, 1.0, 1.0);
-        let rows = VolumeRows::new(rig, surface, &gamma);
+        let rows = VolumeRows::new(rig, surface, &gamma, false);
         let mut scratch = VolumeScratch::default();
         for degrees in [0.5f64, 20.0, 90.0, 150.0, 180.0] {
             let bounded = Limits { max_move: 0.01, ..EXACT };
             let all = [(EXACT, true), (Limits { local: 1.0, ..EXACT }, false), (LINEAR, false), (bounded, false)];
             for (limits, effects) in all {
                 let turn = if degrees == 180.0 { DQuat::from_rotation_y } else { DQuat::from_rotation_z };
-                let transforms = [DAffine3::IDENTITY, DAffine3::from_quat(turn(degrees.to_radians()))];
-                let palette: Vec<DAffine3> =
-                    rig.palette().iter().map(|entry| transforms[entry.bone.index().min(1)]).collect();
-                let mut points = Points::zeros(rig.rows().len());
-                for slot in 0..rig.rows().len() * LANES {
-                    let p = rig.rest().get(slot).as_dvec3();
-                    let ends = transforms.map(|transform| transform.transform_point3(p));
-                    points.set(slot, ends[0].lerp(ends[1], second_weight(p)).as_vec3());
-                }
+                let (palette, points) =
+                    blended(&stage, [DAffine3::IDENTITY, DAffine3::from_quat(turn(degrees.to_radians()))]);
                 let frame = |points| BodyFrame {
                     rig,
                     world_from_rest: &palette,
@@ -559,8 +670,10 @@ fn rows_are_restored_like_nodes() {
                 body.pose(surface, &frame(&points));
                 let mut in_rows = points.clone();
                 let how = RowsFrame { rig, world_from_rest: &palette, level: Level::new(), pool: None };
-                let (found, largest) =
-                    rows.restore(surface, &mut body, &limits, &how, &mut in_rows, &mut scratch).unwrap();
+                let target = target_volume(surface, &mut body);
+                let mut taken = rows.take(surface, &mut body, &how, &mut in_rows, &mut scratch).unwrap();
+                let found = taken.restore(target, &limits).unwrap();
+                let largest = taken.store(&mut Vec::new());
                 let mut body = Body::default();
                 body.pose(surface, &frame(&points));
                 assert!(body.load(surface, &frame(&points)));

@@ -3,8 +3,8 @@
 use super::body::Reach;
 use super::correction_map::{MapPlan, SHAPES, Shape, correction_map};
 use super::fold_over::Place;
-use super::local_volume::{self, Limits, Restored};
-use super::segment_volume::restore_segments;
+use super::local_volume::{self, Limits, Restored, target_volume};
+use super::segment_volume::{Nodes, Strip, restore_segments};
 use super::sparse_lu::SparseLu;
 use super::surface::Surface;
 use super::volume_rows::{RowsFrame, VolumeRows};
@@ -49,8 +49,9 @@ pub(super) struct Volume {
     limits: Limits,
     gamma: Vec<f64>,
     lu: SparseLu,
-    /// For what needs no nodes.
-    rows: Option<VolumeRows>,
+    strips: Vec<Strip>,
+    /// For frames where nothing else asks for nodes.
+    rows: VolumeRows,
 }
 
 impl Volume {
@@ -75,11 +76,12 @@ impl Volume {
                 *gamma = 0.0;
             }
         }
-        let alone = scope == "whole" && surface.encloses();
+        // A body that encloses nothing has only its segments.
+        let segments = scope != "whole" || !surface.encloses();
         Self {
-            rows: alone.then(|| VolumeRows::new(rig, surface, &gamma)),
+            rows: VolumeRows::new(rig, surface, &gamma, segments),
             whole: scope != "segments",
-            segments: scope != "whole",
+            segments,
             limits: Limits {
                 linear: word("step") == "linear",
                 gain: binding.gain,
@@ -88,29 +90,41 @@ impl Volume {
             },
             gamma,
             lu: SparseLu::new(&surface.segment_neighbours),
+            strips: if segments { Strip::all(surface) } else { Vec::new() },
         }
     }
-}
 
-impl Bound for Volume {
-    fn apply(&self, _: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
+    fn apply_to_nodes(&self, surface: &Surface, work: &mut Work, log: &mut Log<'_>) {
         let encloses = surface.encloses();
         // What segments are about to change counts as not yet restored.
         let first = encloses && self.whole && self.segments && !work.body.is_still();
         let before = first.then(|| work.body.volume(surface));
-        if self.segments || !encloses {
-            restore_segments(surface, &mut work.body, &self.gamma, &self.limits, &self.lu, &mut work.segments);
-            for (segment, restored) in surface.segments.iter().zip(&work.segments.reports) {
-                log.volume(Measure::Segment(segment.bone), restored);
-            }
+        if self.segments {
+            let mut nodes = Nodes { surface, strips: &self.strips, body: &mut work.body, gamma: &self.gamma };
+            restore_segments(&mut nodes, surface, &self.limits, &self.lu, &mut work.segments);
+            self.log_segments(surface, &work.segments.reports, log);
         }
         if encloses && self.whole {
             let restored = local_volume::restore(surface, &mut work.body, &self.gamma, &self.limits);
             log.volume(Measure::Whole, &Restored { before: before.unwrap_or(restored.before), ..restored });
         } else if self.whole {
-            let open = Restored { target: 0.0, before: 0.0, after: 0.0, rounds: 0, outcome: Outcome::Open };
-            log.volume(Measure::Whole, &open);
+            log.volume(Measure::Whole, &OPEN);
         }
+    }
+
+    fn log_segments(&self, surface: &Surface, reports: &[Restored], log: &mut Log<'_>) {
+        for (segment, restored) in surface.segments.iter().zip(reports) {
+            log.volume(Measure::Segment(segment.bone), restored);
+        }
+    }
+}
+
+/// Of a body that encloses nothing.
+const OPEN: Restored = Restored { target: 0.0, before: 0.0, after: 0.0, rounds: 0, outcome: Outcome::Open };
+
+impl Bound for Volume {
+    fn apply(&self, _: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
+        self.apply_to_nodes(surface, work, log);
         0
     }
 
@@ -119,7 +133,7 @@ impl Bound for Volume {
     }
 
     fn needs_nodes(&self) -> bool {
-        self.rows.is_none()
+        false
     }
 
     fn apply_in_rows(
@@ -130,11 +144,33 @@ impl Bound for Volume {
         work: &mut Work,
         log: &mut Log<'_>,
     ) {
-        let Some(rows) = &self.rows else { return };
-        let Work { body, volume, .. } = work;
-        if let Some((restored, largest_move)) = rows.restore(surface, body, &self.limits, frame, points, volume) {
-            log.volume(Measure::Whole, &restored);
-            log.report.volumes.iter_mut().last().into_iter().for_each(|entry| entry.largest_move = largest_move);
+        if work.body.is_still() {
+            // Looks at none.
+            self.apply_to_nodes(surface, work, log);
+            return;
         }
+        let Work { body, volume, segments, .. } = work;
+        let target = target_volume(surface, body);
+        let Some(mut taken) = self.rows.take(surface, body, frame, points, volume) else { return };
+        if self.segments && !restore_segments(&mut taken, surface, &self.limits, &self.lu, segments) {
+            return;
+        }
+        let whole = match (self.whole, surface.encloses()) {
+            (false, _) => None,
+            (true, false) => Some(OPEN),
+            (true, true) => match taken.restore(target, &self.limits) {
+                None => return,
+                restored => restored,
+            },
+        };
+        let first = log.report.volumes.len();
+        if self.segments {
+            self.log_segments(surface, &segments.reports, log);
+        }
+        whole.iter().for_each(|whole| log.volume(Measure::Whole, whole));
+        let largest = taken.store(&mut segments.largest_moves);
+        let by_segment = segments.largest_moves.iter().copied().filter(|_| self.segments);
+        let entries = &mut log.report.volumes[first..];
+        entries.iter_mut().zip(by_segment.chain([largest])).for_each(|(entry, largest)| entry.largest_move = largest);
     }
 }

@@ -14,20 +14,21 @@
 //!
 //! Oracle: the f64 solver, to the rounding of positions (tests); the volume of the result (tests/volume.rs).
 
-use super::body::{Body, unit};
-use super::local_volume::{EXACT, Limits, Outcome, ROUNDS, Restored, WITH_EFFECTS, first_root, target_volume};
+use super::body::{Body, bounded, unit};
+use super::local_volume::{EXACT, Limits, Outcome, ROUNDS, Restored, WITH_EFFECTS, first_root};
+use super::segment_rows::{SegmentRows, SegmentRowsScratch};
 use super::surface::Surface;
-use crate::half_rows::{HALF, lane_max};
+use crate::half_rows::{HALF, lane_max, store_lanes};
 use crate::lists::Lists;
 use crate::rig::Rig;
-use crate::rings::{Record, Rings, areas, coordinates, dots, in_blocks, load_pair, records_of, total, turn};
+use crate::rings::{Record, Rings, areas, coordinates, in_blocks, load_pair, records_of, total, turn};
 use crate::simd::{LANES, Level, PointRow, Points, Simd, dispatch, prelude::*};
 use fearless_simd::{f32x4, f32x8};
 use glam::{DAffine3, DVec3, Vec3};
 use std::ops::Range;
 
 /// Rows that a thread takes at a time.
-const BLOCK: usize = 64;
+pub(super) const BLOCK: usize = 64;
 /// Bends below are rounding.
 const LEAST_BEND: f32 = 1e-6;
 /// Instead of a bend: not to be moved.
@@ -37,17 +38,25 @@ const BARRED: f32 = f32::NEG_INFINITY;
 #[derive(Clone, Debug)]
 pub(super) struct VolumeRows {
     rows: Range<usize>,
-    rings: Rings,
-    /// Share of every record; 0 for those on capped borders.
+    /// Of what encloses the volume; of sheets too, where segments are asked for.
+    pub rings: Rings,
+    /// Share of every record; 0 for sheets and those on capped borders.
     gamma: Vec<f32>,
     /// Records of nodes and apexes.
-    record_of: Vec<u32>,
+    pub record_of: Vec<u32>,
+    /// Segment of every record; their number for those that are no node.
+    segment_of: Vec<u32>,
+    /// Rows with corners of the triangles of each segment, with records of its nodes, and with nodes on capped borders.
+    corner_rows: Lists,
+    node_rows: Lists,
+    border_rows: Vec<u32>,
     /// Nodes of several slots: their records, and those of all their slots.
     joined: Vec<u32>,
     members: Lists,
     borders: Vec<Border>,
     /// Nodes around each apex.
-    apexes: Lists,
+    pub apexes: Lists,
+    pub segments: Option<SegmentRows>,
 }
 
 /// A node on the border of a cap.
@@ -72,18 +81,19 @@ pub(super) struct RowsFrame<'a> {
 /// Memory of the solver; contents mean nothing between frames.
 #[derive(Clone, Debug, Default)]
 pub(super) struct VolumeScratch {
-    points: Vec<Record>,
-    moves: Vec<Record>,
+    pub points: Vec<Record>,
+    pub moves: Vec<Record>,
     bends: Vec<f32>,
     matrices: Vec<[f32; 10]>,
     /// Per row: some node of it is at hand; may move.
     at_hand: Vec<bool>,
     free: Vec<bool>,
-    /// Per record: may move.
-    movable: Vec<bool>,
     sums: Vec<Sums>,
     /// Slots of joined nodes as they were.
     starts: Vec<Vec3>,
+    /// How far each point came, squared.
+    pub ways: Vec<f32>,
+    pub segments: SegmentRowsScratch,
 }
 
 /// What a pass adds up.
@@ -108,9 +118,9 @@ impl Sums {
 
 /// Where records are: `(p − centre)·scale`.
 #[derive(Clone, Copy, Debug)]
-struct Space {
-    centre: Vec3,
-    scale: f32,
+pub(super) struct Space {
+    pub centre: Vec3,
+    pub scale: f32,
 }
 
 impl Space {
@@ -127,7 +137,7 @@ struct Share {
 }
 
 impl VolumeRows {
-    pub fn new(rig: &Rig, surface: &Surface, gamma: &[f64]) -> Self {
+    pub fn new(rig: &Rig, surface: &Surface, gamma: &[f64], by_segments: bool) -> Self {
         let rows = rig.characters()[surface.character].rows.clone();
         let first = (rows.start * LANES) as u32;
         let nodes = surface.nodes();
@@ -137,9 +147,12 @@ impl VolumeRows {
             .map(|node| surface.members.of(node)[0] - first)
             .chain((0..apexes.len()).map(|apex| (slots + apex) as u32))
             .collect();
-        let count = (slots + apexes.len()).next_multiple_of(2);
-        let shell: Vec<[u32; 3]> =
-            surface.shell().map(|corners| corners.map(|node| record_of[node as usize])).collect();
+        // One more, which stays 0.
+        let zero = slots + apexes.len();
+        let count = (zero + 1).next_multiple_of(2);
+        let bounding = if by_segments { surface.triangles.len() } else { surface.first_sheet };
+        let faces = surface.triangles[..bounding].iter();
+        let faces: Vec<[u32; 3]> = faces.map(|corners| corners.map(|node| record_of[node as usize])).collect();
         let mut shares = vec![0.0; count];
         for node in (0..nodes).filter(|&node| surface.has_inside[node]) {
             shares[record_of[node] as usize] = gamma[node] as f32;
@@ -161,6 +174,19 @@ impl VolumeRows {
             }
         });
         let borders = borders.collect();
+        let mut segment_of = vec![surface.segments.len() as u32; count];
+        for node in 0..nodes {
+            segment_of[record_of[node] as usize] = surface.segment_of_node[node];
+        }
+        let rows_of =
+            |node: u32| surface.members.of(node as usize).iter().map(move |slot| (slot - first) / LANES as u32);
+        let corner_rows = surface.segment_corners.iter().enumerate().flat_map(|(segment, corners)| {
+            corners.iter().copied().flat_map(rows_of).map(move |row| (segment as u32, row))
+        });
+        let node_row = |node: usize| (surface.segment_of_node[node], record_of[node] / LANES as u32);
+        let count_of = surface.segments.len();
+        let corner_rows = Lists::new(count_of, corner_rows.collect());
+        let node_rows = Lists::new(count_of, (0..nodes).map(node_row).collect());
         let joined: Vec<u32> = (0..nodes as u32).filter(|&node| surface.members.of(node as usize).len() > 1).collect();
         let members = joined.iter().enumerate().flat_map(|(index, &node)| {
             surface.members.of(node as usize).iter().map(move |&slot| (index as u32, slot - first))
@@ -168,8 +194,13 @@ impl VolumeRows {
         Self {
             members: Lists::new(joined.len(), members.collect()),
             joined: joined.iter().map(|&node| record_of[node as usize]).collect(),
-            rings: Rings::new(count, &shell),
+            segments: by_segments.then(|| SegmentRows::new(surface, gamma, &record_of, &segment_of, zero as u32)),
+            rings: Rings::new(count, &faces),
             gamma: shares,
+            segment_of,
+            corner_rows,
+            node_rows,
+            border_rows: on_border.iter().copied().flat_map(rows_of).collect(),
             record_of,
             borders,
             apexes: apexes.clone(),
@@ -177,131 +208,61 @@ impl VolumeRows {
         }
     }
 
-    /// Restores the volume of a body whose bones have been taken; and how far the farthest point was moved. `None`
-    /// where points are not finite.
-    pub fn restore(
-        &self,
-        surface: &Surface,
-        body: &mut Body,
-        limits: &Limits,
-        frame: &RowsFrame<'_>,
-        points: &mut Points,
-        scratch: &mut VolumeScratch,
-    ) -> Option<(Restored, f64)> {
-        let target = target_volume(surface, body);
-        if body.is_still() {
-            let outcome = Outcome::Still;
-            return Some((Restored { target, before: target, after: target, rounds: 0, outcome }, 0.0));
-        }
-        body.choose(surface);
+    /// Takes the points of a body whose bones have been taken. `None` where there is no measuring them.
+    pub fn take<'a>(
+        &'a self,
+        surface: &'a Surface,
+        body: &'a mut Body,
+        frame: &'a RowsFrame<'a>,
+        points: &'a mut Points,
+        scratch: &'a mut VolumeScratch,
+    ) -> Option<Taken<'a>> {
+        body.activate(surface);
         let centre = surface.centre(&body.from_bind);
         // A power of two: nothing is rounded by it.
         let unit = body.size.log2().round().exp2();
         let space = Space { centre: centre.as_vec3(), scale: unit.recip() as f32 };
-        if !(target.is_finite() && space.centre.is_finite() && space.scale.is_normal()) {
+        if !(space.centre.is_finite() && space.scale.is_normal()) {
             return None;
         }
-        self.prepare(surface, body, scratch);
+        self.prepare(body, scratch);
         let rows = &mut points.rows[self.rows.clone()];
-        let noise = f64::from(self.load(frame, rows, space, scratch)) * f64::from(f32::EPSILON) / 2.0;
-        let share = self.bend(body, limits.local, frame, scratch);
-        let cube = unit * unit * unit;
-        let rigid = body.rigid_volume(surface, space.centre.as_dvec3()) / cube;
-
-        let (target, mut rounds, mut outcome) = (target / cube, 0, Outcome::Restored);
-        let (mut before, mut wanted) = (0.0, 0.0);
-        let mut after;
-        // How far the last moves go, and a bound on how far anything has come before them.
-        let (mut factor, mut come) = (0.0, 0.0f64);
-        loop {
-            self.advance(factor, scratch);
-            let slopes = self.aim(share, frame, scratch);
-            after = match body.is_all_free() {
-                true => slopes.first / 18.0,
-                false => rigid + self.volume(surface, body, &scratch.points),
-            };
-            factor = 0.0;
-            if rounds == 0 {
-                before = after;
-                wanted = before + (target - before) * limits.gain;
-            }
-            let missing = wanted - after;
-            if !missing.is_finite() {
-                return None;
-            }
-            let rounding = if rounds == 0 { noise / unit * slopes.squares.sqrt() / 6.0 } else { 0.0 };
-            if missing.abs() <= (EXACT * target.abs().max(before.abs())).max(rounding) {
-                break;
-            }
-            if rounds == ROUNDS {
-                outcome = Outcome::NotReached;
-                break;
-            }
-            let linear = missing / (slopes.second / 6.0);
-            if !(slopes.second > 0.0 && linear.is_finite()) {
-                outcome = Outcome::NothingMayMove;
-                break;
-            }
-            rounds += 1;
-            let bent = self.bent(frame, scratch);
-            let c = [1.0, bent.first / 6.0 * linear * linear / missing, bent.second / 18.0 * linear.powi(3) / missing];
-            let (step, is_root) = match first_root(c) {
-                _ if limits.linear => (1.0, true),
-                Ok(root) => (root, true),
-                Err(turning) => (0.5 * turning.min(1.0), false),
-            };
-            let full = step * linear;
-            let bound = limits.max_move * body.size / unit;
-            let longest = f64::from(slopes.largest).sqrt();
-            factor = match come + longest * full.abs() <= bound {
-                true => full,
-                false => self.bounded(rows, space, full, bound, scratch),
-            };
-            come += longest * factor.abs();
-            let x = if full == 0.0 { 0.0 } else { step * (factor / full) };
-            let reached = after + ((c[2] * x + c[1]) * x + c[0]) * x * missing;
-            if factor.abs() < full.abs() || is_root {
-                after = reached;
-                outcome = match (factor.abs() < full.abs(), limits.linear) {
-                    (true, _) => Outcome::MoveBound,
-                    (false, true) => Outcome::Linear,
-                    (false, false) => Outcome::Restored,
-                };
-                break;
-            }
-        }
-        let largest = if rounds == 0 { 0.0 } else { self.store(frame, rows, space, factor, unit as f32, scratch) };
-        let restored = Restored { target: target * cube, before: before * cube, after: after * cube, rounds, outcome };
-        Some((restored, f64::from(largest).sqrt() * unit))
+        let noise = f64::from(self.load(frame, rows, space, scratch)) * f64::from(f32::EPSILON) / 2.0 / unit;
+        let (come, factor, before) = (0.0, 0.0, None);
+        let of = self;
+        let mut taken = Taken { of, surface, body, frame, rows, scratch, space, unit, noise, come, factor, before };
+        taken.prepare_segments();
+        Some(taken)
     }
 
     /// Says which rows are at hand and which may move.
-    fn prepare(&self, surface: &Surface, body: &Body, scratch: &mut VolumeScratch) {
+    fn prepare(&self, body: &Body, scratch: &mut VolumeScratch) {
         let (count, rows) = (self.gamma.len(), self.rows.len());
         scratch.points.resize(count, [0.0; 4]);
         scratch.moves.resize(count, [0.0; 4]);
         scratch.bends.resize(count, 0.0);
         scratch.sums.resize(count.div_ceil(BLOCK * LANES), Sums::default());
+        // Whatever stays 0 is among them.
+        scratch.points[rows * LANES..].fill([0.0; 4]);
         for flags in [&mut scratch.at_hand, &mut scratch.free] {
             flags.clear();
             // Apexes make rows of their own.
-            flags.resize(count.div_ceil(LANES), body.is_all_free());
+            flags.resize(count.div_ceil(LANES), body.all_free);
             flags[rows..].fill(true);
         }
-        if !body.is_all_free() {
+        if !body.all_free {
             scratch.moves.fill([0.0; 4]);
-            for &node in &body.nodes {
-                let slots = surface.members.of(node as usize);
-                for slot in slots {
-                    scratch.at_hand[*slot as usize / LANES - self.rows.start] = true;
-                }
+            for row in &self.border_rows {
+                scratch.at_hand[*row as usize] = true;
             }
-            scratch.movable.clear();
-            scratch.movable.resize(count, false);
-            for &node in &body.free {
-                let record = self.record_of[node as usize] as usize;
-                scratch.free[record / LANES] = true;
-                scratch.movable[record] = true;
+            for segment in 0..body.active.len() {
+                let (active, still) = (body.active[segment], body.still[segment]);
+                for row in self.corner_rows.of(segment).iter().filter(|_| active) {
+                    scratch.at_hand[*row as usize] = true;
+                }
+                for row in self.node_rows.of(segment).iter().filter(|_| !still) {
+                    scratch.free[*row as usize] = true;
+                }
             }
         }
     }
@@ -332,7 +293,7 @@ impl VolumeRows {
 
     /// What blending takes at every node, and how the map depends on it.
     fn bend(&self, body: &Body, local: f64, frame: &RowsFrame<'_>, scratch: &mut VolumeScratch) -> Share {
-        let VolumeScratch { bends, matrices, free, movable, sums, .. } = scratch;
+        let VolumeScratch { bends, matrices, free, sums, .. } = scratch;
         let even = (1.0 - local).max(if body.has_effects { WITH_EFFECTS } else { 0.0 });
         matrices.clear();
         matrices.extend(frame.world_from_rest.iter().map(|world| {
@@ -354,9 +315,16 @@ impl VolumeRows {
             }
         });
         let mut largest = Sums::total(sums).largest;
-        if !body.is_all_free() {
-            bends.iter_mut().zip(movable.iter()).filter(|(_, movable)| !**movable).for_each(|(bend, _)| *bend = BARRED);
-            largest = bends.iter().copied().fold(0.0, f32::max);
+        if !body.all_free {
+            let rows = bends.chunks_mut(LANES).zip(self.segment_of.chunks(LANES)).zip(free.iter());
+            largest = 0.0;
+            for ((bends, segments), _) in rows.filter(|(_, free)| **free) {
+                for (bend, segment) in bends.iter_mut().zip(segments) {
+                    let is_free = body.still.get(*segment as usize) == Some(&false);
+                    *bend = if is_free { *bend } else { BARRED };
+                    largest = largest.max(*bend);
+                }
+            }
         }
         match largest > 0.0 {
             true => Share { even: even as f32, k: (1.0 - even) as f32 / largest },
@@ -364,7 +332,7 @@ impl VolumeRows {
         }
     }
 
-    /// The moves `w`, with `Σ p·A`, `Σ w·A`, `Σ A²` of what moves and the longest move, squared.
+    /// The moves `w`, with `Σ p·A`, `Σ w·A`, `Σ A²` of what moves and a bound on the longest move, squared.
     fn aim(&self, share: Share, frame: &RowsFrame<'_>, scratch: &mut VolumeScratch) -> Sums {
         let VolumeScratch { points, moves, bends, free, sums, .. } = scratch;
         let (points, bends, free) = (&points[..], &bends[..], &free[..]);
@@ -372,6 +340,25 @@ impl VolumeRows {
             sums[0] = dispatch!(frame.level, simd => aim(simd, self, share, points, bends, free, block, moves));
         });
         let mut sum = Sums::total(sums);
+        let weight = |_: u32, gamma: f64, at: usize| gamma * f64::from(share.k.mul_add(bends[at], share.even));
+        self.aim_borders(points, moves, weight, |_, w, _, gradient| {
+            sum.second += w.dot(gradient);
+            sum.squares += if w == DVec3::ZERO { 0.0 } else { gradient.length_squared() };
+            sum.largest = sum.largest.max(w.length_squared() as f32);
+        });
+        place_apexes(&self.apexes, &self.record_of, moves);
+        sum
+    }
+
+    /// The moves of nodes on capped borders; `weight` of their share and record. Told of each: its move, its area and the
+    /// gradient, which apexes share.
+    pub fn aim_borders(
+        &self,
+        points: &[Record],
+        moves: &mut [Record],
+        weight: impl Fn(u32, f64, usize) -> f64,
+        mut tell: impl FnMut(u32, DVec3, DVec3, DVec3),
+    ) {
         for border in &self.borders {
             let at = self.record_of[border.node as usize] as usize;
             let area = self.area(at, points);
@@ -383,15 +370,11 @@ impl VolumeRows {
                 .map(|&(apex, part)| self.area(self.record_of[apex as usize] as usize, points) * part);
             let gradient = area + of_apexes.sum::<DVec3>();
             let lever = normal.dot(gradient);
-            let weight = border.gamma * f64::from(share.k.mul_add(bends[at], share.even));
+            let weight = weight(border.node, border.gamma, at);
             let w = if weight > 0.0 { normal * (weight * lever) } else { DVec3::ZERO };
             moves[at] = record(w.as_vec3());
-            sum.second += w.dot(gradient);
-            sum.squares += if weight > 0.0 { gradient.length_squared() } else { 0.0 };
-            sum.largest = sum.largest.max(w.length_squared() as f32);
+            tell(border.node, w, area, gradient);
         }
-        place_apexes(&self.apexes, &self.record_of, moves);
-        sum
     }
 
     /// `Σ p·A(w)` and `Σ w·A(w)`.
@@ -417,15 +400,6 @@ impl VolumeRows {
         (b - a).cross(c - a)
     }
 
-    /// Volume of the triangles at hand.
-    fn volume(&self, surface: &Surface, body: &Body, points: &[Record]) -> f64 {
-        let tetrahedra = body.shell(surface).map(|corners| {
-            let [a, b, c] = corners.map(|node| place(&points[self.record_of[node as usize] as usize]));
-            a.dot(b.cross(c))
-        });
-        tetrahedra.sum::<f64>() / 6.0
-    }
-
     /// Goes on by `factor` times the moves.
     fn advance(&self, factor: f64, scratch: &mut VolumeScratch) {
         if factor != 0.0 {
@@ -435,39 +409,7 @@ impl VolumeRows {
         }
     }
 
-    /// The largest part of `factor` that leaves every point within `bound` of where it started.
-    fn bounded(&self, rows: &[PointRow], space: Space, factor: f64, bound: f64, scratch: &VolumeScratch) -> f64 {
-        let mut allowed = factor.abs();
-        let joined = |record: usize| self.joined.binary_search(&(record as u32)).ok();
-        for (record, w) in scratch.moves[..rows.len() * LANES].iter().enumerate() {
-            let w = place(w) * factor.signum();
-            if w == DVec3::ZERO {
-                continue;
-            }
-            let start = match joined(record) {
-                Some(index) => {
-                    let (at, count) = (self.members.start_of(index), self.members.of(index).len());
-                    let sum: DVec3 = scratch.starts[at..at + count].iter().map(|p| p.as_dvec3()).sum();
-                    space.record((sum / count as f64).as_vec3())
-                }
-                None => {
-                    let [x, y, z] = &rows[record / LANES];
-                    let lane = record % LANES;
-                    space.record(Vec3::new(x[lane], y[lane], z[lane]))
-                }
-            };
-            let moved = place(&scratch.points[record]) - start.as_dvec3();
-            if (moved + w * allowed).length_squared() > bound * bound {
-                // |moved + s·w| = bound.
-                let (a, b, c) = (w.length_squared(), moved.dot(w), moved.length_squared() - bound * bound);
-                let root = (b * b - a * c).max(0.0).sqrt();
-                allowed = allowed.min(((root - b) / a).max(0.0));
-            }
-        }
-        allowed * factor.signum()
-    }
-
-    /// Writes what moved back to the rows, the last moves times `factor` included; the longest way, squared.
+    /// Writes what moved back to the rows, the last moves times `factor` included.
     fn store(
         &self,
         frame: &RowsFrame<'_>,
@@ -476,15 +418,14 @@ impl VolumeRows {
         factor: f64,
         unit: f32,
         scratch: &mut VolumeScratch,
-    ) -> f32 {
-        let VolumeScratch { points, moves, free, sums, starts, .. } = scratch;
-        let sums = &mut sums[..rows.len().div_ceil(BLOCK)];
+    ) {
+        let VolumeScratch { points, moves, free, ways, starts, .. } = scratch;
         let step = factor as f32;
-        in_blocks(frame.pool, (rows, BLOCK), (sums, 1), |block, rows, sums| {
+        ways.resize(rows.len() * LANES, 0.0);
+        in_blocks(frame.pool, (rows, BLOCK), (ways, BLOCK * LANES), |block, rows, ways| {
             let free = &free[block * BLOCK..];
             let (points, moves) = (&points[block * BLOCK * LANES..], &moves[block * BLOCK * LANES..]);
-            let stored = dispatch!(frame.level, simd => store(simd, rows, free, points, moves, space, step, unit));
-            sums[0] = Sums { largest: stored, ..Sums::default() };
+            dispatch!(frame.level, simd => store(simd, rows, free, points, moves, space, step, unit, ways));
         });
         for (index, members) in self.members.iter().enumerate() {
             let first = members[0] as usize;
@@ -492,6 +433,7 @@ impl VolumeRows {
             let mean: DVec3 = starts.iter().map(|p| p.as_dvec3()).sum::<DVec3>() / members.len() as f64;
             let start = space.record(mean.as_vec3()).as_dvec3();
             let moved = place(&points[first]) - start + place(&moves[first]) * factor;
+            ways[first] = moved.length_squared() as f32;
             for (&slot, start) in members.iter().zip(starts) {
                 let p = (start.as_dvec3() + moved * f64::from(unit)).as_vec3();
                 let [x, y, z] = &mut rows[slot as usize / LANES];
@@ -499,7 +441,205 @@ impl VolumeRows {
                 (x[lane], y[lane], z[lane]) = (p.x, p.y, p.z);
             }
         }
-        Sums::total(sums).largest
+    }
+}
+
+/// A body at one frame, taken from its rows: what volumes are restored of.
+pub(super) struct Taken<'a> {
+    pub of: &'a VolumeRows,
+    pub surface: &'a Surface,
+    pub body: &'a Body,
+    pub frame: &'a RowsFrame<'a>,
+    rows: &'a mut [PointRow],
+    pub scratch: &'a mut VolumeScratch,
+    pub space: Space,
+    /// The length of 1.
+    pub unit: f64,
+    /// How far off a coordinate may be from rounding alone.
+    pub noise: f64,
+    /// How far anything has come, at most.
+    pub come: f64,
+    /// What the moves are multiplied by that are not yet in the points.
+    factor: f64,
+    /// The volume before its segments were restored.
+    pub before: Option<f64>,
+}
+
+impl Taken<'_> {
+    /// Restores the volume inside. `None` where points are not finite.
+    pub fn restore(&mut self, target: f64, limits: &Limits) -> Option<Restored> {
+        let Self { of, body, frame, unit, .. } = *self;
+        let share = of.bend(body, limits.local, frame, self.scratch);
+        let cube = unit * unit * unit;
+        let sheets = of.segments.as_ref().map_or(0.0, |segments| segments.sheet_cones(&self.scratch.points)) / 6.0;
+
+        let (target, mut rounds, mut outcome) = (target / cube, 0, Outcome::Restored);
+        let (mut before, mut wanted) = (0.0, 0.0);
+        let mut after;
+        loop {
+            of.advance(self.factor, self.scratch);
+            self.factor = 0.0;
+            let slopes = of.aim(share, frame, self.scratch);
+            after = match body.all_free {
+                true => slopes.first / 18.0 - sheets,
+                false => self.volume_of_some(slopes.first),
+            };
+            if rounds == 0 {
+                before = after;
+                wanted = before + (target - before) * limits.gain;
+            }
+            let missing = wanted - after;
+            if !missing.is_finite() {
+                return None;
+            }
+            let rounding = if rounds == 0 { self.noise * slopes.squares.sqrt() / 6.0 } else { 0.0 };
+            if missing.abs() <= (EXACT * target.abs().max(before.abs())).max(rounding) {
+                break;
+            }
+            if rounds == ROUNDS {
+                outcome = Outcome::NotReached;
+                break;
+            }
+            let linear = missing / (slopes.second / 6.0);
+            if !(slopes.second > 0.0 && linear.is_finite()) {
+                outcome = Outcome::NothingMayMove;
+                break;
+            }
+            rounds += 1;
+            let bent = of.bent(frame, self.scratch);
+            let c = [1.0, bent.first / 6.0 * linear * linear / missing, bent.second / 18.0 * linear.powi(3) / missing];
+            let (step, is_root) = match first_root(c) {
+                _ if limits.linear => (1.0, true),
+                Ok(root) => (root, true),
+                Err(turning) => (0.5 * turning.min(1.0), false),
+            };
+            let full = step * linear;
+            let bound = limits.max_move * body.size / unit;
+            let longest = f64::from(slopes.largest).sqrt();
+            self.factor = match self.come + longest * full.abs() <= bound {
+                true => full,
+                false => self.bounded_records(0..self.rows.len() * LANES, full, bound),
+            };
+            let is_bounded = self.factor.abs() < full.abs();
+            self.come += longest * self.factor.abs();
+            let x = if full == 0.0 { 0.0 } else { step * (self.factor / full) };
+            if is_bounded || is_root {
+                after += ((c[2] * x + c[1]) * x + c[0]) * x * missing;
+                outcome = match (is_bounded, limits.linear) {
+                    (true, _) => Outcome::MoveBound,
+                    (false, true) => Outcome::Linear,
+                    (false, false) => Outcome::Restored,
+                };
+                break;
+            }
+        }
+        let before = self.before.unwrap_or(before);
+        Some(Restored { target: target * cube, before: before * cube, after: after * cube, rounds, outcome })
+    }
+
+    /// The volume inside from `Σ p·A` over the nodes of segments that are not still: what triangles that straddle lack of
+    /// it, and the closed form of the others.
+    fn volume_of_some(&self, sum: f64) -> f64 {
+        let Self { of, surface, body, .. } = *self;
+        let points = &self.scratch.points;
+        let cone = |corners: [u32; 3]| {
+            let [a, b, c] = corners.map(|node| place(&points[of.record_of[node as usize] as usize]));
+            a.dot(b.cross(c))
+        };
+        let moves = |node: &&u32| {
+            let segment = surface.segment_of_node.get(**node as usize);
+            segment.is_some_and(|&segment| !body.still[segment as usize])
+        };
+        let counted = |corners: [u32; 3]| corners.iter().filter(moves).count() as f64 / 3.0;
+        let mut cones = sum / 3.0;
+        for (segment, straddlers) in surface.segment_straddlers.iter().enumerate() {
+            let carry = self.carry(surface.segments[segment].entry);
+            for &t in straddlers.iter().filter(|&&t| (t as usize) < surface.first_cap) {
+                let corners = surface.triangles[t as usize];
+                let counted = counted(corners);
+                if body.still[segment] && counted == 0.0 {
+                    continue;
+                }
+                cones += (1.0 - counted) * cone(corners);
+                if body.still[segment] {
+                    // The closed form holds it as the bone carries it.
+                    let [a, b, c] = corners.map(|node| carry.transform_point3(body.bind(surface)[node as usize]));
+                    cones -= a.dot(b.cross(c));
+                }
+            }
+        }
+        for &corners in &surface.triangles[surface.first_cap..surface.first_sheet] {
+            cones += (1.0 - counted(corners)) * cone(corners);
+        }
+        if of.segments.is_some() {
+            for &corners in &surface.triangles[surface.first_sheet..] {
+                let too_much = counted(corners);
+                cones -= if too_much == 0.0 { 0.0 } else { too_much * cone(corners) };
+            }
+        }
+        cones / 6.0 + self.still_volume()
+    }
+
+    /// What the triangles of segments that are still add to the volume.
+    pub fn still_volume(&self) -> f64 {
+        let Self { surface, body, .. } = *self;
+        let still = (0..surface.segments.len()).filter(|&segment| body.still[segment]);
+        still.map(|segment| self.carried_volume(segment)).sum()
+    }
+
+    /// What the triangles of a segment would add to the volume, carried by its bone.
+    pub fn carried_volume(&self, segment: usize) -> f64 {
+        let carry = self.carry(self.surface.segments[segment].entry);
+        self.surface.carried_volume(segment, self.body.morphed.as_deref(), &carry)
+    }
+
+    /// From bind space to records, by a palette entry.
+    pub fn carry(&self, entry: u32) -> DAffine3 {
+        let scale = f64::from(self.space.scale);
+        let from_bind = self.body.from_bind[entry as usize];
+        let translation = (from_bind.translation - self.space.centre.as_dvec3()) * scale;
+        DAffine3 { matrix3: from_bind.matrix3 * scale, translation }
+    }
+
+    /// The largest part of `factor` on the moves that leaves some records within `bound` of where they started.
+    pub fn bounded_records(&self, records: impl Iterator<Item = usize>, factor: f64, bound: f64) -> f64 {
+        let joined = |record: usize| self.of.joined.binary_search(&(record as u32)).ok();
+        let way = |record: usize| {
+            let start = match joined(record) {
+                Some(index) => {
+                    let (at, count) = (self.of.members.start_of(index), self.of.members.of(index).len());
+                    let sum: DVec3 = self.scratch.starts[at..at + count].iter().map(|p| p.as_dvec3()).sum();
+                    (sum / count as f64).as_vec3()
+                }
+                None => {
+                    let [x, y, z] = &self.rows[record / LANES];
+                    let lane = record % LANES;
+                    Vec3::new(x[lane], y[lane], z[lane])
+                }
+            };
+            let moved = place(&self.scratch.points[record]) - self.space.record(start).as_dvec3();
+            (moved, place(&self.scratch.moves[record]))
+        };
+        bounded(records.map(way), factor, bound)
+    }
+
+    /// Writes what moved back to the rows; how far the farthest point came, and that of each segment where they are asked
+    /// for.
+    pub fn store(self, by_segment: &mut Vec<f64>) -> f64 {
+        by_segment.clear();
+        let Self { of, surface, frame, rows, scratch, space, unit, .. } = self;
+        if self.come > 0.0 {
+            of.store(frame, rows, space, self.factor, unit as f32, scratch);
+        } else {
+            scratch.ways.clear();
+            scratch.ways.resize(rows.len() * LANES, 0.0);
+        }
+        let way = |square: f32| f64::from(square).sqrt() * unit;
+        if let Some(segments) = &of.segments {
+            segments.largest(&scratch.ways, surface.segments.len(), by_segment);
+            by_segment.iter_mut().for_each(|square| *square = square.sqrt() * unit);
+        }
+        way(scratch.ways.iter().copied().fold(0.0, f32::max))
     }
 }
 
@@ -507,12 +647,12 @@ fn record(v: Vec3) -> Record {
     [v.x, v.y, v.z, v.x]
 }
 
-fn place(record: &Record) -> DVec3 {
+pub(super) fn place(record: &Record) -> DVec3 {
     DVec3::new(f64::from(record[0]), f64::from(record[1]), f64::from(record[2]))
 }
 
 /// Each apex is the mean of its ring.
-fn place_apexes(apexes: &Lists, record_of: &[u32], records: &mut [Record]) {
+pub(super) fn place_apexes(apexes: &Lists, record_of: &[u32], records: &mut [Record]) {
     let first = record_of.len() - apexes.len();
     for (apex, ring) in apexes.iter().enumerate() {
         let sum: DVec3 = ring.iter().map(|&node| place(&records[record_of[node as usize] as usize])).sum();
@@ -523,7 +663,7 @@ fn place_apexes(apexes: &Lists, record_of: &[u32], records: &mut [Record]) {
 #[inline(always)]
 fn load<S: Simd>(simd: S, rows: &[PointRow], at_hand: &[bool], space: Space, records: &mut [Record]) -> f32 {
     let mut farthest = f32x8::splat(simd, 0.0);
-    for ((row, &at_hand), records) in rows.iter().zip(at_hand).zip(records.chunks_exact_mut(LANES)) {
+    for ((row, &at_hand), records) in rows.iter().zip(at_hand).zip(records.as_chunks_mut::<LANES>().0) {
         if at_hand {
             records_of(simd, row, space.centre.to_array(), space.scale, records);
             for axis in row {
@@ -580,6 +720,7 @@ fn aim<S: Simd>(
     let turn = turn(simd);
     let zero = f32x8::splat(simd, 0.0);
     let (even, k) = (f32x8::splat(simd, share.even), f32x8::splat(simd, share.k));
+    let barred = f32x8::splat(simd, BARRED);
     let mut sums = Sums::default();
     let mut longest = zero;
     let first = block * BLOCK * LANES;
@@ -590,29 +731,36 @@ fn aim<S: Simd>(
         let first = first + row * LANES;
         let [mut volume, mut slope, mut squares] = [zero; 3];
         let records = first..first + moves.len();
+        let rings = body.rings.range(first / 2..first / 2 + moves.len() / 2);
         let here = points[records.clone()].as_chunks::<2>().0.iter().zip(moves.as_chunks_mut::<2>().0);
         let weights = body.gamma[records.clone()].as_chunks::<2>().0.iter().zip(bends[records].as_chunks::<2>().0);
-        for (pair, ((here, moves), (gamma, bends))) in here.zip(weights).enumerate() {
+        for (ring, ((here, moves), (gamma, bends))) in rings.zip(here.zip(weights)) {
             let here = load_pair(simd, here);
-            let area = areas(simd, body.rings.of(first / 2 + pair), points, here, turn);
+            let area = areas(simd, ring, points, here, turn);
             let gamma = f32x4::splat(simd, gamma[0]).combine(f32x4::splat(simd, gamma[1]));
             let bend = f32x4::splat(simd, bends[0]).combine(f32x4::splat(simd, bends[1]));
             let weight = gamma * k.mul_add(bend, even);
             let moving = weight.simd_gt(zero);
-            volume = here.mul_add(area, volume);
+            volume = here.mul_add(bend.simd_gt(barred).select(area, zero), volume);
             let area = moving.select(area, zero);
             let step = moving.select(weight * area, zero);
             step.store_slice(moves.as_flattened_mut());
             slope = step.mul_add(area, slope);
             squares = area.mul_add(area, squares);
-            longest = longest.max(dots(step, step));
+            longest = longest.max(step * step);
         }
         sums.first += total(volume);
         sums.second += total(slope);
         sums.squares += total(squares);
     }
-    let longest = longest.to_array();
-    Sums { largest: longest[0].max(longest[4]), ..sums }
+    Sums { largest: at_most(longest), ..sums }
+}
+
+/// A bound on the square of the longest move, from the largest square in each direction.
+#[inline(always)]
+fn at_most<S: Simd>(squares: f32x8<S>) -> f32 {
+    let [a, b, c, d, e, f, g, h] = squares.to_array();
+    ((a + b) + (c + d)).max((e + f) + (g + h))
 }
 
 #[inline(always)]
@@ -624,10 +772,10 @@ fn bent<S: Simd>(simd: S, rings: &Rings, points: &[Record], moves: &[Record], at
     for row in rows.filter(|&row| at_hand[row]) {
         let [mut second, mut third] = [zero; 2];
         let records = row * LANES..points.len().min((row + 1) * LANES);
-        let here = points[records.clone()].as_chunks::<2>().0.iter().zip(moves[records].as_chunks::<2>().0);
-        for (pair, (here, step)) in here.enumerate() {
+        let here = points[records.clone()].as_chunks::<2>().0.iter().zip(moves[records.clone()].as_chunks::<2>().0);
+        for (ring, (here, step)) in rings.range(records.start / 2..records.end / 2).zip(here) {
             let step = load_pair(simd, step);
-            let area = areas(simd, rings.of(row * LANES / 2 + pair), moves, step, turn);
+            let area = areas(simd, ring, moves, step, turn);
             second = load_pair(simd, here).mul_add(area, second);
             third = step.mul_add(area, third);
         }
@@ -648,13 +796,15 @@ fn store<S: Simd>(
     space: Space,
     factor: f32,
     unit: f32,
-) -> f32 {
+    ways: &mut [f32],
+) {
     let (scale, factor) = (f32x8::splat(simd, space.scale), f32x8::splat(simd, factor));
     let unit = f32x8::splat(simd, unit);
-    let mut longest = f32x8::splat(simd, 0.0);
-    let records = points.chunks_exact(LANES).zip(moves.chunks_exact(LANES));
-    for ((row, &free), (points, moves)) in rows.iter_mut().zip(free).zip(records) {
+    let (points, moves) = (points.as_chunks::<LANES>().0.iter(), moves.as_chunks::<LANES>().0);
+    let records = points.zip(moves).zip(ways.as_chunks_mut::<LANES>().0);
+    for ((row, &free), ((points, moves), ways)) in rows.iter_mut().zip(free).zip(records) {
         if !free {
+            ways.fill(0.0);
             continue;
         }
         for half in 0..2 {
@@ -668,8 +818,7 @@ fn store<S: Simd>(
                 square = moved.mul_add(moved, square);
                 moved.mul_add(unit, here).store_array(lanes);
             }
-            longest = longest.max(square);
+            store_lanes(square, ways, half);
         }
     }
-    lane_max(longest)
 }
