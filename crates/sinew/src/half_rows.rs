@@ -58,22 +58,6 @@ pub(crate) fn mul_add<S: Simd>(a: Half<S>, k: f32x8<S>, b: Half<S>) -> Half<S> {
     [a[0].mul_add(k, b[0]), a[1].mul_add(k, b[1]), a[2].mul_add(k, b[2])]
 }
 
-/// Four times eight values as eight records of four.
-#[inline(always)]
-pub(crate) fn interleaved<S: Simd>(x: f32x8<S>, y: f32x8<S>, z: f32x8<S>, w: f32x8<S>) -> [f32x8<S>; 4] {
-    let ((xz0, xz1), (yw0, yw1)) = (x.interleave(z), y.interleave(w));
-    let ((a, b), (c, d)) = (xz0.interleave(yw0), xz1.interleave(yw1));
-    [a, b, c, d]
-}
-
-/// Eight records of four as four times eight values.
-#[inline(always)]
-pub(crate) fn deinterleaved<S: Simd>([a, b, c, d]: [f32x8<S>; 4]) -> [f32x8<S>; 4] {
-    let ((even0, odd0), (even1, odd1)) = (a.deinterleave(b), c.deinterleave(d));
-    let ((x, z), (y, w)) = (even0.deinterleave(even1), odd0.deinterleave(odd1));
-    [x, y, z, w]
-}
-
 /// Four times eight values as eight records of four, and back: the first four lanes of the results are the records of
 /// the first four points, one each, the others those of the points four farther on. Blocks of four lanes never mix, which
 /// is what makes it cheap.
