@@ -114,7 +114,10 @@ fn rows_and_nodes_agree() {
                 }
                 for (a, b) in rows.corrected.volumes.iter().zip(&nodes.corrected.volumes) {
                     let case = || format!("{name} {scope} {frame}: {a:?} {b:?}");
-                    assert_eq!((a.measure, a.outcome), (b.measure, b.outcome), "{}", case());
+                    assert_eq!(a.measure, b.measure, "{}", case());
+                    // What is left to do below the rounding of positions, f64 may try and rows do not.
+                    let is_rounding = [a, b].iter().all(|r| r.before.abs().max(r.after.abs()) < 1e-7 * cube);
+                    assert!(a.outcome == b.outcome || is_rounding, "{}", case());
                     let close = |a: f64, b: f64| (a - b).abs() < 1e-6 * cube;
                     assert!(close(a.before, b.before) && close(a.after, b.after), "{}", case());
                     assert!((a.largest_move - b.largest_move).abs() < 1e-5 * size, "{}", case());

@@ -431,7 +431,7 @@ impl Segmented for Taken<'_> {
         self.unit
     }
 
-    fn noise(&self) -> f64 {
+    fn noise(&self, _: bool) -> f64 {
         self.noise
     }
 
@@ -702,7 +702,7 @@ fn strip_sums<S: Simd>(
             terms[1 << corner] = half.mul_add(from, terms[1 << corner]);
             terms[1 << next] = half.mul_add(to, terms[1 << next]);
             let both = 7 ^ 1 << other;
-            terms[both] = terms[both] - half * dot(sum, ww[other]);
+            terms[both] -= half * dot(sum, ww[other]);
         }
         if strip.kind == Kind::Sheets {
             terms[0] -= dot(r[0], cross(r[1], r[2]));

@@ -34,6 +34,8 @@ const UNCHANGED: f64 = 1e-12;
 const SETTLED: f64 = 1e-12;
 /// Rounds after which a segment that does not converge is given up.
 const PATIENCE: u32 = 3;
+/// In what points are rounded by: a sum of what several nodes err by.
+const ROUNDED: f64 = 8.0;
 /// A factor beyond it is not along these normals.
 const LARGEST_FACTOR: f64 = 3.0;
 
@@ -104,9 +106,10 @@ impl Expansion {
 /// A body whose segments can be moved, each by its own factor.
 pub(super) trait Segmented {
     fn body(&self) -> &Body;
-    /// The length in which it measures, and how far off a coordinate may be from rounding alone, in it.
+    /// The length in which it measures.
     fn unit(&self) -> f64;
-    fn noise(&self) -> f64;
+    /// How far off a coordinate may be from rounding alone, in it: as the points came, and after a step.
+    fn noise(&self, first: bool) -> f64;
     /// Segments of the corners of a strip, the owner first.
     fn segments_of(&self, strip: usize) -> [u32; 3];
     /// Looks along the normals as they are: the moves of all segments that are not still, and what they do.
@@ -214,8 +217,8 @@ impl Segmented for Nodes<'_> {
         1.0
     }
 
-    fn noise(&self) -> f64 {
-        self.body.noise
+    fn noise(&self, first: bool) -> f64 {
+        if first { self.body.noise } else { 0.0 }
     }
 
     fn segments_of(&self, strip: usize) -> [u32; 3] {
@@ -346,10 +349,11 @@ pub(super) fn restore_segments(
             break;
         }
     }
-    for report in &mut scratch.reports {
+    for (report, squares) in scratch.reports.iter_mut().zip(&scratch.expansion.squares) {
         let wanted = report.before * (1.0 - limits.gain);
-        let missed = report.rounds == ROUNDS && (report.after - wanted).abs() > 1e4 * EXACT * scale;
-        if missed && report.outcome == Outcome::Restored {
+        let rounding = ROUNDED * on.noise(false) * squares.sqrt();
+        let missed = (report.after - wanted).abs() > (1e4 * EXACT * scale).max(rounding);
+        if report.rounds == ROUNDS && missed && report.outcome == Outcome::Restored {
             report.outcome = Outcome::NotReached;
         }
         report.before *= cube;
@@ -389,7 +393,7 @@ impl SegmentScratch {
         for (segment, report) in reports.iter_mut().enumerate() {
             let missing = report.before * (1.0 - limits.gain) - report.after;
             let (slope, cubic) = (expansion.slopes[segment], &expansion.cubics[segment]);
-            let rounding = if first { on.noise() * expansion.squares[segment].sqrt() } else { 0.0 };
+            let rounding = on.noise(first) * expansion.squares[segment].sqrt();
             let reach = missing / slope;
             let done = missing.abs() <= (UNCHANGED * scale).max(rounding);
             let is_finite = reach.is_finite() && cubic.iter().all(|c| c.is_finite());
