@@ -468,7 +468,7 @@ fn any_angle<S: Simd>(simd: S, m2: f32x8<S>) -> [f32x8<S>; 2] {
     let a = f32x8::splat(simd, 0.083_333_895).mul_add(u, f32x8::splat(simd, 0.5));
     let b = f32x8::splat(simd, 3.627_356_4e-3).mul_add(u, f32x8::splat(simd, 0.016_657_611));
     let c = f32x8::splat(simd, 4.841_505_7e-4).mul_add(u, f32x8::splat(simd, 6.202_72e-4));
-    let d = f32x8::splat(simd, 2.053_853_2e-4).mul_add(u, f32x8::splat(simd, -2.746_158_9e-4));
+    let d = f32x8::splat(simd, 2.053_853_2e-4).mul_add(u, f32x8::splat(simd, -2.746_159e-4));
     let e = f32x8::splat(simd, 1.109_117_3e-5).mul_add(u, f32x8::splat(simd, -6.534_642e-5));
     let p = e.mul_add(u4, d.mul_add(u2, c)).mul_add(u4, b.mul_add(u2, a));
     let theta = p * sines;
