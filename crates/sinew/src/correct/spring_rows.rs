@@ -240,7 +240,8 @@ impl SpringRows {
         let mut largest = FIXED_STEPS as f32;
         for bound in out.gains.iter_mut().flatten() {
             largest = largest.max(*bound);
-            *bound = SAFETY as f32 / bound.max(f32::MIN_POSITIVE);
+            // What nothing holds feels no force.
+            *bound = if *bound > f32::MIN_POSITIVE { SAFETY as f32 / *bound } else { 0.0 };
         }
         out.fixed_gain = SAFETY as f32 / largest;
         out.hung.resize(self.rest.len(), [[0.0; LANES]; 4]);

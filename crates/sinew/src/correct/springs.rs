@@ -368,7 +368,9 @@ struct PointEnergy<'a> {
 impl PointEnergy<'_> {
     /// What a plain step multiplies the force on a point by.
     fn gain(&self, point: usize, fixed: bool) -> f64 {
-        SAFETY / if fixed { self.fixed } else { self.springs.bound(self.frame, point) }
+        let bound = if fixed { self.fixed } else { self.springs.bound(self.frame, point) };
+        // What nothing holds feels no force.
+        if bound > f64::MIN_POSITIVE { SAFETY / bound } else { 0.0 }
     }
 }
 
