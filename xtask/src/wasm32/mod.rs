@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use crate::command::{cargo, describe, program, root, stdout, succeed, target_dir, works};
 
 /// The browser's target, which has no way to print: checked only.
-const BROWSER: &str = "wasm32-unknown-unknown";
+pub const BROWSER: &str = "wasm32-unknown-unknown";
 /// The same instructions with a stdout.
 const PRINTING: &str = "wasm32-wasip1";
 
@@ -23,19 +23,17 @@ const NORMALS: f64 = 1e-5;
 
 /// The whole comparison; what is missing is a failure here.
 pub fn run() -> Result<(), String> {
-    install_targets()?;
+    install(PRINTING)?;
     find_node()?;
     compare_frames()
 }
 
-/// Installs the targets that are not here; the error says which one cannot be had.
-pub fn install_targets() -> Result<(), String> {
-    for target in [BROWSER, PRINTING] {
-        let libraries = stdout(program("rustc").args(["--print", "target-libdir", "--target", target]));
-        let installed = libraries.is_some_and(|path| Path::new(path.trim()).is_dir());
-        if !installed && succeed(program("rustup").args(["target", "add", target])).is_err() {
-            return Err(format!("the target {target} is missing and `rustup target add {target}` does not work"));
-        }
+/// Installs a target that is not here.
+pub fn install(target: &str) -> Result<(), String> {
+    let libraries = stdout(program("rustc").args(["--print", "target-libdir", "--target", target]));
+    let installed = libraries.is_some_and(|path| Path::new(path.trim()).is_dir());
+    if !installed && succeed(program("rustup").args(["target", "add", target])).is_err() {
+        return Err(format!("the target {target} is missing and `rustup target add {target}` does not work"));
     }
     Ok(())
 }
@@ -55,7 +53,7 @@ pub fn type_check() -> Result<(), String> {
 }
 
 /// Frames of wasm are those of this machine; the error lists all that differ by more than the tolerances.
-pub fn compare_frames() -> Result<(), String> {
+fn compare_frames() -> Result<(), String> {
     succeed(cargo("build --profile test --package").arg(PROGRAM))?;
     let native = target_dir().join("debug").join(PROGRAM);
     let native = || program(&native.to_string_lossy());
