@@ -59,10 +59,10 @@ pub(crate) fn mul_add<S: Simd>(a: Half<S>, k: f32x8<S>, b: Half<S>) -> Half<S> {
 }
 
 /// Four times eight values as eight records of four, and back: the first four lanes of the results are the records of
-/// the first four points, one each, the others those of the points four farther on. Blocks of four lanes never mix, which
-/// is what makes it cheap.
+/// the first four points, one each, the others those of the points four farther on. It is [`crate::rings::transposed`] of
+/// both blocks of four lanes at a go; they never mix, which is what makes it cheap.
 #[inline(always)]
-pub(crate) fn turned<S: Simd>([a, b, c, d]: [f32x8<S>; 4]) -> [f32x8<S>; 4] {
+pub(crate) fn transposed_blocks<S: Simd>([a, b, c, d]: [f32x8<S>; 4]) -> [f32x8<S>; 4] {
     let ((ac0, ac1), (bd0, bd1)) = (zipped(a, c), zipped(b, d));
     let ((x, y), (z, w)) = (zipped(ac0, bd0), zipped(ac1, bd1));
     [x, y, z, w]

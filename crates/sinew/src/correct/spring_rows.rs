@@ -14,7 +14,8 @@
 use super::descent::{DescentScratch, Energy, Felt, Scheme, Solved, Stop, descend};
 use super::springs::{BoneSpring, Edge, FIXED_STEPS, LEAST_LENGTH, SAFETY, SpringFrame, Springs};
 use crate::half_rows::{
-    HALF, Half, dot, lane_max, lane_sum, load_half, load_lanes, mul_add, scale, store_half, store_lanes, sub, turned,
+    HALF, Half, dot, lane_max, lane_sum, load_half, load_lanes, mul_add, scale, store_half, store_lanes, sub,
+    transposed_blocks,
 };
 use crate::rings::in_blocks;
 use crate::simd::{LANES, Lanes, Level, PointRow, Simd, dispatch, prelude::*};
@@ -432,8 +433,8 @@ fn hang<S: Simd>(
             store_lanes(direction[1], &mut hung[1], half);
             store_lanes(direction[2], &mut hung[2], half);
             store_lanes(length, &mut hung[3], half);
-            let first = turned([p[0], p[1], p[2], direction[0]]);
-            let second = turned([direction[1], direction[2], length - rest, rest]);
+            let first = transposed_blocks([p[0], p[1], p[2], direction[0]]);
+            let second = transposed_blocks([direction[1], direction[2], length - rest, rest]);
             let (here, farther) = records[HALF * half..HALF * (half + 1)].split_at_mut(HALF / 2);
             for k in 0..HALF / 2 {
                 let ((a, b), (c, d)) = (first[k].split(), second[k].split());
@@ -495,7 +496,7 @@ fn gather<S: Simd>(simd: S, records: &[Record], to: &[u32; HALF]) -> [f32x8<S>; 
         first[k] = a0.combine(b0);
         second[k] = a1.combine(b1);
     }
-    let ([a, b, c, d], [e, f, g, h]) = (turned(first), turned(second));
+    let ([a, b, c, d], [e, f, g, h]) = (transposed_blocks(first), transposed_blocks(second));
     [a, b, c, d, e, f, g, h]
 }
 
