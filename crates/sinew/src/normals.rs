@@ -14,7 +14,7 @@
 use crate::half_rows::{Half, cross, dot, load_half, load_lanes, mul_add, scale, store_half};
 use crate::lists::Lists;
 use crate::rig::{NO_VERTEX, Rig};
-use crate::rings::{Record, RingsOf, areas, coordinates, four_records, in_blocks, load_pair, opposite, turn, walk};
+use crate::rings::{Record, RingsOf, Walk, areas, coordinates, four_records, in_blocks, load_pair, opposite, turn};
 use crate::simd::{LANES, Lanes, Level, PointRow, Points, Simd, dispatch, prelude::*};
 use fearless_simd::{f32x8, mask32x8, u32x8};
 use glam::Vec3;
@@ -72,18 +72,15 @@ impl Fans {
         }
         let (mut stops, mut to) = (Vec::with_capacity(layers.len() * LANES), Vec::new());
         let mut torn = vec![[NEVER; LANES]; layers.len()];
-        let (mut sides, mut ring) = (Vec::new(), Vec::new());
+        let mut walk = Walk::default();
         for (layer, vertices) in layers.iter().enumerate() {
             for (lane, &vertex) in vertices.iter().enumerate() {
                 if vertex != NO_VERTEX {
                     let point = rig.point_of_vertex()[vertex as usize];
                     let own = faces.of(fan_of_vertex[vertex as usize] as usize);
                     let corners = own.iter().map(|&face| rig.point_triangles()[face as usize]);
-                    sides.clear();
                     let whole = corners.filter(|[a, b, c]| a != b && b != c && c != a);
-                    sides.extend(whole.map(|corners| opposite(corners, point)));
-                    walk(point, &mut sides, &mut ring);
-                    to.extend_from_slice(&ring);
+                    to.extend_from_slice(walk.ring(point, whole.map(|corners| opposite(corners, point))));
                     let mean: Vec3 = own.iter().map(|&face| face_normal(rig, face)).sum();
                     let normal = rig.layer_normals().get(layer * LANES + lane);
                     if (mean / mean.abs().max_element().max(f32::MIN_POSITIVE)).normalize_or_zero().dot(normal) > UNDER

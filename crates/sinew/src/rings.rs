@@ -32,19 +32,14 @@ impl Rings {
         let corners = faces.iter().enumerate().flat_map(|(face, corners)| corners.map(|point| (point, face as u32)));
         let corners = Lists::new(count, corners.collect());
         let mut rings = Self { stops: Vec::with_capacity(count / 2), to: Vec::new() };
-        let mut two = [Vec::new(), Vec::new()];
-        let mut edges = Vec::new();
-        for pair in 0..count / 2 {
-            for (side, ring) in two.iter_mut().enumerate() {
-                let point = (2 * pair + side) as u32;
-                edges.clear();
-                edges.extend(corners.of(point as usize).iter().map(|&face| opposite(faces[face as usize], point)));
-                walk(point, &mut edges, ring);
-            }
-            let longest = two[0].len().max(two[1].len());
-            // The shorter one repeats its last neighbour, which adds nothing.
-            let at = |ring: &[u32], k: usize| ring[k.min(ring.len() - 1)];
-            rings.to.extend((0..longest).map(|k| [at(&two[0], k), at(&two[1], k)]));
+        let (mut first, mut second) = (Walk::default(), Walk::default());
+        for pair in 0..count as u32 / 2 {
+            let sides = |point: u32| {
+                let faces = corners.of(point as usize).iter().map(|&face| faces[face as usize]);
+                faces.map(move |corners| opposite(corners, point))
+            };
+            let [a, b] = [2 * pair, 2 * pair + 1];
+            side_by_side(first.ring(a, sides(a)), second.ring(b, sides(b)), &mut rings.to);
             rings.stops.push(rings.to.len() as u32);
         }
         rings
@@ -62,6 +57,13 @@ impl Rings {
     pub fn range(&self, pairs: Range<usize>) -> RingsOf<'_, [u32; 2]> {
         RingsOf::new(&self.stops, &self.to, pairs)
     }
+}
+
+/// Adds two rings as one of pairs.
+pub(crate) fn side_by_side(first: &[u32], second: &[u32], to: &mut Vec<[u32; 2]>) {
+    // The shorter one repeats its last neighbour, which adds nothing.
+    let at = |ring: &[u32], k: usize| ring[k.min(ring.len() - 1)];
+    to.extend((0..first.len().max(second.len())).map(|k| [at(first, k), at(second, k)]));
 }
 
 /// Rings, one after the other.
@@ -103,30 +105,65 @@ pub(crate) fn opposite([a, b, c]: [u32; 3], point: u32) -> (u32, u32) {
     }
 }
 
-/// Strings sides together to the ring of a point, which is never empty.
-pub(crate) fn walk(point: u32, sides: &mut Vec<(u32, u32)>, ring: &mut Vec<u32>) {
-    ring.clear();
-    let mut pieces = 0;
-    let mut is_closed = true;
-    while !sides.is_empty() {
-        // An open piece begins where no side ends.
-        let is_start = |&(from, _): &(u32, u32)| !sides.iter().any(|side| side.1 == from);
-        let (from, mut end) = sides.remove(sides.iter().position(is_start).unwrap_or(0));
-        if pieces > 0 {
-            ring.push(point);
+/// Strings sides together to rings.
+#[derive(Debug, Default)]
+pub(crate) struct Walk {
+    /// In the order of where they begin, and where the first of each such group stands, how many of it have been walked.
+    sides: Vec<(u32, u32)>,
+    walked: Vec<u32>,
+    ends: Vec<u32>,
+    ring: Vec<u32>,
+}
+
+impl Walk {
+    /// The ring of a point with these sides across from it; never empty.
+    pub fn ring(&mut self, point: u32, sides: impl Iterator<Item = (u32, u32)>) -> &[u32] {
+        self.ring.clear();
+        self.sides.clear();
+        self.sides.extend(sides);
+        self.sides.sort_unstable();
+        self.ends.clear();
+        self.ends.extend(self.sides.iter().map(|side| side.1));
+        self.ends.sort_unstable();
+        self.walked.clear();
+        self.walked.resize(self.sides.len(), 0);
+        let mut pieces = 0;
+        let mut is_closed = true;
+        // Open pieces first: they begin where no side ends.
+        for open in [true, false] {
+            for side in 0..self.sides.len() {
+                let from = self.sides[side].0;
+                if open && self.ends.binary_search(&from).is_ok() {
+                    continue;
+                }
+                let Some(mut end) = self.step(from) else { continue };
+                if pieces > 0 {
+                    self.ring.push(point);
+                }
+                pieces += 1;
+                self.ring.extend([from, end]);
+                while let Some(next) = self.step(end) {
+                    self.ring.push(next);
+                    end = next;
+                }
+                is_closed &= end == from;
+            }
         }
-        pieces += 1;
-        ring.extend([from, end]);
-        while let Some(next) = sides.iter().position(|side| side.0 == end) {
-            end = sides.remove(next).1;
-            ring.push(end);
+        if pieces == 1 && is_closed {
+            self.ring.pop();
+        } else {
+            self.ring.push(point);
         }
-        is_closed &= end == from;
+        &self.ring
     }
-    if pieces == 1 && is_closed {
-        ring.pop();
-    } else {
-        ring.push(point);
+
+    /// Where the next side from here leads.
+    fn step(&mut self, from: u32) -> Option<u32> {
+        let first = self.sides.partition_point(|side| side.0 < from);
+        let walked = self.walked.get_mut(first)?;
+        let side = self.sides.get(first + *walked as usize).filter(|side| side.0 == from)?;
+        *walked += 1;
+        Some(side.1)
     }
 }
 

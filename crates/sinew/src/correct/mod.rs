@@ -35,6 +35,7 @@ mod fold_over;
 pub mod laplacian;
 pub mod live_springs;
 mod local_volume;
+mod patches;
 mod segment_rows;
 mod segment_volume;
 mod sparse_lu;

@@ -306,7 +306,7 @@ impl Taken<'_> {
     /// The moves, with `Σ p·A(p)/3`, `Σ w·A(p)` and squares by segment.
     fn aim_segments(&mut self, segments: &SegmentRows, expansion: &mut Expansion) {
         let (count, of, frame) = (self.surface.segments.len(), self.of, self.frame);
-        let VolumeScratch { points, moves, segments: scratch, .. } = &mut *self.scratch;
+        let VolumeScratch { points, moves, apex_areas, segments: scratch, .. } = &mut *self.scratch;
         let (points, active) = (&points[..], &scratch.active[..]);
         in_blocks(frame.pool, (moves, BLOCK * LANES), (&mut scratch.runs, segments.most_runs), |block, moves, sums| {
             dispatch!(frame.level, simd => aim(simd, of, segments, active, points, block, moves, sums));
@@ -331,7 +331,7 @@ impl Taken<'_> {
         }
         let segment_of = |node: u32| self.surface.segment_of_node[node as usize] as usize;
         let weight = |node: u32, gamma: f64, _: usize| gamma * f64::from(active[segment_of(node)]);
-        of.aim_borders(points, moves, weight, |node, w, area, gradient| {
+        of.aim_borders((points, moves), apex_areas, weight, |node, w, area, gradient| {
             let segment = segment_of(node);
             expansion.slopes[segment] += w.dot(gradient) / 6.0;
             expansion.cubics[segment][1] += w.dot(area);

@@ -567,9 +567,10 @@ fn capped_volume(faces: &[[u32; 3]], places: &[DVec3]) -> f64 {
     let rings = Rings::new(places.len(), &open);
     let centre = places.iter().sum::<DVec3>() / places.len().max(1) as f64;
     let cone = |a: DVec3, b: DVec3, c: DVec3| (a - centre).dot((b - centre).cross(c - centre)) / 6.0;
+    let apexes: Vec<DVec3> = rings.nodes.iter().map(|ring| mean(ring, places)).collect();
     let caps = open.iter().map(|edge| {
-        let apex = mean(rings.nodes.of(rings.of(edge)), places);
-        edge.excess as f64 * cone(places[edge.to as usize], places[edge.from as usize], apex)
+        let (from, to) = (places[edge.from as usize], places[edge.to as usize]);
+        edge.excess as f64 * cone(to, from, apexes[rings.of(edge)])
     });
     let at = |node: u32| places[node as usize];
     faces.iter().map(|&[a, b, c]| cone(at(a), at(b), at(c))).chain(caps).sum()

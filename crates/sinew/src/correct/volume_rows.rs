@@ -5,9 +5,10 @@
 //!
 //! `V(p + t w) = c0 + c1 t + c2 t² + c3 t³`, `c0 = ⅟₁₈ Σ p·A(p)`, `c1 = ⅙ Σ w·A(p)`, `c2 = ⅙ Σ p·A(w)`, `c3 = ⅟₁₈ Σ w·A(w)`:
 //!
-//! two passes over the rings give the whole cubic, and its root is the exact step. Nodes on capped borders, whose normals
-//! do not see the cap, and apexes are few and done one by one. Points are in sizes of the character about a point inside,
-//! sums are of sixteen points in single and over all of them in double precision, in the order of the rows.
+//! a pass over the rings and one over the faces ([`super::patches`]) give the whole cubic, and its root is the exact step.
+//! Nodes on capped borders, whose normals do not see the cap, and apexes are few and done one by one. Points are in sizes
+//! of the character about a point inside, sums are of some points in single and over all of them in double precision, in
+//! an order that does not change.
 //!
 //! Where some segments are still, rows without a node that may move are passed over, and the volume is that of the
 //! triangles at hand and the closed form of the others.
@@ -16,6 +17,7 @@
 
 use super::body::{Body, bounded, unit};
 use super::local_volume::{EXACT, Limits, Outcome, ROUNDS, Restored, WITH_EFFECTS, first_root};
+use super::patches::Patches;
 use super::segment_rows::{SegmentRows, SegmentRowsScratch};
 use super::surface::Surface;
 use crate::half_rows::{HALF, lane_max, store_lanes};
@@ -40,6 +42,8 @@ pub(super) struct VolumeRows {
     rows: Range<usize>,
     /// Of what encloses the volume; of sheets too, where segments are asked for.
     pub rings: Rings,
+    /// Of the same faces.
+    patches: Patches,
     /// Share of every record; 0 for sheets and those on capped borders.
     gamma: Vec<f32>,
     /// Records of nodes and apexes.
@@ -89,6 +93,8 @@ pub(super) struct VolumeScratch {
     at_hand: Vec<bool>,
     free: Vec<bool>,
     sums: Vec<Sums>,
+    bent: Vec<[f64; 2]>,
+    pub apex_areas: Vec<DVec3>,
     /// Slots of joined nodes as they were.
     starts: Vec<Vec3>,
     /// How far each point came, squared.
@@ -161,16 +167,18 @@ impl VolumeRows {
         let mut on_border: Vec<u32> = apexes.iter().flatten().copied().collect();
         on_border.sort_unstable();
         on_border.dedup();
+        let of_rings = apexes.iter().enumerate().flat_map(|(apex, ring)| ring.iter().map(move |&n| (n, apex as u32)));
+        let apexes_of = Lists::new(nodes, of_rings.collect());
+        let of_caps = caps.iter().enumerate().flat_map(|(cap, corners)| corners.map(|node| (node, cap as u32)));
+        let caps_of = Lists::new(nodes + apexes.len(), of_caps.collect());
         let borders = on_border.iter().map(|&node| {
             shares[record_of[node as usize] as usize] = 0.0;
-            let of_node = |(apex, ring): (usize, &[u32])| {
-                ring.contains(&node).then(|| ((nodes + apex) as u32, 1.0 / ring.len() as f64))
-            };
+            let share = |&apex: &u32| (apex, 1.0 / apexes.of(apex as usize).len() as f64);
             Border {
                 node,
                 gamma: gamma[node as usize],
-                caps: caps.iter().filter(|corners| corners.contains(&node)).copied().collect(),
-                apexes: apexes.iter().enumerate().filter_map(of_node).collect(),
+                caps: caps_of.of(node as usize).iter().map(|&cap| caps[cap as usize]).collect(),
+                apexes: apexes_of.of(node as usize).iter().map(share).collect(),
             }
         });
         let borders = borders.collect();
@@ -196,6 +204,7 @@ impl VolumeRows {
             joined: joined.iter().map(|&node| record_of[node as usize]).collect(),
             segments: by_segments.then(|| SegmentRows::new(surface, gamma, &record_of, &segment_of, zero as u32)),
             rings: Rings::new(count, &faces),
+            patches: Patches::new(count, &faces),
             gamma: shares,
             segment_of,
             corner_rows,
@@ -242,6 +251,7 @@ impl VolumeRows {
         scratch.moves.resize(count, [0.0; 4]);
         scratch.bends.resize(count, 0.0);
         scratch.sums.resize(count.div_ceil(BLOCK * LANES), Sums::default());
+        scratch.bent.resize(self.patches.blocks(), [0.0; 2]);
         // Whatever stays 0 is among them.
         scratch.points[rows * LANES..].fill([0.0; 4]);
         for flags in [&mut scratch.at_hand, &mut scratch.free] {
@@ -252,6 +262,8 @@ impl VolumeRows {
         }
         if !body.all_free {
             scratch.moves.fill([0.0; 4]);
+            // Whatever is not at hand is read beside what does not move, and must be a number.
+            scratch.points.fill([0.0; 4]);
             for row in &self.border_rows {
                 scratch.at_hand[*row as usize] = true;
             }
@@ -334,14 +346,14 @@ impl VolumeRows {
 
     /// The moves `w`, with `Σ p·A`, `Σ w·A`, `Σ A²` of what moves and a bound on the longest move, squared.
     fn aim(&self, share: Share, frame: &RowsFrame<'_>, scratch: &mut VolumeScratch) -> Sums {
-        let VolumeScratch { points, moves, bends, free, sums, .. } = scratch;
+        let VolumeScratch { points, moves, bends, free, sums, apex_areas: areas, .. } = scratch;
         let (points, bends, free) = (&points[..], &bends[..], &free[..]);
         in_blocks(frame.pool, (moves, BLOCK * LANES), (sums, 1), |block, moves, sums| {
             sums[0] = dispatch!(frame.level, simd => aim(simd, self, share, points, bends, free, block, moves));
         });
         let mut sum = Sums::total(sums);
         let weight = |_: u32, gamma: f64, at: usize| gamma * f64::from(share.k.mul_add(bends[at], share.even));
-        self.aim_borders(points, moves, weight, |_, w, _, gradient| {
+        self.aim_borders((points, moves), areas, weight, |_, w, _, gradient| {
             sum.second += w.dot(gradient);
             sum.squares += if w == DVec3::ZERO { 0.0 } else { gradient.length_squared() };
             sum.largest = sum.largest.max(w.length_squared() as f32);
@@ -354,20 +366,20 @@ impl VolumeRows {
     /// gradient, which apexes share.
     pub fn aim_borders(
         &self,
-        points: &[Record],
-        moves: &mut [Record],
+        (points, moves): (&[Record], &mut [Record]),
+        apex_areas: &mut Vec<DVec3>,
         weight: impl Fn(u32, f64, usize) -> f64,
         mut tell: impl FnMut(u32, DVec3, DVec3, DVec3),
     ) {
+        apex_areas.clear();
+        let apexes = &self.record_of[self.record_of.len() - self.apexes.len()..];
+        apex_areas.extend(apexes.iter().map(|&at| self.area(at as usize, points)));
         for border in &self.borders {
             let at = self.record_of[border.node as usize] as usize;
             let area = self.area(at, points);
             let cap: DVec3 = border.caps.iter().map(|corners| self.triangle(*corners, points)).sum();
             let normal = unit(area - cap);
-            let of_apexes = border
-                .apexes
-                .iter()
-                .map(|&(apex, part)| self.area(self.record_of[apex as usize] as usize, points) * part);
+            let of_apexes = border.apexes.iter().map(|&(apex, part)| apex_areas[apex as usize] * part);
             let gradient = area + of_apexes.sum::<DVec3>();
             let lever = normal.dot(gradient);
             let weight = weight(border.node, border.gamma, at);
@@ -378,13 +390,13 @@ impl VolumeRows {
     }
 
     /// `Σ p·A(w)` and `Σ w·A(w)`.
-    fn bent(&self, frame: &RowsFrame<'_>, scratch: &mut VolumeScratch) -> Sums {
-        let VolumeScratch { points, moves, at_hand, sums, .. } = scratch;
-        let nothing = &mut vec![(); sums.len()][..];
-        in_blocks(frame.pool, (sums, 1), (nothing, 1), |block, sums, _| {
-            sums[0] = dispatch!(frame.level, simd => bent(simd, &self.rings, points, moves, at_hand, block));
+    fn bent(&self, frame: &RowsFrame<'_>, scratch: &mut VolumeScratch) -> [f64; 2] {
+        let VolumeScratch { points, moves, at_hand, bent, .. } = scratch;
+        let nothing = &mut vec![(); bent.len()][..];
+        in_blocks(frame.pool, (bent, 1), (nothing, 1), |block, sums, _| {
+            sums[0] = dispatch!(frame.level, simd => self.patches.sums(simd, block, points, moves, at_hand));
         });
-        Sums::total(sums)
+        bent.iter().fold([0.0; 2], |sum, block| [sum[0] + block[0], sum[1] + block[1]])
     }
 
     /// The area of one point.
@@ -506,8 +518,8 @@ impl Taken<'_> {
                 break;
             }
             rounds += 1;
-            let bent = of.bent(frame, self.scratch);
-            let c = [1.0, bent.first / 6.0 * linear * linear / missing, bent.second / 18.0 * linear.powi(3) / missing];
+            let [second, third] = of.bent(frame, self.scratch);
+            let c = [1.0, second / 6.0 * linear * linear / missing, third / 18.0 * linear.powi(3) / missing];
             let (step, is_root) = match first_root(c) {
                 _ if limits.linear => (1.0, true),
                 Ok(root) => (root, true),
@@ -761,28 +773,6 @@ fn aim<S: Simd>(
 fn at_most<S: Simd>(squares: f32x8<S>) -> f32 {
     let [a, b, c, d, e, f, g, h] = squares.to_array();
     ((a + b) + (c + d)).max((e + f) + (g + h))
-}
-
-#[inline(always)]
-fn bent<S: Simd>(simd: S, rings: &Rings, points: &[Record], moves: &[Record], at_hand: &[bool], block: usize) -> Sums {
-    let turn = turn(simd);
-    let zero = f32x8::splat(simd, 0.0);
-    let mut sums = Sums::default();
-    let rows = block * BLOCK..at_hand.len().min((block + 1) * BLOCK);
-    for row in rows.filter(|&row| at_hand[row]) {
-        let [mut second, mut third] = [zero; 2];
-        let records = row * LANES..points.len().min((row + 1) * LANES);
-        let here = points[records.clone()].as_chunks::<2>().0.iter().zip(moves[records.clone()].as_chunks::<2>().0);
-        for (ring, (here, step)) in rings.range(records.start / 2..records.end / 2).zip(here) {
-            let step = load_pair(simd, step);
-            let area = areas(simd, ring, moves, step, turn);
-            second = load_pair(simd, here).mul_add(area, second);
-            third = step.mul_add(area, third);
-        }
-        sums.first += total(second);
-        sums.second += total(third);
-    }
-    sums
 }
 
 #[inline(always)]
