@@ -112,7 +112,10 @@ impl Fans {
         let FanScratch { records, moved, turns } = scratch;
         let rows = base.rows.len();
         moved.resize(rows, false);
-        dispatch!(level, simd => compare(simd, &base.rows, &deformed.rows, moved));
+        in_blocks(pool, (moved, BLOCK), (&mut vec![(); rows], BLOCK), |block, moved, _| {
+            let (base, deformed) = (&base.rows[block * BLOCK..], &deformed.rows[block * BLOCK..]);
+            dispatch!(level, simd => compare(simd, base, deformed, moved));
+        });
         if !moved.contains(&true) {
             return;
         }

@@ -311,7 +311,8 @@ pub(crate) fn in_blocks<A: Send, B: Send>(
     match pool {
         Some(pool) if pool.current_num_threads() > 1 => pool.install(|| {
             let blocks = a.par_chunks_mut(a_len).zip(b.par_chunks_mut(b_len)).enumerate();
-            blocks.for_each(|(block, (a, b))| work(block, a, b));
+            // One by one: in longer pieces the last one of a pass keeps all but one thread waiting.
+            blocks.with_max_len(1).for_each(|(block, (a, b))| work(block, a, b));
         }),
         _ => {
             for (block, (a, b)) in a.chunks_mut(a_len).zip(b.chunks_mut(b_len)).enumerate() {

@@ -105,22 +105,23 @@ impl Patches {
                 let first_edge = here - first.load(simd, moves);
                 let first_turned = first_edge.slide_within_blocks::<1>(first_edge);
                 let (mut edge, mut turned) = (first_edge, first_turned);
-                let [mut before, mut all] = [zero; 2];
+                // A sum of its own for each patch: they need not wait for each other.
+                let [mut before, mut all, mut own] = [zero; 3];
                 let mut point = first.load(simd, points);
                 for next in others {
                     let next_edge = here - next.load(simd, moves);
                     let next_turned = next_edge.slide_within_blocks::<1>(next_edge);
                     let area = edge.mul_sub(next_turned, turned * next_edge);
-                    second = point.mul_add((before + area).swizzle_dyn_within_blocks(turn), second);
+                    own = point.mul_add((before + area).swizzle_dyn_within_blocks(turn), own);
                     all += area;
                     (edge, turned, before) = (next_edge, next_turned, area);
                     point = next.load(simd, points);
                 }
                 let area = edge.mul_sub(first_turned, turned * first_edge);
-                second = point.mul_add((before + area).swizzle_dyn_within_blocks(turn), second);
-                second = first.load(simd, points).mul_add(area.swizzle_dyn_within_blocks(turn), second);
+                own = point.mul_add((before + area).swizzle_dyn_within_blocks(turn), own);
+                own = first.load(simd, points).mul_add(area.swizzle_dyn_within_blocks(turn), own);
                 let all = (all + area).swizzle_dyn_within_blocks(turn);
-                second = centre.load(simd, points).mul_add(all, second);
+                second += centre.load(simd, points).mul_add(all, own);
                 third = here.mul_add(all, third);
             }
             sums[0] += total(second);

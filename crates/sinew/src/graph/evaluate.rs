@@ -162,6 +162,22 @@ fn deform(
     scratch: &mut Scratch,
     origins: &mut Vec<DVec3>,
     corrected: &mut CorrectionReport,
+    out: Option<Vertices<'_>>,
+) {
+    match cpu.pool {
+        // A frame goes over to the threads once: to wake one takes as long as a thousand points, and there are many steps.
+        Some(pool) => pool.install(|| deform_here(graph, frame, cpu, scratch, origins, corrected, out)),
+        None => deform_here(graph, frame, cpu, scratch, origins, corrected, out),
+    }
+}
+
+fn deform_here(
+    graph: &FrameIndependentGraph,
+    frame: &Frame<'_>,
+    cpu: &Cpu<'_>,
+    scratch: &mut Scratch,
+    origins: &mut Vec<DVec3>,
+    corrected: &mut CorrectionReport,
     mut out: Option<Vertices<'_>>,
 ) {
     let rig = frame.rig;
