@@ -14,6 +14,7 @@ use crate::simd::{LANES, Simd, prelude::*};
 use fearless_simd::f32x8;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use std::ops::RangeInclusive;
 
 /// Pairs of patches that a thread takes at a time.
 const BLOCK: usize = 128;
@@ -36,12 +37,15 @@ impl Patches {
     pub fn new(count: usize, faces: &[[u32; 3]]) -> Self {
         let mut cover = Cover::new(count, faces);
         let mut queue = VecDeque::new();
-        for seed in 0..count as u32 {
-            queue.push_back(seed);
-            while let Some(point) = queue.pop_front() {
-                if cover.is_whole(point) {
-                    cover.take(point);
-                    queue.extend(cover.across());
+        // Regular rings first: those across from the sides of others get into each other's way.
+        for degrees in [6..=6, 4..=8] {
+            for seed in 0..count as u32 {
+                queue.push_back(seed);
+                while let Some(point) = queue.pop_front() {
+                    if cover.is_whole(point, &degrees) {
+                        cover.take(point);
+                        queue.extend(cover.across());
+                    }
                 }
             }
         }
@@ -157,10 +161,10 @@ impl<'a> Cover<'a> {
         Self { faces, corners, across, is_taken, left, sides: Vec::new(), walk: Walk::default(), patches: Vec::new() }
     }
 
-    /// Nothing around it is taken, and it is worth a patch of its own.
-    fn is_whole(&self, point: u32) -> bool {
-        let left = self.left[point as usize] as usize;
-        left > 3 && left == self.corners.of(point as usize).len()
+    /// It has as many faces, and none is taken.
+    fn is_whole(&self, point: u32, degrees: &RangeInclusive<u32>) -> bool {
+        let left = self.left[point as usize];
+        degrees.contains(&left) && left as usize == self.corners.of(point as usize).len()
     }
 
     /// Makes a patch of all faces that are left around a point.
@@ -252,15 +256,15 @@ mod tests {
     #[test]
     fn a_regular_mesh_is_covered_by_whole_rings() {
         let (rings, around) = (40u32, 60u32);
-        let at = |i: u32, k: u32| i * around + k % around;
+        // The pole comes first.
+        let at = |i: u32, k: u32| 1 + i * around + k % around;
         let cells = (0..rings - 1).flat_map(|i| (0..around).map(move |k| (i, k)));
-        let faces: Vec<[u32; 3]> = cells
-            .flat_map(|(i, k)| {
-                let [a, b, c, d] = [at(i, k), at(i, k + 1), at(i + 1, k + 1), at(i + 1, k)];
-                [[a, b, c], [a, c, d]]
-            })
-            .collect();
-        let patches = Patches::new((rings * around) as usize, &faces);
+        let faces = cells.flat_map(|(i, k)| {
+            let [a, b, c, d] = [at(i, k), at(i, k + 1), at(i + 1, k + 1), at(i + 1, k)];
+            [[a, b, c], [a, c, d]]
+        });
+        let faces: Vec<[u32; 3]> = faces.chain((0..around).map(|k| [at(0, k + 1), at(0, k), 0])).collect();
+        let patches = Patches::new(1 + (rings * around) as usize, &faces);
         let steps = 2 * patches.to.len();
         assert!(steps < faces.len() * 11 / 10, "{steps} neighbours for {} faces", faces.len());
     }
