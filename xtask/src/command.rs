@@ -43,6 +43,17 @@ pub fn works(command: &mut Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }
 
+/// Python in an environment of its own, with a module that `package` holds.
+pub fn python(folder: &Path, module: &str, package: &str) -> Result<Command, String> {
+    let python = folder.join("bin/python");
+    let find = format!("import importlib.util as u; exit(not u.find_spec('{module}'))");
+    if !works(Command::new(&python).args(["-c", &find])) {
+        succeed(program("python3").args(["-m", "venv"]).arg(folder))?;
+        succeed(Command::new(&python).args(["-m", "pip", "install", "--quiet", package]))?;
+    }
+    Ok(program(&python.to_string_lossy()))
+}
+
 /// What the program prints on stdout, if it succeeds.
 pub fn stdout(command: &mut Command) -> Option<String> {
     let output = command.output().ok().filter(|output| output.status.success())?;

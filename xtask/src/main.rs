@@ -1,6 +1,7 @@
 //! All checks, benchmarks and tidiness of the workspace behind one command: `cargo xtask`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program whose product is talk to a developer")]
 
+mod avx512;
 mod bench;
 mod ci;
 mod command;
@@ -24,6 +25,7 @@ usage: cargo xtask COMMAND
                            instructions per vertex of the main kernels against the committed baseline (valgrind)
   bench [FILTER] [--json]  nanoseconds per vertex of the kernels whose name contains FILTER, beside the baselines
   wasm32                   frames of everything by WebAssembly against those of this machine (Node.js)
+  avx512                   frames of everything by AVX-512, executed by an emulator, against those of this machine
   interop                  baked files before the Khronos validator, three.js and Blender; installs what they need
   pictures                 draw the pictures of the manual anew";
 
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         ["ci", "--full"] => ci::run(ci::Extent::Full),
         ["tidy"] => report(tidy::check()),
         ["wasm32"] => report(wasm32::run()),
+        ["avx512"] => report(avx512::run()),
         ["bench", bench_args @ ..] => bench::run(bench_args),
         ["interop"] => interop::run(),
         ["pictures"] => pictures::run(),

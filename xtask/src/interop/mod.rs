@@ -9,7 +9,7 @@ mod validity;
 
 pub use validity::{Extent, check as validity};
 
-use crate::command::{cargo, describe, program, root, succeed, target_dir, works};
+use crate::command::{cargo, describe, program, python, root, succeed, target_dir, works};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -17,7 +17,7 @@ use std::process::{Command, ExitCode};
 const ZOO: &[&str] = &["tube", "flower", "dancer", "calf", "bird", "snail", "arm"];
 
 const NODE_PACKAGES: &[&str] = &["gltf-validator@2.0.0-dev.3.10", "three@0.187.0"];
-const PYTHON_PACKAGES: &[&str] = &["bpy==5.0.1"];
+const BLENDER: &str = "bpy==5.0.1";
 
 /// Everything, one peer after the other; a peer that cannot be installed is a failure here.
 pub fn run() -> ExitCode {
@@ -65,14 +65,8 @@ fn node(script: &str) -> Result<Command, String> {
 
 /// Python with Blender; runs the script beside this file.
 fn blender() -> Result<Command, String> {
-    let folder = folder("python")?;
-    let python = folder.join("bin/python");
-    if !works(Command::new(&python).args(["-c", "import importlib.util as u; exit(not u.find_spec('bpy'))"])) {
-        succeed(program("python3").args(["-m", "venv"]).arg(&folder))?;
-        succeed(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(PYTHON_PACKAGES))
-            .map_err(|fault| format!("{fault}; bpy 5.0 needs Python 3.11, 64 bit, on Linux, macOS or Windows"))?;
-    }
-    let mut command = program(&python.to_string_lossy());
+    let mut command = python(&folder("python")?, "bpy", BLENDER)
+        .map_err(|fault| format!("{fault}; bpy 5.0 needs Python 3.11, 64 bit, on Linux, macOS or Windows"))?;
     command.arg(root().join("xtask/src/interop/blender.py"));
     Ok(command)
 }
