@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::command::{cargo, succeed, works};
 use crate::slowest::{self, Times};
-use crate::{avx512, interop, peer, tidy, wasm32};
+use crate::{emulated, interop, peer, tidy, wasm32};
 
 /// How much of the long sweeps to run.
 #[derive(Clone, Copy)]
@@ -62,7 +62,7 @@ const STEPS: &[Step] = &[
     },
     Step { name: "glTF validator", run: validator },
     Step { name: "wasm32", run: webassembly },
-    Step { name: "avx512", run: emulated_avx512 },
+    Step { name: "avx512 and neon", run: emulated },
     Step { name: "benchmark peer", run: benchmark_peer },
     Step { name: "tidy", run: |_| Ok(tidy::check()?) },
 ];
@@ -171,11 +171,11 @@ fn webassembly(run: &mut Run) -> Outcome {
     }
 }
 
-/// What AVX-512 computes is what this machine computes; as slow to compile.
-fn emulated_avx512(run: &mut Run) -> Outcome {
+/// What other instructions compute is what this machine computes; as slow to compile.
+fn emulated(run: &mut Run) -> Outcome {
     match run.extent {
         Extent::Sampled => Err(Stop::Skipped("runs with --full".to_owned())),
-        Extent::Full => Ok(avx512::run()?),
+        Extent::Full => Ok(emulated::avx512().and_then(|()| emulated::neon())?),
     }
 }
 

@@ -1,10 +1,10 @@
 //! All checks, benchmarks and tidiness of the workspace behind one command: `cargo xtask`.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program whose product is talk to a developer")]
 
-mod avx512;
 mod bench;
 mod ci;
 mod command;
+mod emulated;
 mod instructions;
 mod interop;
 mod peer;
@@ -25,7 +25,8 @@ usage: cargo xtask COMMAND
                            instructions per vertex of the main kernels against the committed baseline (valgrind)
   bench [FILTER] [--json]  nanoseconds per vertex of the kernels whose name contains FILTER, beside the baselines
   wasm32                   frames of everything by WebAssembly against those of this machine (Node.js)
-  avx512                   frames of everything by AVX-512, executed by an emulator, against those of this machine
+  avx512                   frames of everything by AVX-512, executed by Bochs, against those of this machine (Python)
+  neon                     the same by NEON, executed by QEMU
   interop                  baked files before the Khronos validator, three.js and Blender; installs what they need
   pictures                 draw the pictures of the manual anew";
 
@@ -41,7 +42,8 @@ fn main() -> ExitCode {
         ["ci", "--full"] => ci::run(ci::Extent::Full),
         ["tidy"] => report(tidy::check()),
         ["wasm32"] => report(wasm32::run()),
-        ["avx512"] => report(avx512::run()),
+        ["avx512"] => report(emulated::avx512()),
+        ["neon"] => report(emulated::neon()),
         ["bench", bench_args @ ..] => bench::run(bench_args),
         ["interop"] => interop::run(),
         ["pictures"] => pictures::run(),
