@@ -115,10 +115,11 @@ fn rows_and_nodes_agree() {
                 for (a, b) in rows.corrected.volumes.iter().zip(&nodes.corrected.volumes) {
                     let case = || format!("{name} {scope} {frame}: {a:?} {b:?}");
                     assert_eq!(a.measure, b.measure, "{}", case());
-                    // What is left to do below the rounding of positions, f64 may try and rows do not.
-                    let is_rounding = [a, b].iter().all(|r| r.before.abs().max(r.after.abs()) < 1e-7 * cube);
+                    // Volumes of the size of what rounding positions does to them: whether it can be mended is chance.
+                    let rounding = 1e-6 * cube;
+                    let is_rounding = [a, b].iter().all(|r| r.before.abs().max(r.after.abs()) < rounding);
                     assert!(a.outcome == b.outcome || is_rounding, "{}", case());
-                    let close = |a: f64, b: f64| (a - b).abs() < 1e-6 * cube;
+                    let close = |a: f64, b: f64| (a - b).abs() < rounding;
                     assert!(close(a.before, b.before) && close(a.after, b.after), "{}", case());
                     assert!((a.largest_move - b.largest_move).abs() < 1e-5 * size, "{}", case());
                 }
