@@ -115,11 +115,11 @@ fn rows_and_nodes_agree() {
                 for (a, b) in rows.corrected.volumes.iter().zip(&nodes.corrected.volumes) {
                     let case = || format!("{name} {scope} {frame}: {a:?} {b:?}");
                     assert_eq!(a.measure, b.measure, "{}", case());
-                    // Volumes of the size of what rounding positions does to them: whether it can be mended is chance.
-                    let rounding = 1e-6 * cube;
-                    let is_rounding = [a, b].iter().all(|r| r.before.abs().max(r.after.abs()) < rounding);
+                    // Rounding positions changes a volume by up to 2e-7 of the whole here: whether that much can be
+                    // mended is chance.
+                    let is_rounding = [a, b].iter().all(|r| r.before.abs().max(r.after.abs()) < 3e-7 * cube);
                     assert!(a.outcome == b.outcome || is_rounding, "{}", case());
-                    let close = |a: f64, b: f64| (a - b).abs() < rounding;
+                    let close = |a: f64, b: f64| (a - b).abs() < 1e-6 * cube;
                     assert!(close(a.before, b.before) && close(a.after, b.after), "{}", case());
                     assert!((a.largest_move - b.largest_move).abs() < 1e-5 * size, "{}", case());
                 }
