@@ -1,0 +1,139 @@
+//! A character ready to be evaluated, for integration tests.
+pub mod reference;
+
+use glam::{DQuat, DVec3};
+use sinew::cone::Cone;
+use sinew::recipe::EffectSpec;
+use sinew::*;
+
+/// A rig with its clips and everything one frame needs.
+pub struct Stage {
+    pub rig: Rig,
+    pub clips: Vec<Clip>,
+}
+
+impl Stage {
+    pub fn new(raw: &RawRig, clips: Vec<Clip>) -> Self {
+        let (rig, warnings) = Rig::build(raw).expect("the rig builds");
+        assert!(warnings.is_empty(), "{warnings:?}");
+        Self { rig, clips }
+    }
+
+    pub fn zoo(spec: &str) -> Self {
+        let zoo = sinew_zoo::build(spec).expect("a zoo character");
+        Self::new(&zoo.raw, zoo.clips)
+    }
+
+    pub fn graph(&self, recipe: &Recipe) -> FrameIndependentGraph {
+        FrameIndependentGraph::build(&self.rig, recipe).expect("the recipe fits")
+    }
+
+    pub fn motion(&self, clip: usize, settings: &MotionSettings, graph: &FrameIndependentGraph) -> Motion {
+        Motion::new(
+            self.rig.skeleton(),
+            self.rig.bone_sizes(),
+            &self.rig.morph_layout(),
+            &self.clips[clip],
+            settings,
+            graph.filtered_signals(),
+        )
+        .expect("the clip can be read")
+    }
+
+    pub fn at(&self, graph: &FrameIndependentGraph, motion: &Motion, time: f64, cpu: &Cpu<'_>) -> DeformedMesh {
+        let mut pose = self.rig.rest_pose();
+        motion.pose(time, &mut pose);
+        let mut world = WorldPose::default();
+        world.compose(self.rig.skeleton(), &pose);
+        let mut kinematics = Kinematics::at_rest(self.rig.skeleton().len(), graph.filtered_signals().len());
+        motion.kinematics(time, &world, self.rig.skeleton(), &mut kinematics);
+        self.with_time(graph, &pose, &kinematics, time, cpu)
+    }
+
+    pub fn with(
+        &self,
+        graph: &FrameIndependentGraph,
+        pose: &Pose,
+        kinematics: &Kinematics,
+        cpu: &Cpu<'_>,
+    ) -> DeformedMesh {
+        self.with_time(graph, pose, kinematics, 0.0, cpu)
+    }
+
+    fn with_time(
+        &self,
+        graph: &FrameIndependentGraph,
+        pose: &Pose,
+        kinematics: &Kinematics,
+        time: f64,
+        cpu: &Cpu<'_>,
+    ) -> DeformedMesh {
+        let mut world = WorldPose::default();
+        world.compose(self.rig.skeleton(), pose);
+        let mut out = DeformedMesh::default();
+        let frame = Frame { rig: &self.rig, pose, world: &world, kinematics, time };
+        evaluate(graph, &frame, cpu, &mut Scratch::default(), &mut out);
+        assert!(out.positions.iter().chain(&out.normals).all(|v| v.is_finite()));
+        out
+    }
+
+    /// The rest pose with some bones turned.
+    pub fn turned(&self, turns: &[(&str, DQuat)]) -> Pose {
+        let mut pose = self.rig.rest_pose();
+        for &(name, turn) in turns {
+            if let LocalTransform::Trs(trs) = &mut pose.locals[self.bone(name).index()] {
+                trs.rotation *= turn;
+            }
+        }
+        pose
+    }
+
+    /// A pose that nothing moves, on one thread.
+    pub fn posed(&self, recipe: &Recipe, pose: &Pose) -> DeformedMesh {
+        let graph = self.graph(recipe);
+        let still = Kinematics::at_rest(self.rig.skeleton().len(), graph.filtered_signals().len());
+        self.with(&graph, pose, &still, &Cpu::serial())
+    }
+
+    pub fn size(&self) -> f64 {
+        self.rig.characters()[0].size
+    }
+
+    pub fn bone(&self, name: &str) -> BoneId {
+        let skeleton = self.rig.skeleton();
+        skeleton.bones().find(|&bone| skeleton.name(bone) == name).expect("a bone of that name")
+    }
+}
+
+pub fn effect(name: &str, values: &[(&str, f64)]) -> EffectSpec {
+    effect_at_scale(name, values, 1.0)
+}
+
+/// As [`effect`], for a tube `scale` times as large.
+pub fn effect_at_scale(name: &str, values: &[(&str, f64)], scale: f64) -> EffectSpec {
+    let mut spec = EffectSpec::new(name).expect("an effect of that name");
+    for (key, value) in values {
+        spec.values.set(key, *value).expect("a parameter in range");
+    }
+    // A cone about the tube's axis, wide end down, for the effects that need one.
+    if let Some(cone) = &mut spec.cone {
+        cone.cone = Cone::new(DVec3::Y, DVec3::Y * (4.0 * scale), 0.2, 0.01 * scale).ok();
+    }
+    spec
+}
+
+pub fn recipe(effects: Vec<EffectSpec>) -> Recipe {
+    Recipe { effects, ..Recipe::default() }
+}
+
+/// Largest distance between two results of one rig, in world space.
+pub fn largest_difference(a: &DeformedMesh, b: &DeformedMesh) -> f64 {
+    let offset: DVec3 = a.origins[0] - b.origins[0];
+    let apart = a.positions.iter().zip(&b.positions).map(|(a, b)| (a.as_dvec3() - b.as_dvec3() + offset).length());
+    apart.fold(0.0, f64::max)
+}
+
+pub fn bits(mesh: &DeformedMesh) -> Vec<u32> {
+    let vectors = mesh.positions.iter().chain(&mesh.normals);
+    vectors.flat_map(|v| v.to_array()).map(f32::to_bits).collect()
+}

@@ -1,0 +1,60 @@
+//! Centrifugal lift on the dancer: the skirt rises, the waist does not.
+
+use crate::common::{Stage, largest_difference, recipe};
+use sinew::recipe::EffectSpec;
+use sinew::*;
+
+#[test]
+fn a_spun_dancer_lifts_her_skirt_and_not_her_waist() {
+    let mut zoo = sinew_zoo::build("dancer").unwrap();
+    // The skirt: the lower part of the dress, which is the primitive that reaches widest below the hips.
+    let primitives = &mut zoo.raw.meshes[0].primitives;
+    let reach = |p: &sinew::raw::RawPrimitive| {
+        p.positions.iter().filter(|v| v.y < 0.8).map(|v| v.x.hypot(v.z)).fold(0.0, f32::max)
+    };
+    let dress = (0..primitives.len()).max_by(|&a, &b| reach(&primitives[a]).total_cmp(&reach(&primitives[b]))).unwrap();
+    let (low, high) =
+        primitives[dress].positions.iter().fold((f32::MAX, f32::MIN), |(low, high), p| (low.min(p.y), high.max(p.y)));
+    let waist = low + 0.5 * (high - low);
+    for (index, primitive) in primitives.iter_mut().enumerate() {
+        let skirt = |p: &glam::Vec3| if index == dress { ((waist - p.y) / (waist - low)).clamp(0.0, 1.0) } else { 0.0 };
+        let values = primitive.positions.iter().map(skirt).collect();
+        primitive.maps.push(("skirt".to_owned(), values));
+    }
+    let stage = Stage::new(&zoo.raw, zoo.clips.clone());
+    let twirl = stage.clips.iter().position(|clip| clip.name == "twirl").unwrap();
+    let mut lift = EffectSpec::new("centrifugal-lift").unwrap();
+    lift.map = Some("skirt".to_owned());
+    let graph = stage.graph(&recipe(vec![lift]));
+    let (name, fitted) = graph.cones().next().expect("a cone was fitted");
+    assert_eq!(name, "centrifugal-lift");
+    let (rms, _) = fitted.residual.expect("fitted, not given");
+    assert!(rms < 0.1, "the cone misses the skirt by {rms}");
+
+    let motion = stage.motion(twirl, &MotionSettings::default(), &graph);
+    let base = stage.graph(&Recipe::default());
+    let (lifted, plain) = (0..12)
+        .map(|k| 0.1 * f64::from(k))
+        .map(|t| {
+            let at = |graph: &FrameIndependentGraph, motion: &Motion| stage.at(graph, motion, t, &Cpu::serial());
+            (at(&graph, &motion), at(&base, &stage.motion(twirl, &MotionSettings::default(), &base)))
+        })
+        .max_by(|a, b| largest_difference(&a.0, &a.1).total_cmp(&largest_difference(&b.0, &b.1)))
+        .unwrap();
+    assert!(largest_difference(&lifted, &plain) > 0.01 * stage.size());
+    let part = &stage.rig.parts()[0].primitives;
+    let (mut hem, mut hem_count) = (0.0, 0);
+    for (index, primitive) in part.iter().enumerate() {
+        for (k, vertex) in primitive.vertices.clone().enumerate() {
+            let rise = f64::from(lifted.positions[vertex].y - plain.positions[vertex].y);
+            let rest = zoo.raw.meshes[0].primitives[index].positions[k];
+            if index != dress || rest.y >= waist {
+                assert!(lifted.positions[vertex] == plain.positions[vertex], "the waist and the body stay");
+            } else if rest.y < low + 0.1 * (waist - low) {
+                hem += rise;
+                hem_count += 1;
+            }
+        }
+    }
+    assert!(hem / f64::from(hem_count) > 0.003 * stage.size(), "the hem rises by {}", hem / f64::from(hem_count));
+}

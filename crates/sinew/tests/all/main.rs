@@ -1,0 +1,25 @@
+//! The tests of `sinew` through its public interface: one program, because linking each file by itself took longer
+//! than running it.
+
+#![allow(clippy::print_stdout, reason = "figures and tables are read by hand")]
+
+mod base;
+mod bind;
+mod by_point;
+mod common;
+mod cone;
+mod conformance;
+mod crowd;
+mod curves;
+mod displacements;
+mod edits;
+mod fold_over_free;
+mod lift;
+mod maps;
+mod motion;
+mod muscles;
+mod normals;
+mod presets;
+mod recipe;
+mod springs;
+mod volume;

@@ -1,0 +1,10 @@
+//! A clip's motion against independent truth: differences of composed world positions, direct convolution and
+//! integration, the same motion described in another way.
+mod scene;
+
+mod edges;
+mod felt;
+mod filters;
+mod loops;
+mod rates;
+mod wobble;

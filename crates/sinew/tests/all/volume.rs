@@ -1,0 +1,410 @@
+//! Volume and fold-over through the whole pipeline, on positions in f32. (The oracles in f64 are beside the solver.)
+
+use crate::common::{Stage, bits, effect};
+use glam::{DQuat, DVec3};
+use sinew::correct::{CORRECTIONS, Measure, Outcome, VolumeReport};
+use sinew::param::ParamKind;
+use sinew::recipe::{CorrectionSpec, Place, RecipeFile};
+use sinew::simd::LANES;
+use sinew::*;
+
+fn correction(name: &str, words: &[(&str, &str)]) -> CorrectionSpec {
+    let mut spec = CorrectionSpec::new(name).expect("a correction of that name");
+    for (key, word) in words {
+        spec.values.choose(key, word).expect("a word of the parameter");
+    }
+    spec
+}
+
+fn corrected(corrections: Vec<CorrectionSpec>) -> Recipe {
+    Recipe { corrections, ..Recipe::default() }
+}
+
+/// Segments first, whose sums the defaults do not look at.
+fn by_segments() -> CorrectionSpec {
+    correction("volume", &[("scope", "both"), ("shape", "muscle")])
+}
+
+fn volume(scope: &str, shape: &str) -> Recipe {
+    corrected(vec![correction("volume", &[("scope", scope), ("shape", shape)])])
+}
+
+/// Signed volume of closed primitives, about their mean.
+fn enclosed(rig: &Rig, points: &[DVec3]) -> f64 {
+    let mean = points.iter().sum::<DVec3>() / points.len() as f64;
+    let tetrahedra = rig.triangles().iter().map(|corners| {
+        let [a, b, c] = corners.map(|vertex| points[vertex as usize] - mean);
+        a.dot(b.cross(c)) / 6.0
+    });
+    tetrahedra.sum()
+}
+
+fn points(mesh: &DeformedMesh) -> Vec<DVec3> {
+    mesh.positions.iter().map(|p| p.as_dvec3()).collect()
+}
+
+fn rest_volume(stage: &Stage) -> f64 {
+    let still = Kinematics::at_rest(stage.rig.skeleton().len(), 0);
+    let base = stage.graph(&Recipe::default());
+    enclosed(&stage.rig, &points(&stage.with(&base, &stage.rig.rest_pose(), &still, &Cpu::serial())))
+}
+
+fn whole(mesh: &DeformedMesh) -> &VolumeReport {
+    mesh.corrected.volumes.iter().find(|report| report.measure == Measure::Whole).expect("a report on the whole")
+}
+
+#[test]
+fn the_built_in_characters_keep_their_volume_through_their_clips() {
+    for name in ["arm", "calf", "snail", "tube:vertices=1500,bones=9"] {
+        let stage = Stage::zoo(name);
+        let rest = rest_volume(&stage);
+        for (scope, shape) in [("both", "bulge"), ("whole", "organic"), ("whole", "rubber")] {
+            let graph = stage.graph(&volume(scope, shape));
+            let base = stage.graph(&Recipe::default());
+            for clip in 0..stage.clips.len() {
+                let motion = stage.motion(clip, &MotionSettings::default(), &graph);
+                let end = stage.clips[clip].span().map_or(0.0, |span| span.1);
+                let mut lost = 0.0f64;
+                for frame in 0..6 {
+                    let time = end * f64::from(frame) / 6.0;
+                    let out = stage.at(&graph, &motion, time, &Cpu::serial());
+                    let before = enclosed(&stage.rig, &points(&stage.at(&base, &motion, time, &Cpu::serial())));
+                    let after = enclosed(&stage.rig, &points(&out));
+                    let report = whole(&out);
+                    let (seen, aimed) = (report.before / before - 1.0, report.target / rest - 1.0);
+                    assert!(seen.abs() < 1e-6 && aimed.abs() < 1e-6, "{name}: {seen} {aimed}");
+                    let done = matches!(report.outcome, Outcome::Restored | Outcome::Still);
+                    assert!(done, "{name} {scope} {shape} at {time}: {report:?}");
+                    assert!((after / rest - 1.0).abs() < 1e-6, "{name} {scope} {shape} at {time}: {report:?}");
+                    lost = lost.max((before / rest - 1.0).abs());
+                }
+                assert!(lost > 1e-4, "{name} clip {clip} loses {lost}");
+            }
+        }
+    }
+}
+
+/// Meters ask for nodes, in f64; without them volumes are restored in rows. Clips where everything moves, and poses where
+/// little does.
+#[test]
+fn rows_and_nodes_agree() {
+    for name in ["arm", "calf", "tube:vertices=1500,bones=9"] {
+        let stage = Stage::zoo(name);
+        let size = stage.rig.characters()[0].size;
+        let cube = rest_volume(&stage);
+        for (scope, shape) in [("both", "bulge"), ("segments", "muscle"), ("whole", "organic")] {
+            let recipe = volume(scope, shape);
+            let (in_rows, in_nodes) = (stage.graph(&recipe), stage.graph(&recipe).metered(&stage.rig));
+            let motion = stage.motion(0, &MotionSettings::default(), &in_rows);
+            let last = stage.rig.palette().last().expect("a bone").bone;
+            let turn = stage.turned(&[(stage.rig.skeleton().name(last), DQuat::from_rotation_x(0.8))]);
+            let still = Kinematics::at_rest(stage.rig.skeleton().len(), 0);
+            let frames = [&in_rows, &in_nodes].map(|graph| {
+                let posed = stage.with(graph, &turn, &still, &Cpu::serial());
+                let times = [0.1, 0.35, 0.8].map(|time| stage.at(graph, &motion, time, &Cpu::serial()));
+                times.into_iter().chain([posed])
+            });
+            let [rows, nodes] = frames;
+            for (frame, (rows, nodes)) in rows.zip(nodes).enumerate() {
+                for (a, b) in rows.positions.iter().zip(&nodes.positions) {
+                    let apart = f64::from(a.distance(*b)) / size;
+                    assert!(apart < 1e-5, "{name} {scope} {frame}: {apart}");
+                }
+                for (a, b) in rows.corrected.volumes.iter().zip(&nodes.corrected.volumes) {
+                    let case = || format!("{name} {scope} {frame}: {a:?} {b:?}");
+                    assert_eq!(a.measure, b.measure, "{}", case());
+                    // Rounding positions changes a volume by up to 2e-7 of the whole here: whether that much can be
+                    // mended is chance.
+                    let is_rounding = [a, b].iter().all(|r| r.before.abs().max(r.after.abs()) < 3e-7 * cube);
+                    assert!(a.outcome == b.outcome || is_rounding, "{}", case());
+                    let close = |a: f64, b: f64| (a - b).abs() < 1e-6 * cube;
+                    assert!(close(a.before, b.before) && close(a.after, b.after), "{}", case());
+                    assert!((a.largest_move - b.largest_move).abs() < 1e-5 * size, "{}", case());
+                }
+                assert_eq!(rows.corrected.volumes.len(), nodes.corrected.volumes.len());
+            }
+        }
+    }
+}
+
+#[test]
+fn any_order_and_any_thread_count_give_the_same_bits() {
+    let stage = Stage::zoo("arm");
+    let mut recipe = corrected(vec![by_segments(), correction("fold-over", &[])]);
+    recipe.effects.push(effect("floppy", &[]));
+    let graph = stage.graph(&recipe);
+    let motion = stage.motion(0, &MotionSettings::default(), &graph);
+    let times = [0.3, 0.8, 1.2];
+    let forward: Vec<_> = times.iter().map(|&t| stage.at(&graph, &motion, t, &Cpu::serial())).collect();
+    for threads in [1, 2, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        for (frame, &time) in times.iter().enumerate().rev() {
+            let out = stage.at(&graph, &motion, time, &Cpu { pool: Some(&pool), ..Cpu::serial() });
+            assert_eq!(bits(&out), bits(&forward[frame]));
+            assert_eq!(out.corrected, forward[frame].corrected);
+        }
+    }
+    // Memory that another rig left behind.
+    let mut scratch = Scratch::default();
+    for stage in [Stage::zoo("tube:vertices=300,bones=4"), Stage::zoo("arm")] {
+        let graph = stage.graph(&recipe);
+        let motion = stage.motion(0, &MotionSettings::default(), &graph);
+        let fresh = stage.at(&graph, &motion, 0.8, &Cpu::serial());
+        let (mut pose, mut world) = (stage.rig.rest_pose(), WorldPose::default());
+        motion.pose(0.8, &mut pose);
+        world.compose(stage.rig.skeleton(), &pose);
+        let mut kinematics = Kinematics::at_rest(stage.rig.skeleton().len(), graph.filtered_signals().len());
+        motion.kinematics(0.8, &world, stage.rig.skeleton(), &mut kinematics);
+        let frame = Frame { rig: &stage.rig, pose: &pose, world: &world, kinematics: &kinematics, time: 0.8 };
+        let mut out = DeformedMesh::default();
+        evaluate(&graph, &frame, &Cpu::serial(), &mut scratch, &mut out);
+        assert_eq!(bits(&out), bits(&fresh));
+    }
+}
+
+/// Enough points for several blocks of rows: what runs in rows, normals from faces, and springs.
+#[test]
+fn blocks_on_threads_give_the_same_bits() {
+    let stage = Stage::zoo("tube:vertices=4000,bones=5");
+    let pools = [1, 2, 3].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
+    let springs = corrected(vec![correction("springs", &[])]);
+    for mut recipe in [volume("whole", "organic"), volume("both", "bulge"), springs] {
+        for effects in [vec![], vec![effect("floppy", &[])]] {
+            recipe.effects = effects;
+            let graph = stage.graph(&recipe);
+            let motion = stage.motion(0, &MotionSettings::default(), &graph);
+            let alone = stage.at(&graph, &motion, 0.4, &Cpu::serial());
+            assert!(alone.corrected.volumes.iter().all(|report| report.outcome == Outcome::Restored));
+            for pool in &pools {
+                let out = stage.at(&graph, &motion, 0.4, &Cpu { pool: Some(pool), ..Cpu::serial() });
+                assert_eq!(bits(&out), bits(&alone));
+                assert_eq!(out.corrected, alone.corrected);
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_still_is_left_to_the_bit() {
+    let stage = Stage::zoo("arm");
+    let both = corrected(vec![by_segments(), correction("fold-over", &[])]);
+    let base = Recipe { normals: recipe::Normals::Engine, ..Recipe::default() };
+    // At rest, and turned as a whole.
+    for turn in [DQuat::IDENTITY, DQuat::from_rotation_x(0.7)] {
+        let pose = stage.turned(&[("upper_arm", turn)]);
+        let out = stage.posed(&both, &pose);
+        assert_eq!(bits(&out), bits(&stage.posed(&base, &pose)));
+        assert!(out.corrected.volumes.iter().all(|report| report.outcome == Outcome::Still && report.rounds == 0));
+        assert!(out.corrected.contacts.iter().all(|contact| contact.points == 0));
+    }
+    // A finger alone.
+    let pose = stage.turned(&[("index.2", DQuat::from_rotation_x(1.2))]);
+    let plain = stage.posed(&base, &pose);
+    let by_segments = stage.posed(&volume("segments", "bulge"), &pose);
+    let moving = |report: &VolumeReport| match report.measure {
+        Measure::Segment(bone) if report.outcome != Outcome::Still => Some(stage.rig.skeleton().name(bone)),
+        _ => None,
+    };
+    let moving: Vec<&str> = by_segments.corrected.volumes.iter().filter_map(moving).collect();
+    assert!(moving.contains(&"index.1") && moving.contains(&"index.2") && moving.len() <= 4, "{moving:?}");
+    only_near_a_finger(&stage, &by_segments, &plain, &moving);
+    for recipe in [volume("whole", "organic"), volume("both", "bulge"), both.clone()] {
+        let out = stage.posed(&recipe, &pose);
+        only_near_a_finger(&stage, &out, &plain, &moving);
+        let rest = rest_volume(&stage);
+        let [before, after] = [&plain, &out].map(|mesh| enclosed(&stage.rig, &points(mesh)) / rest);
+        assert!((before - 1.0).abs() > 1e-5 && (after - 1.0).abs() < 1e-6, "{before} {after}");
+        assert!((whole(&out).before / rest - before).abs() < 1e-6 && (whole(&out).after / rest - after).abs() < 1e-6);
+    }
+    // Off is off.
+    let mut off = both.clone();
+    off.corrections.iter_mut().for_each(|spec| spec.gain = 0.0);
+    assert_eq!(bits(&stage.posed(&off, &pose)), bits(&plain));
+}
+
+/// Nothing but the skin of some bones is other than in the base.
+fn only_near_a_finger(stage: &Stage, out: &DeformedMesh, plain: &DeformedMesh, moving: &[&str]) {
+    let changed = out.positions.iter().zip(&plain.positions).filter(|(a, b)| a != b).count();
+    assert!(changed > 10);
+    for (vertex, (a, b)) in out.positions.iter().zip(&plain.positions).enumerate() {
+        let name = stage.rig.skeleton().name(main_bone(&stage.rig, vertex));
+        assert!(a == b || moving.contains(&name), "vertex {vertex} of {name}");
+    }
+}
+
+fn main_bone(rig: &Rig, vertex: usize) -> BoneId {
+    let slot = rig.point_of_vertex()[vertex] as usize;
+    let row = &rig.rows()[slot / LANES];
+    let weight = |i: &u32| rig.skin_weights()[*i as usize][slot % LANES];
+    // The first of equals.
+    let best = row.skin.clone().rev().max_by(|a, b| weight(a).total_cmp(&weight(b))).expect("an influence");
+    rig.palette()[rig.skin_entries()[best as usize] as usize].bone
+}
+
+/// Pairs of triangles, one of each bone's own, that cut each other.
+fn cuts(stage: &Stage, mesh: &DeformedMesh, bones: [&str; 2]) -> usize {
+    let of_bone = |name: &str| -> Vec<[DVec3; 3]> {
+        let bone = stage.bone(name);
+        let own = |corners: &&[u32; 3]| corners.iter().all(|&v| main_bone(&stage.rig, v as usize) == bone);
+        let place = |corners: &[u32; 3]| corners.map(|v| mesh.positions[v as usize].as_dvec3());
+        stage.rig.triangles().iter().filter(own).map(place).collect()
+    };
+    let [first, second] = bones.map(of_bone);
+    assert!(first.len() > 50 && second.len() > 50);
+    let bounds = |t: &[DVec3; 3]| (t[0].min(t[1]).min(t[2]), t[0].max(t[1]).max(t[2]));
+    let mut cuts = 0;
+    for a in &first {
+        let (low, high) = bounds(a);
+        for b in &second {
+            let (other_low, other_high) = bounds(b);
+            if low.cmple(other_high).all() && other_low.cmple(high).all() {
+                let through =
+                    |edges: &[DVec3; 3], face: &[DVec3; 3]| (0..3).any(|k| crosses(edges[k], edges[(k + 1) % 3], face));
+                cuts += usize::from(through(a, b) || through(b, a));
+            }
+        }
+    }
+    cuts
+}
+
+/// Whether a line from `p` to `q` goes through the inside of a face.
+fn crosses(p: DVec3, q: DVec3, [a, b, c]: &[DVec3; 3]) -> bool {
+    let side = |x: DVec3| (x - a).dot((b - a).cross(c - a));
+    let (from, to) = (side(p), side(q));
+    if from * to >= 0.0 {
+        return false;
+    }
+    let hit = p + (q - p) * (from / (from - to));
+    let normal = (b - a).cross(c - a);
+    [(a, b), (b, c), (c, a)].iter().all(|(u, v)| (**v - **u).cross(hit - **u).dot(normal) > 0.0)
+}
+
+#[test]
+fn a_bent_arm_touches_itself_and_does_not_cut_itself() {
+    let stage = Stage::zoo("arm");
+    let rest = rest_volume(&stage);
+    let names = ["upper_arm", "forearm"];
+    // Segments swell beside the contact; the whole alone would put everything on the outside of the elbow.
+    let guarded = corrected(vec![by_segments(), correction("fold-over", &[])]);
+    for degrees in [60.0f64, 110.0, 130.0, 145.0] {
+        let pose = stage.turned(&[("forearm", DQuat::from_rotation_x(degrees.to_radians()))]);
+        let plain = stage.posed(&Recipe::default(), &pose);
+        let out = stage.posed(&guarded, &pose);
+        let contact = out.corrected.contacts[0];
+        assert_eq!(cuts(&stage, &out, names), 0, "{degrees}°: {contact:?}");
+        if degrees >= 130.0 {
+            assert!(cuts(&stage, &plain, names) > 0, "{degrees}°: linear blending cuts");
+            assert!(contact.points > 10, "{degrees}°: {contact:?}");
+        }
+        let report = whole(&out);
+        let left = (enclosed(&stage.rig, &points(&out)) / rest - 1.0).abs();
+        assert!(left < 1e-3 && (report.after / rest - 1.0).abs() < 1e-3, "{degrees}°: {left} {report:?}");
+    }
+    // A straight arm costs nothing and is left alone.
+    let out = stage.posed(&corrected(vec![correction("fold-over", &[])]), &stage.rig.rest_pose());
+    assert_eq!(out.corrected.contacts[0].points, 0);
+}
+
+#[test]
+fn every_end_of_every_range_stays_finite() {
+    let stage = Stage::zoo("tube:vertices=300,bones=4");
+    let pose = stage
+        .turned(&[("tube.2", DQuat::from_rotation_z(2.5)), ("tube.3", DQuat::from_rotation_y(std::f64::consts::PI))]);
+    for entry in CORRECTIONS {
+        for param in entry.params {
+            let ends = match param.kind {
+                ParamKind::Number { min, max, .. } => vec![min, max],
+                ParamKind::Switch { .. } => vec![0.0, 1.0],
+                ParamKind::Choice { words } => (0..words.len()).map(|index| index as f64).collect(),
+            };
+            for value in ends {
+                let mut spec = correction(entry.name, &[]);
+                spec.values.set(param.name, value).unwrap();
+                let out = stage.posed(&corrected(vec![spec]), &pose);
+                let reports = &out.corrected.volumes;
+                assert!(reports.iter().all(|r| [r.before, r.after, r.largest_move].iter().all(|v| v.is_finite())));
+            }
+        }
+    }
+    // Collapsed, blown up, far away.
+    for scale in [0.0, 1e-12, 1e12, -1.0] {
+        let mut pose = pose.clone();
+        if let LocalTransform::Trs(trs) = &mut pose.locals[stage.bone("tube.3").index()] {
+            trs.scale = DVec3::splat(scale);
+        }
+        stage.posed(&corrected(vec![by_segments(), correction("fold-over", &[])]), &pose);
+    }
+}
+
+#[test]
+fn the_bones_that_count_can_be_chosen_and_unknown_names_are_told() {
+    let stage = Stage::zoo("arm");
+    let pose = stage.turned(&[("forearm", DQuat::from_rotation_x(1.5))]);
+    let all = volume("whole", "organic");
+    let mut some = all.clone();
+    some.corrections[0].bones.push(("forearm".to_owned(), vec!["hand".to_owned()]));
+    assert!(bits(&stage.posed(&some, &pose)) != bits(&stage.posed(&all, &pose)));
+    some.corrections[0].bones.push(("forearm".to_owned(), vec!["hant".to_owned()]));
+    let error = FrameIndependentGraph::build(&stage.rig, &some).unwrap_err().to_string();
+    assert!(error.contains("hant") && error.contains("hand") && error.contains("volume"), "{error}");
+    let mut painted = all;
+    painted.corrections[0].map = Some("belly".to_owned());
+    assert!(FrameIndependentGraph::build(&stage.rig, &painted).is_err());
+}
+
+#[test]
+fn a_painted_map_says_where() {
+    let mut zoo = sinew_zoo::build("tube:vertices=1500,bones=4").unwrap();
+    let primitive = &mut zoo.raw.meshes[0].primitives[0];
+    let half: Vec<f32> = primitive.positions.iter().map(|p| if p.x > 0.0 { 1.0 } else { -1.0 }).collect();
+    primitive.maps.push(("half".to_owned(), half.clone()));
+    let stage = Stage::new(&zoo.raw, zoo.clips);
+    let pose = stage.turned(&[("tube.3", DQuat::from_rotation_z(1.2))]);
+    let mut recipe = volume("whole", "rubber");
+    recipe.corrections[0].map = Some("half".to_owned());
+    let (out, plain) = (stage.posed(&recipe, &pose), stage.posed(&Recipe::default(), &pose));
+    assert_eq!(whole(&out).outcome, Outcome::Restored);
+    for (vertex, painted) in half.iter().enumerate() {
+        assert!(*painted > 0.0 || out.positions[vertex] == plain.positions[vertex], "vertex {vertex}");
+    }
+}
+
+#[test]
+fn recipes_hold_corrections() {
+    let text = "version = 1\n\n[[correction]]\ntype = \"volume\"\nshape = \"organic\"   # fat\nalpha = 2\n\
+                [correction.bones]\n\"belly*\" = [\"spine*\", \"hips\"]\n\n[[correction]]\ntype = \"fold-over\"\n";
+    let mut file = RecipeFile::parse(text).unwrap();
+    let specs = &file.recipe().corrections;
+    assert_eq!((specs[0].correction.name, specs[0].values.word("shape")), ("volume", "organic"));
+    assert_eq!((specs[0].values.number("alpha"), specs[0].values.word("step")), (2.0, "exact"));
+    assert_eq!(specs[0].bones, [("belly*".to_owned(), vec!["spine*".to_owned(), "hips".to_owned()])]);
+    file.set(Place::Correction(0, "shape"), "rubber").unwrap();
+    assert_eq!(file.to_string(), text.replace("organic", "rubber"));
+    file.remove_correction(1).unwrap();
+    assert!(file.remove_correction(1).unwrap_err().to_string().contains("no correction 1"));
+    let mut spec = correction("volume", &[("scope", "whole")]);
+    spec.gain = 0.5;
+    spec.bones.push(("a.b".to_owned(), vec!["c".to_owned()]));
+    file.add_correction(&spec).unwrap();
+    let added = &file.recipe().corrections[1];
+    assert_eq!((added.gain, added.values.word("scope"), &added.bones), (0.5, "whole", &spec.bones));
+
+    for (wrong, told) in [
+        ("type = \"volum\"", "volume"),
+        ("type = \"volume\"\nshape = \"rubbr\"", "rubber"),
+        ("type = \"volume\"\nalpha = 9", "0 to 8"),
+        ("type = \"fold-over\"\nmap = \"a\"", "map"),
+        ("type = \"volume\"\nbones = { a = \"b\" }", "list"),
+        ("gain = 0.5", "type"),
+    ] {
+        let error = RecipeFile::parse(&format!("version = 1\n[[correction]]\n{wrong}\n")).unwrap_err().to_string();
+        assert!(error.contains(told), "{wrong}: {error}");
+    }
+    let template = RecipeFile::parse(&RecipeFile::template()).unwrap();
+    assert_eq!(template.recipe().corrections.len(), CORRECTIONS.len());
+    for (spec, correction) in template.recipe().corrections.iter().zip(CORRECTIONS) {
+        assert_eq!((spec.correction, spec.gain), (correction, 0.0));
+        assert_eq!(spec.values, sinew::param::Values::defaults(correction.params));
+        assert!(RecipeFile::template().contains(correction.about));
+    }
+}

@@ -1,0 +1,6 @@
+//! The tests of `sinew_bake` through its public interface: one program, because linking each file by itself took longer
+//! than running it.
+
+mod flattened;
+mod real_characters;
+mod scale;

@@ -1,0 +1,317 @@
+//! Baked files, judged by the specification's evaluator and by what `sinew frame` computes.
+
+use crate::common::{Folder, command, json, sinew, stem, text};
+use serde_json::Value;
+use sinew::{
+    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Motion, RecipeFile, Rig, Scratch, WorldPose, evaluate,
+};
+use sinew_testkit::assets::{asset, assets};
+use sinew_testkit::random::Random;
+use sinew_testkit::spec::SpecFile;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+fn full() -> bool {
+    std::env::var("SINEW_FULL").as_deref() == Ok("1")
+}
+
+/// A character as the library sees it.
+struct Character {
+    rig: Rig,
+    clips: Vec<sinew::Clip>,
+}
+
+fn character(file: &str) -> Character {
+    let asset = match file.strip_prefix("zoo:") {
+        // As a file has it: with times in f32.
+        Some(spec) => {
+            let built = sinew_zoo::build(spec).unwrap();
+            let document = sinew_gltf::export(&built.raw, &built.clips).unwrap();
+            sinew_gltf::interpret(file, document, Vec::new()).unwrap()
+        }
+        None => sinew_gltf::import(Path::new(file)).unwrap(),
+    };
+    Character { rig: Rig::build(&asset.raw).unwrap().0, clips: asset.clips }
+}
+
+/// Largest distance, as a share of the size, between the baked file as the specification plays it and the frames
+/// computed, over samples and midpoints.
+fn worst(file: &str, recipe: &str, baked: &str, report: &Value) -> f64 {
+    let Character { rig, clips } = character(file);
+    let recipe = RecipeFile::parse(recipe).unwrap();
+    let graph = FrameIndependentGraph::build(&rig, recipe.recipe()).unwrap();
+    let spec = SpecFile::open(Path::new(baked));
+    let (mut worst, mut scratch, mut mesh) = (0.0f64, Scratch::default(), DeformedMesh::default());
+    for told in report["clips"].as_array().unwrap() {
+        let name = told["name"].as_str().unwrap();
+        let index = clips.iter().position(|clip| clip.name == name).unwrap();
+        let settings = recipe.motion(name);
+        let (sizes, layout) = (rig.bone_sizes(), rig.morph_layout());
+        let filtered = graph.filtered_signals();
+        let motion = Motion::new(rig.skeleton(), sizes, &layout, &clips[index], &settings, filtered).unwrap();
+        let samples = told["samples"].as_u64().unwrap() as usize;
+        let (start, end) = (motion.report().start, motion.report().last_key);
+        let places = 2 * samples - 1;
+        for place in 0..places {
+            let exact = start + (end - start) * place as f64 / (places - 1).max(1) as f64;
+            let time = if place + 1 == places { end } else { f64::from(exact as f32) };
+            if place > 0 && place + 1 == places && !told["seam"].is_null() {
+                // The end of a loop shows its start.
+                for part in rig.parts() {
+                    let weights = |time| spec.channel(index, part.node, "weights", time);
+                    assert_eq!(weights(start), weights(end), "{file} {name}");
+                }
+                continue;
+            }
+            let (mut pose, mut world) = (rig.rest_pose(), WorldPose::default());
+            let mut kinematics = Kinematics::at_rest(rig.skeleton().len(), filtered.len());
+            motion.pose(time, &mut pose);
+            world.compose(rig.skeleton(), &pose);
+            motion.kinematics(time, &world, rig.skeleton(), &mut kinematics);
+            let frame = Frame { rig: &rig, pose: &pose, world: &world, kinematics: &kinematics, time };
+            evaluate(&graph, &frame, &Cpu::serial(), &mut scratch, &mut mesh);
+            for part in rig.parts() {
+                let size = rig.characters()[part.character].size;
+                let played = spec.positions(part.node, Some(index), time);
+                for (primitive, played) in part.primitives.iter().zip(played) {
+                    for (vertex, played) in primitive.vertices.clone().zip(played) {
+                        let wanted = mesh.world_position(part.character, vertex).to_array();
+                        let distance: f64 = wanted.iter().zip(played).map(|(a, b)| (a - b).powi(2)).sum();
+                        worst = worst.max(distance.sqrt() / size);
+                    }
+                }
+            }
+        }
+    }
+    worst
+}
+
+fn bake_and_judge(file: &str, recipe: &str, tolerance: &str, allowed: f64) {
+    let folder = Folder::new();
+    let out = folder.join("baked.glb");
+    let told = folder.write("recipe.sinew.toml", recipe);
+    let run = sinew(["bake", file, "-o", &out, "--recipe", &told, "--tolerance", tolerance, "--json", "--quiet"]);
+    if run.code == 1 && run.stderr.contains("nothing to bake") {
+        return;
+    }
+    assert_eq!(run.code, 0, "{file}: {}", run.stderr);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    let told = report["largest_error_share"].as_f64().unwrap();
+    let found = worst(file, recipe, &out, &report);
+    assert!(found <= allowed * 1.001 + 3e-6, "{file}: {found} where {allowed} is allowed");
+    assert!((found - told).abs() <= 0.01 * allowed + 3e-6, "{file}: {found} where the report says {told}");
+}
+
+#[test]
+fn playing_a_baked_file_gives_what_was_computed() {
+    let preset = |name: &str| sinew::presets::get(name).unwrap();
+    bake_and_judge("zoo:calf", preset("lively"), "0.2%", 2e-3);
+    bake_and_judge("zoo:snail", preset("jelly"), "0.5%", 5e-3);
+    // Another skinning on an engine that has but the linear one.
+    bake_and_judge("zoo:arm", "version = 1\nbase = \"dqs\"\n", "0.1%", 1e-3);
+    let named = if full() { Vec::new() } else { vec!["Fox.glb", "RiggedFigure.glb", "SimpleSkin.gltf"] };
+    for file in named.into_iter().filter_map(asset) {
+        bake_and_judge(text(&file), preset("lively"), "0.2%", 2e-3);
+    }
+    if full() {
+        for character in ["arm", "bird", "dancer", "flower", "tube"] {
+            bake_and_judge(&format!("zoo:{character}"), preset("lively"), "0.2%", 2e-3);
+        }
+        // The largest is measured elsewhere: the evaluator is not made for it.
+        for file in assets().iter().filter(|file| stem(file) != "CesiumMan_sub3") {
+            bake_and_judge(text(file), preset("lively"), "0.2%", 2e-3);
+        }
+    }
+}
+
+#[test]
+fn everything_else_in_the_file_stays() {
+    let folder = Folder::new();
+    for (number, file) in ["Fox.glb", "RobotExpressive.glb"].into_iter().filter_map(asset).enumerate() {
+        let out = folder.join(&format!("{number}.glb"));
+        let run = sinew(["bake", text(&file), "-o", &out, "--clip", "0", "--tolerance", "1%", "--quiet"]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let (before, after) = (std::fs::read(&file).unwrap(), std::fs::read(&out).unwrap());
+        let (bin_before, bin_after) = (bin(&before), bin(&after));
+        let (before, after) = (SpecFile::open(&file), SpecFile::open(Path::new(&out)));
+        let (before, after) = (before.json(), after.json());
+        for member in ["scene", "scenes", "materials", "textures", "images", "samplers", "skins", "extensionsUsed"] {
+            assert_eq!(before.get(member), after.get(member), "{member}");
+        }
+        for member in ["accessors", "bufferViews"] {
+            let (old, new) = (before[member].as_array().unwrap(), after[member].as_array().unwrap());
+            assert_eq!(old[..], new[..old.len()], "{member}");
+        }
+        // Accessors and views are as they were, so are their bytes: curves and textures are the same to the bit.
+        assert_eq!(bin_before[..], bin_after[..bin_before.len()]);
+        let animations = before["animations"].as_array().unwrap().iter().zip(after["animations"].as_array().unwrap());
+        for (old, new) in animations {
+            for channel in old["channels"].as_array().unwrap() {
+                let weights = channel["target"]["path"] == "weights";
+                assert!(weights || new["channels"].as_array().unwrap().contains(channel));
+            }
+            let samplers = old["samplers"].as_array().unwrap();
+            assert_eq!(samplers[..], new["samplers"].as_array().unwrap()[..samplers.len()]);
+        }
+    }
+}
+
+/// The BIN chunk of a GLB, as long as its buffer says.
+fn bin(file: &[u8]) -> Vec<u8> {
+    let word = |at: usize| u32::from_le_bytes(file[at..at + 4].try_into().unwrap()) as usize;
+    let start = 20 + word(12);
+    file[start + 8..start + 8 + word(start)].to_vec()
+}
+
+#[test]
+fn the_same_bits_at_any_thread_count_and_when_baked_again() {
+    let folder = Folder::new();
+    let bake = |file: &str, name: &str, threads: &str| {
+        let out = folder.join(name);
+        let run = command()
+            .args(["bake", file, "-o", &out, "--tolerance", "0.3%", "--quiet"])
+            .env("RAYON_NUM_THREADS", threads)
+            .output()
+            .unwrap();
+        assert!(run.status.success(), "{}", String::from_utf8_lossy(&run.stderr));
+        std::fs::read(out).unwrap()
+    };
+    let one = bake("zoo:bird", "one.glb", "1");
+    assert!(one == bake("zoo:bird", "three.glb", "3"), "threads change the result");
+    assert!(one == bake(&folder.join("one.glb"), "again.glb", "2"), "baking a baked file does not start afresh");
+}
+
+/// Ends the command at a random moment and looks at what it left.
+#[test]
+fn killed_at_any_moment_there_is_the_whole_file_or_none() {
+    let folder = Folder::new();
+    let arguments = |out: &str| ["bake", "zoo:tube:vertices=400,bones=6", "-o", out, "--quiet"].map(str::to_owned);
+    let whole = folder.join("whole.glb");
+    let start = Instant::now();
+    assert_eq!(sinew(arguments(&whole)).code, 0);
+    let took = start.elapsed();
+    let whole = std::fs::read(whole).unwrap();
+    let mut random = Random::new(17);
+    for round in 0..if full() { 50 } else { 8 } {
+        let out = folder.join(&format!("{round}.glb"));
+        let mut child = command().args(arguments(&out)).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        std::thread::sleep(Duration::from_secs_f64(random.between(0.0, 1.2 * took.as_secs_f64())));
+        let gently = round % 2 == 0 && interrupt(child.id());
+        if !gently {
+            // It may be done already.
+            let _ = child.kill();
+        }
+        let code = child.wait().unwrap().code();
+        match std::fs::read(&out) {
+            Ok(bytes) => assert!(bytes == whole, "round {round}: half a file"),
+            Err(_) => assert_ne!(code, Some(0), "round {round}: no file"),
+        }
+        if gently {
+            // An interrupt that comes before the handler is set ends the process by the signal itself.
+            assert!([Some(130), Some(0), None].contains(&code), "{code:?}");
+            let left = folder.names().into_iter().filter(|name| name.ends_with(".part")).count();
+            assert_eq!(left, 0, "round {round}");
+        }
+        for part in folder.names().into_iter().filter(|name| name.ends_with(".part")) {
+            std::fs::remove_file(folder.path().join(part)).unwrap();
+        }
+    }
+}
+
+/// Sends an interrupt, where the system has one.
+fn interrupt(process: u32) -> bool {
+    cfg!(unix)
+        && std::process::Command::new("kill")
+            .args(["-INT", &process.to_string()])
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success())
+}
+
+#[test]
+fn what_cannot_be_done_is_refused_without_a_file() {
+    let folder = Folder::new();
+    let out = folder.join("out.glb");
+    let refuse = |arguments: &[&str], code: i32, words: &str| {
+        let run = sinew([&["bake"], arguments, &["-o", &out]].concat());
+        assert_eq!(run.code, code, "{arguments:?}: {}", run.stderr);
+        assert!(run.stderr.contains(words), "{arguments:?}: {}", run.stderr);
+        assert!(folder.names().is_empty(), "{:?}", folder.names());
+    };
+    refuse(&["zoo:calf", "--tolerance", "0.01%", "--max-targets", "3"], 1, "would do");
+    refuse(&["zoo:calf", "--tolerance", "0.1"], 2, "0.1%");
+    refuse(&["zoo:calf", "--fps", "0"], 2, "samples per second");
+    refuse(&["zoo:calf", "--target", "quake"], 2, "bevy, blender, godot");
+    refuse(&["zoo:calf", "--clip", "gallop"], 2, "no clip");
+    refuse(&["zoo:calf", "--format", "pc2"], 2, "one clip");
+    if let Some(still) = asset("asset_generator/Animation_Skin_00.gltf") {
+        refuse(&[text(&still)], 1, "nothing to bake");
+    }
+    if let Some(unskinned) = asset("InterpolationTest.glb") {
+        refuse(&[text(&unskinned)], 1, "nothing to bake");
+    }
+    if let Some(spot) = asset("Spot_velocity_skinning.glb") {
+        refuse(&[text(&spot), "--target", "three"], 1, "limit the influences to 4");
+    }
+}
+
+#[test]
+fn best_effort_writes_what_the_limit_allows_and_says_so() {
+    let folder = Folder::new();
+    let report = json([
+        "bake",
+        "zoo:calf",
+        "-o",
+        &folder.join("out.glb"),
+        "--max-targets",
+        "3",
+        "--best-effort",
+        "--json",
+        "--target",
+        "bevy",
+    ]);
+    assert_eq!(report["targets"], 3);
+    assert_eq!(report["within_tolerance"], false);
+    assert!(report["largest_error_share"].as_f64().unwrap() > 1e-3);
+    let seam = &report["clips"][0]["seam"];
+    assert_eq!(seam["position_share"], 0.0);
+    assert!(report["bytes_after"].as_u64() > report["bytes_before"].as_u64());
+}
+
+#[test]
+fn caches_hold_the_frames_in_the_order_of_the_mesh_beside_them() {
+    let folder = Folder::new();
+    let (pc2, mdd) = (folder.join("trot.pc2"), folder.join("again.mdd"));
+    let bake = |out: &str, format: &str| {
+        let run = sinew(["bake", "zoo:calf", "-o", out, "--format", format, "--clip", "trot", "--fps", "10"]);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+    };
+    bake(&pc2, "pc2");
+    bake(&mdd, "mdd");
+    bake(&folder.join("sequence"), "obj-sequence");
+    assert_eq!(folder.names(), ["again.mdd", "again.obj", "sequence", "trot.obj", "trot.pc2"]);
+    let frames = std::fs::read_dir(folder.path().join("sequence")).unwrap().count();
+    let (pc2, mdd) = (std::fs::read(pc2).unwrap(), std::fs::read(mdd).unwrap());
+    let little = |at: usize| u32::from_le_bytes(pc2[at..at + 4].try_into().unwrap()) as usize;
+    let big = |at: usize| u32::from_be_bytes(mdd[at..at + 4].try_into().unwrap()) as usize;
+    let points = little(16);
+    assert_eq!((little(28), big(0), big(4)), (frames, frames, points));
+    assert_eq!((pc2.len(), mdd.len()), (32 + 12 * points * frames, 8 + 4 * frames + 12 * points * frames));
+    let mesh = std::fs::read_to_string(folder.join("trot.obj")).unwrap();
+    assert_eq!(mesh.lines().filter(|line| line.starts_with("v ")).count(), points);
+    for frame in [0, 3] {
+        let time = format!("{}", frame as f64 / 10.0);
+        let shown = crate::common::frame("zoo:calf", &["--clip", "trot", "--time", &time, "--preset", "lively"]);
+        let shown = crate::common::all(&shown["meshes"], "positions");
+        for (point, shown) in shown.iter().enumerate() {
+            for axis in 0..3 {
+                let number = 12 * (frame * points + point) + 4 * axis;
+                let a = f32::from_bits(little(32 + number) as u32);
+                let b = f32::from_bits(big(8 + 4 * frames + number) as u32);
+                assert_eq!(a, b);
+                assert!((f64::from(a) - shown[axis]).abs() < 1e-5, "frame {frame} point {point}");
+            }
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! The tests of `sinew_gltf` through its public interface: one program, because linking each file by itself took longer
+//! than running it.
+
+#![allow(clippy::print_stdout, reason = "figures and tables are read by hand")]
+
+mod agrees_with_spec;
+mod bind_on_real_characters;
+mod binding;
+mod common;
+mod diff;
+mod edits_on_real_characters;
+mod effects_on_real_characters;
+mod export;
+mod layer;
+mod malformed;
+mod map_files;
+mod normals_on_real_characters;
+mod posed;
+mod real_characters;
+mod springs_on_real_characters;
+mod surfaces;
+mod volume_on_real_characters;
+mod writing;

@@ -1,0 +1,65 @@
+//! Springs with random parameters on real characters: nothing diverges. `SINEW_FULL=1` runs the long sweep.
+
+use sinew::param::ParamKind;
+use sinew::recipe::CorrectionSpec;
+use sinew::*;
+use sinew_testkit::assets::asset;
+use sinew_testkit::random::Random;
+
+#[test]
+fn random_parameters_never_diverge() {
+    let rounds = if std::env::var_os("SINEW_FULL").is_some() { 10_000 } else { 6 };
+    for name in ["CesiumMan.glb", "Fox.glb", "KayKit_Knight.glb"] {
+        let Some(path) = asset(name) else { return };
+        let imported = sinew_gltf::import(&path).expect("imports");
+        let (rig, _) = Rig::build(&imported.raw).expect("builds");
+        let size = rig.characters()[0].size;
+        let mut random = Random::new(7);
+        for round in 0..rounds {
+            let mut spec = CorrectionSpec::new("springs").expect("there is one");
+            for param in spec.correction.params {
+                let value = match param.kind {
+                    // Stiffnesses over all orders of magnitude, 0 among them.
+                    ParamKind::Number { max, .. } if param.name != "iterations" && param.name != "tolerance" => {
+                        if random.below(6) == 0 {
+                            0.0
+                        } else {
+                            max * 10f64.powf(random.between(-5.0, 0.0))
+                        }
+                    }
+                    ParamKind::Choice { words } => random.below(words.len()) as f64,
+                    _ => continue,
+                };
+                spec.values.set(param.name, value).expect("in range");
+            }
+            spec.values.set("iterations", 20.0).expect("in range");
+            let values = spec.values.clone();
+            let sprung = Recipe { corrections: vec![spec], ..Recipe::default() };
+            let clip = &imported.clips[random.below(imported.clips.len())];
+            let time = clip.span().map_or(0.0, |(from, to)| random.between(from, to));
+            let mesh = [&Recipe::default(), &sprung].map(|recipe| at(&rig, clip, recipe, time));
+            let moved = |v: usize| mesh[0].positions[v].distance(mesh[1].positions[v]);
+            let most = (0..mesh[0].positions.len()).map(moved).fold(0.0, f32::max);
+            assert!(mesh[1].positions.iter().chain(&mesh[1].normals).all(|v| v.is_finite()), "{name} {round}");
+            assert!(f64::from(most) < size, "{name}, round {round}: moved by {most} of {size}; {values:?}");
+        }
+        println!("{name}: {rounds} sets, none diverges");
+    }
+}
+
+fn at(rig: &Rig, clip: &Clip, recipe: &Recipe, time: f64) -> DeformedMesh {
+    let graph = FrameIndependentGraph::build(rig, recipe).expect("the recipe fits");
+    let settings = MotionSettings::default();
+    let signals = graph.filtered_signals();
+    let motion = Motion::new(rig.skeleton(), rig.bone_sizes(), &rig.morph_layout(), clip, &settings, signals);
+    let motion = motion.expect("the clip can be read");
+    let mut pose = rig.rest_pose();
+    motion.pose(time, &mut pose);
+    let mut world = WorldPose::default();
+    world.compose(rig.skeleton(), &pose);
+    let kinematics = Kinematics::at_rest(rig.skeleton().len(), signals.len());
+    let mut out = DeformedMesh::default();
+    let frame = Frame { rig, pose: &pose, world: &world, kinematics: &kinematics, time };
+    evaluate(&graph, &frame, &Cpu::serial(), &mut Scratch::default(), &mut out);
+    out
+}
