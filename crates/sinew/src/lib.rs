@@ -25,6 +25,7 @@ pub mod clip;
 pub mod cone;
 mod control_points;
 pub mod correct;
+mod crowd;
 pub mod displace;
 mod edge_graph;
 mod gradients;
@@ -49,24 +50,24 @@ pub mod rig;
 mod rings;
 pub mod simd;
 pub mod skeleton;
+pub mod stage;
 pub mod strokes;
 pub mod text;
 pub mod topology;
 pub mod warning;
 
 pub use clip::{Clip, Curve, Interpolation};
+pub use crowd::{CrowdScratch, Member, evaluate_crowd};
 pub use gradients::Slopes;
-pub use graph::{
-    Cpu, CrowdScratch, DeformedMesh, DeformedRows, Frame, FrameIndependentGraph, Member, Scratch, evaluate,
-    evaluate_crowd, evaluate_rows,
-};
+pub use graph::{Cpu, DeformedMesh, DeformedRows, EngineSkinning, GraphError, Outputs};
 pub use motion::{
     BoneMotion, DerivativeFilter, Ends, Filter, FilteredSignal, Kinematics, LiveKinematics, LoopVerdict, Looping,
-    Motion, MotionError, MotionReport, MotionSettings, Oscillator, Signal, Smoothing, TimeFilter, Travel,
+    Motion, MotionError, MotionReport, MotionSettings, Oscillator, Puppet, Signal, Smoothing, TimeFilter, Travel,
 };
 pub use pose::{LocalTransform, Pose, Trs, WorldPose};
 pub use raw::RawRig;
 pub use recipe::{Recipe, RecipeError, RecipeFile};
 pub use rig::{Rig, RigError};
 pub use skeleton::{BoneId, Skeleton};
+pub use stage::{ForeignMotion, Live, Playing, PoseError, Posed, Stage, Workspace};
 pub use warning::Warning;

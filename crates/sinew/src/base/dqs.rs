@@ -122,11 +122,11 @@ pub(super) fn dqs_row<S: Simd>(
         for row in &mut linear {
             *row = V3 { x: row.dot(columns[0]), y: row.dot(columns[1]), z: row.dot(columns[2]) };
         }
-        let skinned = Skinned { p: t, linear };
-        Skinned { p: skinned.carry(rest).add(t), linear }
+        let skinned = Skinned { p: t, linear, blended: linear };
+        Skinned { p: skinned.carry(rest).add(t), ..skinned }
     } else {
         let around = v.cross(rest).scale(two);
-        Skinned { p: v.cross(around).add(around.mul_add(w, rest)).add(t), linear: turn }
+        Skinned { p: v.cross(around).add(around.mul_add(w, rest)).add(t), linear: turn, blended: turn }
     }
 }
 

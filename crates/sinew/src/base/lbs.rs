@@ -132,7 +132,7 @@ pub(crate) fn lbs_row<S: Simd>(
     let (px, x) = coordinate(simd, entries, weights, rows_x, rest);
     let (py, y) = coordinate(simd, entries, weights, rows_y, rest);
     let (pz, z) = coordinate(simd, entries, weights, rows_z, rest);
-    Skinned { p: V3 { x: px, y: py, z: pz }, linear: [x, y, z] }
+    Skinned { p: V3 { x: px, y: py, z: pz }, linear: [x, y, z], blended: [x, y, z] }
 }
 
 /// One coordinate of the skinned points, and its row of the blended matrix.

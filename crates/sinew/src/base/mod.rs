@@ -17,8 +17,8 @@ pub use by_point::{ByPoint, IncrementalRotationSpec};
 pub use dqs::Antipodality;
 pub(crate) use dqs::DqsPalette;
 use dqs::{dqs_row, dqs_weight_terms};
-pub(crate) use lbs::{LinearRows, lbs_linear_rows};
-use lbs::{lbs_row, lbs_weight_terms};
+use lbs::lbs_weight_terms;
+pub(crate) use lbs::{LinearRows, lbs_linear_rows, lbs_row};
 
 use crate::gradients::Gradient;
 use crate::kinodynamic::FoldOverFree;
@@ -33,9 +33,17 @@ pub(crate) struct Skinned<S: Simd> {
     pub p: V3<S>,
     /// Rows of the linear map at each point.
     pub linear: [V3<S>; 3],
+    /// Rows of the blended matrix that engines carry normals by: the same, but for the slopes of weights.
+    pub blended: [V3<S>; 3],
 }
 
 impl<S: Simd> Skinned<S> {
+    /// Without the slopes of weights.
+    #[inline(always)]
+    pub fn as_engines(self) -> Self {
+        Self { linear: self.blended, ..self }
+    }
+
     /// `linear · v`.
     #[inline(always)]
     pub fn carry(&self, v: V3<S>) -> V3<S> {
@@ -55,7 +63,13 @@ impl<S: Simd> Skinned<S> {
     fn mix(self, other: Self, factor: f32x16<S>) -> Self {
         let [ax, ay, az] = self.linear;
         let [bx, by, bz] = other.linear;
-        Self { p: self.p.mix(other.p, factor), linear: [ax.mix(bx, factor), ay.mix(by, factor), az.mix(bz, factor)] }
+        let [cx, cy, cz] = self.blended;
+        let [dx, dy, dz] = other.blended;
+        Self {
+            p: self.p.mix(other.p, factor),
+            linear: [ax.mix(bx, factor), ay.mix(by, factor), az.mix(bz, factor)],
+            blended: [cx.mix(dx, factor), cy.mix(dy, factor), cz.mix(dz, factor)],
+        }
     }
 }
 
@@ -151,7 +165,7 @@ impl Base {
         rest: V3<S>,
     ) -> Skinned<S> {
         let weights = self.linear_weights(frame.rig);
-        let mut linear = Skinned { p: rest, linear: [rest; 3] };
+        let mut linear = Skinned { p: rest, linear: [rest; 3], blended: [rest; 3] };
         if let Some(weights) = weights {
             linear = lbs_row(simd, frame, weights, row, rest);
             // Rigid weights are piecewise constant: they have no gradient but for the jumps.

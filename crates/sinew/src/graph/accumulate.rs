@@ -75,6 +75,8 @@ pub struct RowSums {
     pub(super) p: [Lanes; 3],
     /// Rows of their linear map.
     pub(super) linear: [[Lanes; 3]; 3],
+    /// Rows of the blended matrix, where the linear map is another.
+    pub(super) blended: [[Lanes; 3]; 3],
     /// Displacement.
     pub(super) d: [Lanes; 3],
     /// Rows of A.
@@ -87,6 +89,7 @@ impl RowSums {
     pub(super) const ZERO: Self = Self {
         p: [[0.0; LANES]; 3],
         linear: [[[0.0; LANES]; 3]; 3],
+        blended: [[[0.0; LANES]; 3]; 3],
         d: [[0.0; LANES]; 3],
         a: [[[0.0; LANES]; 3]; 3],
         b: [[[0.0; LANES]; 3]; 3],

@@ -3,21 +3,23 @@
 use super::accumulate::{Block, Moved, RowSums};
 use super::collapsed::Collapsed;
 use super::{FrameIndependentGraph, MovingBones, NormalsPlan};
-use crate::base::{Base, BaseFrame, DqsPalette, LinearRows, Palette, Skinned, SurfaceGradients, lbs_linear_rows};
-use crate::correct::{CorrectScratch, CorrectionFrame, CorrectionReport};
+use crate::base::{
+    Base, BaseFrame, DqsPalette, LinearRows, Palette, Skinned, SurfaceGradients, lbs_linear_rows, lbs_row,
+};
+use crate::correct::{CorrectScratch, CorrectionFrame, CorrectionReport, SegmentVolume};
 use crate::kinodynamic::{FreeFrame, FreeScratch};
 use crate::motion::Kinematics;
 use crate::normals::FanScratch;
 use crate::pose::{Pose, WorldPose};
 use crate::rig::{NO_VERTEX, Rig};
 use crate::simd::{LANES, Level, PointRow, Points, Simd, V3, dispatch, f32x4, prelude::*, splat};
-use glam::{DVec3, Vec3, Vec4};
+use glam::{DMat3, DVec3, Vec3, Vec4};
 use std::ops::Range;
 
 /// Everything a frame is made of, borrowed.
 #[derive(Clone, Copy)]
-pub struct Frame<'a> {
-    /// The rig.
+pub(crate) struct Frame<'a> {
+    /// The rig that the graph was built for.
     pub rig: &'a Rig,
     /// Local transforms and morph weights.
     pub pose: &'a Pose,
@@ -27,6 +29,53 @@ pub struct Frame<'a> {
     pub kinematics: &'a Kinematics,
     /// Time in the clip, for keyed parameters.
     pub time: f64,
+}
+
+/// What a frame is to give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outputs {
+    /// Normals and tangents as the recipe asks for them. Without, as engines make them: nothing is cheaper.
+    pub directions: bool,
+    /// The recipe's base alone, beside the result.
+    pub base: bool,
+    /// What an engine's own skinning makes of the frame, beside the result.
+    pub engine: bool,
+}
+
+impl Default for Outputs {
+    /// The result alone.
+    fn default() -> Self {
+        Self { directions: true, base: false, engine: false }
+    }
+}
+
+/// Linear blending as engines do it, whatever the recipe's base, point by point ([`crate::Rig::point_of_vertex`]).
+#[derive(Clone, Debug, Default)]
+pub struct EngineSkinning {
+    points: Points,
+    linear: Vec<[PointRow; 3]>,
+}
+
+impl EngineSkinning {
+    /// Where a point is, relative to its character's origin.
+    pub fn position(&self, point: usize) -> Vec3 {
+        self.points.get(point)
+    }
+
+    /// The blended 3×3 of a point, `Σ w_i T_i` without translation: what a morph's displacement is carried by.
+    pub fn world_from_rest(&self, point: usize) -> DMat3 {
+        let [x, y, z] = &self.linear[point / LANES];
+        let lane = point % LANES;
+        let row = |row: &PointRow| DVec3::new(row[0][lane].into(), row[1][lane].into(), row[2][lane].into());
+        DMat3::from_cols(row(x), row(y), row(z)).transpose()
+    }
+}
+
+/// Where a frame goes.
+pub(crate) struct Results<'a> {
+    pub mesh: &'a mut DeformedMesh,
+    pub base: &'a mut DeformedMesh,
+    pub engine: &'a mut EngineSkinning,
 }
 
 /// What to compute on: the same bits whatever it holds (see [`crate::simd`] for the one exception).
@@ -75,7 +124,7 @@ pub struct DeformedRows {
     pub corrected: CorrectionReport,
 }
 
-/// The result in vertices, as it is written.
+/// A result in vertices, as it is written.
 struct Vertices<'a> {
     positions: &'a mut [Vec3],
     normals: &'a mut [Vec3],
@@ -83,15 +132,46 @@ struct Vertices<'a> {
 }
 
 impl DeformedMesh {
+    /// Of the rig's size, taken apart.
+    fn sink(&mut self, rig: &Rig) -> (&mut Vec<DVec3>, &mut CorrectionReport, Vertices<'_>) {
+        let count = rig.vertex_count();
+        self.positions.resize(count, Vec3::ZERO);
+        self.normals.resize(count, Vec3::ZERO);
+        self.tangents.resize(if rig.layer_tangents().is_some() { count } else { 0 }, Vec4::ZERO);
+        let Self { origins, positions, normals, tangents, corrected } = self;
+        (origins, corrected, Vertices { positions, normals, tangents })
+    }
+
     /// World position of a vertex of a part of `character`.
     pub fn world_position(&self, character: usize, vertex: usize) -> DVec3 {
         self.origins[character] + self.positions[vertex].as_dvec3()
     }
 }
 
+/// Points with their normals and tangents, in rows.
+#[derive(Clone, Debug, Default)]
+struct RowSet {
+    points: Points,
+    normals: Points,
+    tangents: Points,
+}
+
+impl RowSet {
+    fn resize(&mut self, rows: usize, layers: usize, has_tangents: bool) {
+        self.points.resize(rows);
+        self.normals.resize(layers);
+        self.tangents.resize(if has_tangents { layers } else { 0 });
+    }
+
+    fn slices(&mut self) -> SetSlices<'_> {
+        let Self { points, normals, tangents } = self;
+        SetSlices { points: &mut points.rows, normals: &mut normals.rows, tangents: &mut tangents.rows }
+    }
+}
+
 /// Memory for intermediate results. Reuse it; its contents mean nothing.
 #[derive(Clone, Debug, Default)]
-pub struct Scratch {
+pub(crate) struct Scratch {
     palette: Palette,
     dual: DqsPalette,
     moving: Vec<MovingBones>,
@@ -103,11 +183,11 @@ pub struct Scratch {
     skinned: Points,
     free: FreeScratch,
     carried: Points,
-    displaced: Points,
-    normals: Points,
-    tangents: Points,
+    result: RowSet,
+    base: RowSet,
     fans: FanScratch,
     corrected: CorrectScratch,
+    metered: CorrectScratch,
 }
 
 /// Rows a thread takes at a time: 256 points, whose sums and derivatives stay in the first cache.
@@ -118,26 +198,38 @@ const BLOCKS_AT_LEAST: usize = 4;
 
 /// Evaluates any frame: no history, any order, any machine.
 ///
-/// Allocates only when `scratch` or `out` were last used with a smaller rig.
-pub fn evaluate(
+/// Allocates only when `scratch` or `results` were last used with a smaller rig.
+pub(crate) fn evaluate(
     graph: &FrameIndependentGraph,
     frame: &Frame<'_>,
     cpu: &Cpu<'_>,
+    outputs: Outputs,
     scratch: &mut Scratch,
-    out: &mut DeformedMesh,
+    results: Results<'_>,
 ) {
-    let rig = frame.rig;
-    out.positions.resize(rig.vertex_count(), Vec3::ZERO);
-    out.normals.resize(rig.vertex_count(), Vec3::ZERO);
-    out.tangents.resize(if rig.layer_tangents().is_some() { rig.vertex_count() } else { 0 }, Vec4::ZERO);
-    let DeformedMesh { origins, positions, normals, tangents, corrected } = out;
-    let vertices = Vertices { positions, normals, tangents };
-    deform(graph, frame, cpu, scratch, origins, corrected, Some(vertices));
+    let Results { mesh, base, engine } = results;
+    let (origins, corrected, vertices) = mesh.sink(frame.rig);
+    // What nothing is added to is its own base.
+    let base_sink = (outputs.base && graph.adds).then(|| {
+        let (origins, corrected, vertices) = base.sink(frame.rig);
+        BaseSink { origins, segments: &mut corrected.segments, vertices }
+    });
+    let sinks = Sinks {
+        origins,
+        corrected,
+        vertices: Some(vertices),
+        base: base_sink,
+        engine: outputs.engine.then_some(engine),
+        directions: outputs.directions,
+    };
+    deform(graph, frame, cpu, scratch, sinks);
+    if outputs.base && !graph.adds {
+        base.clone_from(mesh);
+    }
 }
 
-/// As [`evaluate`], and leaves the result in rows: what a caller reads who keeps his own buffers in the rig's order, at
-/// the speed of the kernels alone.
-pub fn evaluate_rows(
+/// As [`evaluate`], and leaves the result in rows.
+pub(crate) fn evaluate_rows(
     graph: &FrameIndependentGraph,
     frame: &Frame<'_>,
     cpu: &Cpu<'_>,
@@ -145,29 +237,41 @@ pub fn evaluate_rows(
     out: &mut DeformedRows,
 ) {
     // The rows of the last frame are the memory for this one.
-    std::mem::swap(&mut scratch.displaced, &mut out.points);
-    std::mem::swap(&mut scratch.normals, &mut out.normals);
-    std::mem::swap(&mut scratch.tangents, &mut out.tangents);
-    deform(graph, frame, cpu, scratch, &mut out.origins, &mut out.corrected, None);
-    std::mem::swap(&mut scratch.displaced, &mut out.points);
-    std::mem::swap(&mut scratch.normals, &mut out.normals);
-    std::mem::swap(&mut scratch.tangents, &mut out.tangents);
+    let swap = |scratch: &mut Scratch, out: &mut DeformedRows| {
+        std::mem::swap(&mut scratch.result.points, &mut out.points);
+        std::mem::swap(&mut scratch.result.normals, &mut out.normals);
+        std::mem::swap(&mut scratch.result.tangents, &mut out.tangents);
+    };
+    swap(scratch, out);
+    let DeformedRows { origins, corrected, .. } = out;
+    let sinks = Sinks { origins, corrected, vertices: None, base: None, engine: None, directions: true };
+    deform(graph, frame, cpu, scratch, sinks);
+    swap(scratch, out);
+}
+
+/// Where a frame goes, and what is wanted of it.
+struct Sinks<'a> {
+    origins: &'a mut Vec<DVec3>,
+    corrected: &'a mut CorrectionReport,
+    /// Without, the result stays in the rows of the scratch memory.
+    vertices: Option<Vertices<'a>>,
+    base: Option<BaseSink<'a>>,
+    engine: Option<&'a mut EngineSkinning>,
+    directions: bool,
+}
+
+struct BaseSink<'a> {
+    origins: &'a mut Vec<DVec3>,
+    segments: &'a mut Vec<SegmentVolume>,
+    vertices: Vertices<'a>,
 }
 
 /// To vertices, or to rows of the scratch memory.
-fn deform(
-    graph: &FrameIndependentGraph,
-    frame: &Frame<'_>,
-    cpu: &Cpu<'_>,
-    scratch: &mut Scratch,
-    origins: &mut Vec<DVec3>,
-    corrected: &mut CorrectionReport,
-    out: Option<Vertices<'_>>,
-) {
+fn deform(graph: &FrameIndependentGraph, frame: &Frame<'_>, cpu: &Cpu<'_>, scratch: &mut Scratch, sinks: Sinks<'_>) {
     match cpu.pool {
         // A frame goes over to the threads once: to wake one takes as long as a thousand points, and there are many steps.
-        Some(pool) => pool.install(|| deform_here(graph, frame, cpu, scratch, origins, corrected, out)),
-        None => deform_here(graph, frame, cpu, scratch, origins, corrected, out),
+        Some(pool) => pool.install(|| deform_here(graph, frame, cpu, scratch, sinks)),
+        None => deform_here(graph, frame, cpu, scratch, sinks),
     }
 }
 
@@ -176,13 +280,16 @@ fn deform_here(
     frame: &Frame<'_>,
     cpu: &Cpu<'_>,
     scratch: &mut Scratch,
-    origins: &mut Vec<DVec3>,
-    corrected: &mut CorrectionReport,
-    mut out: Option<Vertices<'_>>,
+    sinks: Sinks<'_>,
 ) {
     let rig = frame.rig;
+    let Sinks { origins, corrected, vertices: mut out, mut base, mut engine, directions } = sinks;
+    let normals = if directions { &graph.normals } else { &NormalsPlan::Engine };
     origins.clear();
     origins.extend((0..rig.characters().len()).map(|character| rig.origin(character, frame.world)));
+    if let Some(base) = &mut base {
+        base.origins.clone_from(origins);
+    }
     scratch.palette.compose(rig, frame.world, origins);
     if graph.base.antipodality().is_some() {
         scratch.dual.compose(rig, &scratch.palette);
@@ -196,17 +303,23 @@ fn deform_here(
     let morphed = morph(rig, frame.pose, scratch);
     let (rows, layers) = (rig.rows().len(), rig.vertex_of_layer().len());
     let has_tangents = rig.layer_tangents().is_some();
-    let faces = matches!(graph.normals, NormalsPlan::Faces(_));
-    let whole = graph.needs_whole_mesh() || out.is_none();
+    let faces = matches!(normals, NormalsPlan::Faces(_));
+    let whole = faces || !graph.corrections.is_empty() || graph.base_meter.is_some() || out.is_none();
     // On one thread a block is written out before the next begins, and all blocks share one piece of cache.
     let (kept_rows, kept_layers) = match cpu.pool {
         None if !whole => (BLOCK.min(rows), largest_block(rig)),
         _ => (rows, layers),
     };
     scratch.skinned.resize(if faces { rows } else { 0 });
-    scratch.displaced.resize(kept_rows);
-    scratch.normals.resize(kept_layers);
-    scratch.tangents.resize(if has_tangents { kept_layers } else { 0 });
+    scratch.result.resize(kept_rows, kept_layers, has_tangents);
+    match base {
+        Some(_) => scratch.base.resize(kept_rows, kept_layers, has_tangents),
+        None => scratch.base.resize(0, 0, false),
+    }
+    if let Some(engine) = &mut engine {
+        engine.points.resize(rows);
+        engine.linear.resize(rows, [[[0.0; LANES]; 3]; 3]);
+    }
 
     let (world, world_from_rest) = (frame.world, scratch.palette.world());
     let rest = if morphed { &scratch.rest } else { rig.rest() };
@@ -224,6 +337,7 @@ fn deform_here(
     };
     let job = Job {
         graph,
+        normals,
         level: cpu.level,
         base: BaseFrame { rig, palette: &scratch.palette, dual: &scratch.dual },
         rest: if morphed { &scratch.rest.rows } else { &rig.rest().rows },
@@ -235,45 +349,70 @@ fn deform_here(
         moving: &scratch.moving,
         collapsed: &scratch.collapsed,
     };
+    let (engine_points, engine_linear) = match &mut engine {
+        Some(engine) => (&mut engine.points.rows[..], &mut engine.linear[..]),
+        None => (&mut [][..], &mut [][..]),
+    };
     let slices = Slices {
         skinned: &mut scratch.skinned.rows,
-        displaced: &mut scratch.displaced.rows,
-        normals: &mut scratch.normals.rows,
-        tangents: &mut scratch.tangents.rows,
+        result: scratch.result.slices(),
+        base: scratch.base.slices(),
+        engine_points,
+        engine_linear,
     };
     match cpu.pool {
         None => {
             scratch.sums.resize(job.sums(), RowSums::ZERO);
-            job.run_serial(slices, rows, &mut scratch.sums, out.as_mut().filter(|_| !whole));
+            let written = if whole { None } else { out.as_mut().map(|out| (out, base.as_mut())) };
+            job.run_serial(slices, rows, &mut scratch.sums, written);
         }
         Some(pool) => pool.install(|| job.run_parallel(0..rows, slices)),
     }
     corrected.clear();
+    if let Some(base) = &mut base {
+        base.segments.clear();
+    }
     if cpu.pool.is_none() && !whole {
         return;
     }
+    let corrections = CorrectionFrame {
+        rig,
+        world: frame.world,
+        origins,
+        world_from_rest: scratch.palette.world(),
+        morphed_rest: morphed.then_some(&scratch.rest),
+        effects_rest: scratch.moving.iter().all(MovingBones::is_at_rest),
+        kinematics: frame.kinematics,
+        time: frame.time,
+        level: cpu.level,
+        pool: cpu.pool,
+    };
     if !graph.corrections.is_empty() {
-        let corrections = CorrectionFrame {
-            rig,
-            world: frame.world,
-            origins,
-            world_from_rest: scratch.palette.world(),
-            morphed_rest: morphed.then_some(&scratch.rest),
-            effects_rest: scratch.moving.iter().all(MovingBones::is_at_rest),
-            kinematics: frame.kinematics,
-            time: frame.time,
-            level: cpu.level,
-            pool: cpu.pool,
-        };
-        graph.corrections.run(&corrections, &mut scratch.displaced, &mut scratch.corrected, corrected);
+        graph.corrections.run(&corrections, &mut scratch.result.points, &mut scratch.corrected, corrected);
     }
-    if let NormalsPlan::Faces(fans) = &graph.normals {
-        let tangents = has_tangents.then_some(&mut scratch.tangents);
-        let how = (cpu.level, cpu.pool);
-        fans.carry(how, &scratch.skinned, &scratch.displaced, &mut scratch.fans, &mut scratch.normals, tangents);
+    let how = (cpu.level, cpu.pool);
+    if let NormalsPlan::Faces(fans) = normals {
+        let RowSet { points, normals, tangents } = &mut scratch.result;
+        let tangents = has_tangents.then_some(tangents);
+        fans.carry(how, &scratch.skinned, points, &mut scratch.fans, normals, tangents);
+    }
+    if let Some(base) = &mut base {
+        if let Some(meter) = &graph.base_meter {
+            let corrections = CorrectionFrame { effects_rest: true, ..corrections };
+            let mut report = CorrectionReport::default();
+            std::mem::swap(&mut report.segments, base.segments);
+            meter.run(&corrections, &mut scratch.base.points, &mut scratch.metered, &mut report);
+            std::mem::swap(&mut report.segments, base.segments);
+        }
+        if let NormalsPlan::Faces(fans) = normals {
+            let RowSet { points, normals, tangents } = &mut scratch.base;
+            let tangents = has_tangents.then_some(tangents);
+            fans.carry(how, &scratch.skinned, points, &mut scratch.fans, normals, tangents);
+        }
+        gather(rig, &mut scratch.base, cpu, &mut base.vertices);
     }
     if let Some(out) = &mut out {
-        gather(rig, &scratch.displaced, &scratch.normals, &scratch.tangents, cpu, out);
+        gather(rig, &mut scratch.result, cpu, out);
     }
 }
 
@@ -308,45 +447,90 @@ fn morph(rig: &Rig, pose: &Pose, scratch: &mut Scratch) -> bool {
 }
 
 /// Some rows; none of an array that is not in use.
-fn part(points: &mut [PointRow], rows: Range<usize>) -> &mut [PointRow] {
+fn part<T>(points: &mut [T], rows: Range<usize>) -> &mut [T] {
     if points.is_empty() { points } else { &mut points[rows] }
 }
 
 /// At a row, or at the end of an array that is not in use.
-fn split(points: &mut [PointRow], row: usize) -> (&mut [PointRow], &mut [PointRow]) {
+fn split<T>(points: &mut [T], row: usize) -> (&mut [T], &mut [T]) {
     points.split_at_mut(row.min(points.len()))
 }
 
-/// What a range of rows writes.
-struct Slices<'a> {
-    skinned: &'a mut [PointRow],
-    displaced: &'a mut [PointRow],
+/// What a range of rows writes of points with their normals and tangents.
+struct SetSlices<'a> {
+    points: &'a mut [PointRow],
     normals: &'a mut [PointRow],
     tangents: &'a mut [PointRow],
 }
 
-impl Slices<'_> {
-    fn part(&mut self, rows: Range<usize>, layers: Range<usize>) -> Slices<'_> {
-        Slices {
-            skinned: part(self.skinned, rows.clone()),
-            displaced: part(self.displaced, rows),
+impl SetSlices<'_> {
+    fn part(&mut self, rows: Range<usize>, layers: Range<usize>) -> SetSlices<'_> {
+        SetSlices {
+            points: part(self.points, rows),
             normals: part(self.normals, layers.clone()),
             tangents: part(self.tangents, layers),
         }
     }
 
     fn split_at(self, row: usize, layer: usize) -> (Self, Self) {
-        let (skinned, displaced) = (split(self.skinned, row), split(self.displaced, row));
-        let (normals, tangents) = (split(self.normals, layer), split(self.tangents, layer));
+        let (points, normals) = (split(self.points, row), split(self.normals, layer));
+        let tangents = split(self.tangents, layer);
         (
-            Self { skinned: skinned.0, displaced: displaced.0, normals: normals.0, tangents: tangents.0 },
-            Self { skinned: skinned.1, displaced: displaced.1, normals: normals.1, tangents: tangents.1 },
+            Self { points: points.0, normals: normals.0, tangents: tangents.0 },
+            Self { points: points.1, normals: normals.1, tangents: tangents.1 },
+        )
+    }
+}
+
+/// What a range of rows writes.
+struct Slices<'a> {
+    /// Of all rows, where normals come from faces: what they are turned from.
+    skinned: &'a mut [PointRow],
+    result: SetSlices<'a>,
+    base: SetSlices<'a>,
+    engine_points: &'a mut [PointRow],
+    engine_linear: &'a mut [[PointRow; 3]],
+}
+
+impl Slices<'_> {
+    /// `rows` of what all rows are kept of, `kept` and `layers` of what may be kept of one block alone.
+    fn part(&mut self, rows: Range<usize>, kept: Range<usize>, layers: Range<usize>) -> Slices<'_> {
+        Slices {
+            skinned: part(self.skinned, rows.clone()),
+            result: self.result.part(kept.clone(), layers.clone()),
+            base: self.base.part(kept, layers),
+            engine_points: part(self.engine_points, rows.clone()),
+            engine_linear: part(self.engine_linear, rows),
+        }
+    }
+
+    fn split_at(self, row: usize, layer: usize) -> (Self, Self) {
+        let (skinned, points) = (split(self.skinned, row), split(self.engine_points, row));
+        let (linear, result) = (split(self.engine_linear, row), self.result.split_at(row, layer));
+        let base = self.base.split_at(row, layer);
+        (
+            Self {
+                skinned: skinned.0,
+                result: result.0,
+                base: base.0,
+                engine_points: points.0,
+                engine_linear: linear.0,
+            },
+            Self {
+                skinned: skinned.1,
+                result: result.1,
+                base: base.1,
+                engine_points: points.1,
+                engine_linear: linear.1,
+            },
         )
     }
 }
 
 struct Job<'a> {
     graph: &'a FrameIndependentGraph,
+    /// How the frame's normals are made.
+    normals: &'a NormalsPlan,
     level: Level,
     base: BaseFrame<'a>,
     rest: &'a [PointRow],
@@ -365,18 +549,21 @@ impl Job<'_> {
         mut slices: Slices<'_>,
         rows: usize,
         sums: &mut [RowSums],
-        mut out: Option<&mut Vertices<'_>>,
+        mut out: Option<(&mut Vertices<'_>, Option<&mut BaseSink<'_>>)>,
     ) {
         let rig = self.base.rig;
         for start in (0..rows).step_by(BLOCK) {
             let end = (start + BLOCK).min(rows);
             let layers = layers_of(rig, start..end);
             let (row, layer) = if out.is_none() { (start, layers.start) } else { (0, 0) };
-            let mut block = slices.part(row..row + (end - start), layer..layer + layers.len());
+            let kept = row..row + (end - start);
+            let mut block = slices.part(start..end, kept, layer..layer + layers.len());
             self.block(start..end, sums, &mut block);
-            if let Some(out) = &mut out {
-                let (points, normals, tangents) = (&*block.displaced, &*block.normals, &*block.tangents);
-                dispatch!(self.level, simd => scatter(simd, rig, start..end, points, normals, tangents, out));
+            if let Some((out, base)) = &mut out {
+                dispatch!(self.level, simd => scatter(simd, rig, start..end, &block.result, out));
+                if let Some(base) = base {
+                    dispatch!(self.level, simd => scatter(simd, rig, start..end, &block.base, &mut base.vertices));
+                }
             }
         }
     }
@@ -402,7 +589,8 @@ impl Job<'_> {
             let end = (start + BLOCK).min(rows.end);
             let layers = layers_of(self.base.rig, start..end);
             let own = layers.start - first_layer..layers.end - first_layer;
-            self.block(start..end, sums, &mut slices.part(start - rows.start..end - rows.start, own));
+            let local = start - rows.start..end - rows.start;
+            self.block(start..end, sums, &mut slices.part(local.clone(), local, own));
         }
     }
 
@@ -412,20 +600,25 @@ impl Job<'_> {
     }
 
     fn block(&self, rows: Range<usize>, sums: &mut [RowSums], slices: &mut Slices<'_>) {
+        if !slices.engine_points.is_empty() {
+            dispatch!(self.level, simd => self.engine_rows(simd, rows.clone(), slices));
+        }
         if self.graph.effects.is_empty() {
             let graph = self.graph;
             let rig = self.base.rig;
             let linear = graph.base.linear_weights(rig);
+            let no_base = slices.base.points.is_empty();
             // It blends once per layer: flat shading has many.
             let few_layers = rig.vertex_of_layer().len() <= 2 * rig.rows().len();
-            let linear = linear.filter(|_| self.carried.is_none() && self.rest_tangents.is_none() && few_layers);
-            match (linear, graph.base.antipodality(), &graph.normals) {
+            let linear =
+                linear.filter(|_| self.carried.is_none() && self.rest_tangents.is_none() && few_layers && no_base);
+            match (linear, graph.base.antipodality(), self.normals) {
                 (Some(weights), None, NormalsPlan::Engine) => {
                     let io = LinearRows {
                         rest: &self.rest[rows.clone()],
                         rest_normals: &self.rest_normals[layers_of(rig, rows.clone())],
-                        points: slices.displaced,
-                        normals: slices.normals,
+                        points: slices.result.points,
+                        normals: slices.result.normals,
                     };
                     dispatch!(self.level, simd => lbs_linear_rows(simd, &self.base, weights, rows, io));
                 }
@@ -437,7 +630,7 @@ impl Job<'_> {
             return;
         }
         let sums = &mut sums[..rows.len()];
-        let column_gradients = match &self.graph.normals {
+        let column_gradients = match self.normals {
             NormalsPlan::Exact { gradients, .. } => Some(&gradients.columns[..]),
             _ => None,
         };
@@ -467,10 +660,23 @@ impl Job<'_> {
         }
     }
 
+    /// What an engine's skinning makes of rows.
+    #[inline(always)]
+    fn engine_rows<S: Simd>(&self, simd: S, rows: Range<usize>, slices: &mut Slices<'_>) {
+        for (local, row) in rows.enumerate() {
+            let rest = V3::load(simd, &self.rest[row]);
+            let skinned = lbs_row(simd, &self.base, self.base.rig.skin_weights(), row, rest);
+            skinned.p.store(&mut slices.engine_points[local]);
+            for axis in 0..3 {
+                skinned.linear[axis].store(&mut slices.engine_linear[local][axis]);
+            }
+        }
+    }
+
     /// The base at the points of a row.
     #[inline(always)]
     fn skin<S: Simd>(&self, simd: S, row: usize, local: usize, slices: &mut Slices<'_>) -> Skinned<S> {
-        let gradients = match &self.graph.normals {
+        let gradients = match self.normals {
             NormalsPlan::Exact { gradients, factor } => {
                 Some(SurfaceGradients { skin: &gradients.skin, factor: factor.as_deref() })
             }
@@ -496,7 +702,7 @@ impl Job<'_> {
         sums: &mut [RowSums],
         slices: &mut Slices<'_>,
     ) {
-        let gradients = match &self.graph.normals {
+        let gradients = match self.normals {
             NormalsPlan::Exact { gradients, .. } => Some(&gradients.columns[..]),
             _ => None,
         };
@@ -510,6 +716,7 @@ impl Job<'_> {
             for axis in 0..3 {
                 skinned.linear[axis].store(&mut sum.linear[axis]);
                 if EXACT {
+                    skinned.blended[axis].store(&mut sum.blended[axis]);
                     a[axis].store(&mut sum.a[axis]);
                     b[axis].store(&mut sum.b[axis]);
                 }
@@ -540,7 +747,11 @@ impl Job<'_> {
         for ((local, row), sum) in rows.enumerate().zip(sums) {
             let [x, y, z] = &sum.linear;
             let linear = [V3::load(simd, x), V3::load(simd, y), V3::load(simd, z)];
-            let skinned = Skinned { p: V3::load(simd, &sum.p), linear };
+            let mut skinned = Skinned { p: V3::load(simd, &sum.p), linear, blended: linear };
+            if EXACT {
+                let [x, y, z] = &sum.blended;
+                skinned.blended = [V3::load(simd, x), V3::load(simd, y), V3::load(simd, z)];
+            }
             let displaced = displace::<S, EXACT>(simd, sum, skinned);
             self.finish::<S, EXACT>(simd, row, (local, first_layer), skinned, displaced, slices);
         }
@@ -556,20 +767,42 @@ impl Job<'_> {
         displaced: Skinned<S>,
         slices: &mut Slices<'_>,
     ) {
-        displaced.p.store(&mut slices.displaced[local]);
+        displaced.p.store(&mut slices.result.points[local]);
+        let with_base = !slices.base.points.is_empty();
+        if with_base {
+            skinned.p.store(&mut slices.base.points[local]);
+        }
         for layer in layers_of(self.base.rig, row..row + 1) {
             let n = V3::load(simd, &self.rest_normals[layer]);
             let mut normal = skinned.carry(n).normalize_or(simd, n);
+            let local = layer - first_layer;
+            if with_base {
+                self.base_normal::<S, EXACT>(simd, row, n, skinned).store(&mut slices.base.normals[local]);
+            }
             if EXACT {
                 let carrier = cofactor(simd, &displaced, self.base.mirrored(row));
                 normal = carrier.carry(n).normalize_or(simd, normal);
             }
-            normal.store(&mut slices.normals[layer - first_layer]);
+            normal.store(&mut slices.result.normals[local]);
             if let Some(tangents) = self.rest_tangents {
                 let t = V3::load(simd, &tangents[layer]);
-                displaced.carry(t).normalize_or(simd, t).store(&mut slices.tangents[layer - first_layer]);
+                displaced.carry(t).normalize_or(simd, t).store(&mut slices.result.tangents[local]);
+                if with_base {
+                    let carrier = if self.graph.exact_base { skinned } else { skinned.as_engines() };
+                    carrier.carry(t).normalize_or(simd, t).store(&mut slices.base.tangents[local]);
+                }
             }
         }
+    }
+
+    /// The normal of the base alone.
+    #[inline(always)]
+    fn base_normal<S: Simd, const EXACT: bool>(&self, simd: S, row: usize, n: V3<S>, skinned: Skinned<S>) -> V3<S> {
+        if EXACT && self.graph.exact_base {
+            let carrier = cofactor(simd, &skinned, self.base.mirrored(row));
+            return carrier.carry(n).normalize_or(simd, skinned.carry(n).normalize_or(simd, n));
+        }
+        skinned.as_engines().carry(n).normalize_or(simd, n)
     }
 }
 
@@ -610,21 +843,15 @@ fn displace<S: Simd, const EXACT: bool>(simd: S, sums: &RowSums, mut skinned: Sk
 fn cofactor<S: Simd>(simd: S, skinned: &Skinned<S>, mirrored: bool) -> Skinned<S> {
     let [x, y, z] = skinned.linear;
     let sign = splat(simd, if mirrored { -1.0 } else { 1.0 });
-    Skinned { p: skinned.p, linear: [y.cross(z).scale(sign), z.cross(x).scale(sign), x.cross(y).scale(sign)] }
+    let linear = [y.cross(z).scale(sign), z.cross(x).scale(sign), x.cross(y).scale(sign)];
+    Skinned { linear, ..*skinned }
 }
 
 /// From rows to the source's vertex order, row by row: the reads are where the kernel just wrote, and the writes of
 /// neighbouring rows land close to each other.
 #[inline(always)]
-fn scatter<S: Simd>(
-    simd: S,
-    rig: &Rig,
-    rows: Range<usize>,
-    points: &[PointRow],
-    normals: &[PointRow],
-    tangents: &[PointRow],
-    out: &mut Vertices<'_>,
-) {
+fn scatter<S: Simd>(simd: S, rig: &Rig, rows: Range<usize>, from: &SetSlices<'_>, out: &mut Vertices<'_>) {
+    let SetSlices { points, normals, tangents } = from;
     let first_layer = rig.rows().get(rows.start).map_or(0, |row| row.layers.start as usize);
     for (local, row) in rig.rows()[rows].iter().enumerate() {
         for layer in row.layers.start as usize..row.layers.end as usize {
@@ -718,13 +945,14 @@ fn gather_each(points: &Points, slots: &[u32], out: &mut [Vec3]) {
 }
 
 /// As [`scatter`], by as many threads as the caller gives: each writes its own vertices.
-fn gather(rig: &Rig, points: &Points, normals: &Points, tangents: &Points, cpu: &Cpu<'_>, out: &mut Vertices<'_>) {
+fn gather(rig: &Rig, from: &mut RowSet, cpu: &Cpu<'_>, out: &mut Vertices<'_>) {
     use rayon::prelude::*;
     const CHUNK: usize = BLOCK * LANES;
     let Some(pool) = cpu.pool else {
-        let (points, normals, tangents) = (&points.rows[..], &normals.rows[..], &tangents.rows[..]);
-        return dispatch!(cpu.level, simd => scatter(simd, rig, 0..rig.rows().len(), points, normals, tangents, out));
+        let from = from.slices();
+        return dispatch!(cpu.level, simd => scatter(simd, rig, 0..rig.rows().len(), &from, out));
     };
+    let RowSet { points, normals, tangents } = &*from;
     let (points_of, slots_of) = (rig.point_of_vertex(), rig.layer_slot_of_vertex());
     pool.install(|| {
         let chunks = out.positions.par_chunks_mut(CHUNK).zip(out.normals.par_chunks_mut(CHUNK));

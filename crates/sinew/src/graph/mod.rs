@@ -3,15 +3,14 @@
 mod accumulate;
 mod collapsed;
 mod cone_filter;
-mod crowd;
 mod evaluate;
 mod moving;
 
 pub(crate) use accumulate::Node;
 pub use accumulate::{Block, DisplacementNode, RowSums, Terms};
 pub use cone_filter::FittedCone;
-pub use crowd::{CrowdScratch, Member, evaluate_crowd};
-pub use evaluate::{Cpu, DeformedMesh, DeformedRows, Frame, Scratch, evaluate, evaluate_rows};
+pub use evaluate::{Cpu, DeformedMesh, DeformedRows, EngineSkinning, Outputs};
+pub(crate) use evaluate::{Frame, Results, Scratch, evaluate, evaluate_rows};
 pub use moving::MovingBones;
 
 use crate::base::by_point::JointTables;
@@ -79,12 +78,18 @@ pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
 
 /// A graph that needs nothing but the frame's own time: any frame, any order, any thread, same bits.
 #[derive(Debug)]
-pub struct FrameIndependentGraph {
+pub(crate) struct FrameIndependentGraph {
     base: Base,
     effects: Vec<GraphEffect>,
     stretches: Stretches,
     corrections: Corrections,
+    /// Where segments are to be told of the base too.
+    base_meter: Option<Corrections>,
     normals: NormalsPlan,
+    /// Whether the base by itself has exact normals; else those of engines, or from faces as the result has.
+    exact_base: bool,
+    /// Whether there is more to it than the base.
+    adds: bool,
     filtered: Vec<FilteredSignal>,
 }
 
@@ -187,7 +192,9 @@ impl FrameIndependentGraph {
             .map(|spec| GraphEffect::build(rig, recipe.riders, spec, exact, &mut filtered))
             .collect::<Result<Vec<_>, _>>()?;
         let stretches = if effects.is_empty() { Stretches::default() } else { Stretches::new(rig) };
-        Ok(Self { base, effects, stretches, corrections, normals, filtered })
+        let exact_base = exact && recipe.normals == Normals::Exact;
+        let adds = !(effects.is_empty() && corrections.is_empty());
+        Ok(Self { base, effects, stretches, corrections, base_meter: None, normals, exact_base, adds, filtered })
     }
 
     /// The same graph with exact derivatives in place of fitted ones, for exact normals of a rig made in code.
@@ -205,6 +212,11 @@ impl FrameIndependentGraph {
 
     /// The same graph, telling the volume of every segment at every frame ([`crate::correct::SegmentVolume`]).
     pub fn metered(mut self, rig: &Rig) -> Self {
+        if self.adds {
+            let mut meter = Corrections::build(rig, &[], &[]);
+            meter.meter(rig);
+            self.base_meter = Some(meter);
+        }
         self.corrections.meter(rig);
         self
     }
@@ -233,11 +245,6 @@ impl FrameIndependentGraph {
     /// The muscles of its corrections: those named, or those found in fleshy places.
     pub fn muscles(&self) -> Vec<MuscleReport> {
         self.corrections.muscles()
-    }
-
-    /// Whether something happens after all points are displaced.
-    fn needs_whole_mesh(&self) -> bool {
-        !self.corrections.is_empty() || matches!(self.normals, NormalsPlan::Faces(_))
     }
 
     /// The cones its effects are filtered by, with how well they fit, by effect.

@@ -51,6 +51,7 @@ use looping::{BoneKeys, Judgement, judge};
 use moving_bone::{Clock, MovingBone};
 use sampling::{BoneCurves, MorphWeights, PoseCurves, parts};
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::OnceLock;
 use timeline::Timeline;
 use travel::Twist;
@@ -207,9 +208,36 @@ impl MotionReport {
     }
 }
 
+/// What a clip moves.
+#[derive(Clone, Copy, Debug)]
+pub struct Puppet<'a> {
+    /// The bones.
+    pub skeleton: &'a Skeleton,
+    /// Size L of each bone's character; 0 or missing: none.
+    pub bone_sizes: &'a [f64],
+    /// For each node with morph targets: the node, where its weights stand in [`Pose::morph_weights`], how many.
+    pub morph_layout: &'a [(usize, usize, usize)],
+}
+
+impl Puppet<'_> {
+    /// The same for two characters only if a motion made for one fits the other.
+    fn fingerprint(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        self.skeleton.len().hash(&mut hasher);
+        for bone in self.skeleton.bones() {
+            (self.skeleton.parent(bone), self.skeleton.node(bone)).hash(&mut hasher);
+            self.skeleton.rest_locals()[bone.index()].to_affine().to_cols_array().map(f64::to_bits).hash(&mut hasher);
+        }
+        self.bone_sizes.iter().for_each(|size| size.to_bits().hash(&mut hasher));
+        self.morph_layout.hash(&mut hasher);
+        hasher.finish()
+    }
+}
+
 /// A clip bound to a skeleton. Immutable: every answer is a function of the time asked for.
 #[derive(Clone, Debug)]
 pub struct Motion {
+    fingerprint: u64,
     curves: PoseCurves,
     clock: Clock,
     moving: Vec<MovingBone>,
@@ -220,17 +248,14 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// Binds `clip` to `skeleton`. `bone_sizes` is the size L of each bone's character (0 or missing: none);
-    /// `morph_layout` tells for each node with morph targets where its weights stand in [`Pose::morph_weights`] and
-    /// how many they are; `filtered` are the signals [`Motion::kinematics`] is to filter.
+    /// Binds `clip` to what it moves; `filtered` are the signals [`Motion::kinematics`] is to filter.
     pub fn new(
-        skeleton: &Skeleton,
-        bone_sizes: &[f64],
-        morph_layout: &[(usize, usize, usize)],
+        puppet: Puppet<'_>,
         clip: &Clip,
         settings: &MotionSettings,
         filtered: &[FilteredSignal],
     ) -> Result<Self, MotionError> {
+        let Puppet { skeleton, bone_sizes, morph_layout } = puppet;
         let (start, last_key) = clip.span().unwrap_or((0.0, 0.0));
         let mut curves = bind(skeleton, morph_layout, clip)?;
         let marks = marks(clip, &settings.teleports, start, last_key)?;
@@ -285,7 +310,13 @@ impl Motion {
             });
         }
         let moving_bones = moving.iter().map(|moving| moving.bone).collect();
-        Ok(Self { curves, clock, moving, moving_bones, filtered: filtered.to_vec(), felt, report })
+        let fingerprint = puppet.fingerprint();
+        Ok(Self { fingerprint, curves, clock, moving, moving_bones, filtered: filtered.to_vec(), felt, report })
+    }
+
+    /// Whether it was made for this.
+    pub(crate) fn fits(&self, puppet: Puppet<'_>) -> bool {
+        self.fingerprint == puppet.fingerprint()
     }
 
     /// What was found about the clip.

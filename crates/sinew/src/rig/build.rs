@@ -41,7 +41,7 @@ pub(super) fn build(raw: &RawRig) -> Result<(Rig, Vec<Warning>), RigError> {
     let centroids = centroids(&skeleton, &palette, &world, &vertices, &rest_world);
     let segments = segments(raw, &skeleton, &world);
     let roots = roots(raw, &skeleton);
-    let parts = raw
+    let parts: Vec<Part> = raw
         .meshes
         .iter()
         .enumerate()
@@ -71,6 +71,9 @@ pub(super) fn build(raw: &RawRig) -> Result<(Rig, Vec<Warning>), RigError> {
     let adjacency = Adjacency::new(packed.rows.len() * LANES, &point_triangles);
     let mut palette_order: Vec<u32> = (0..palette.len() as u32).collect();
     palette_order.sort_by_key(|&entry| palette[entry as usize].bone);
+    let with_morphs = parts.iter().filter(|part| !part.morph_weights.is_empty());
+    let morph_layout =
+        with_morphs.map(|part| (part.node, part.morph_weights.start, part.morph_weights.len())).collect();
     let rig = Rig {
         skeleton,
         parts,
@@ -99,6 +102,7 @@ pub(super) fn build(raw: &RawRig) -> Result<(Rig, Vec<Warning>), RigError> {
         segments,
         character_of_bone,
         bone_sizes,
+        morph_layout,
         roots,
     };
     Ok((rig, warnings))

@@ -11,6 +11,7 @@ mod characters;
 mod pack;
 mod read;
 
+use crate::motion::Puppet;
 use crate::pose::{Pose, WorldPose};
 use crate::propagated::Column;
 use crate::raw::RawRig;
@@ -261,6 +262,8 @@ pub struct Rig {
     segments: Vec<BoneSegments>,
     character_of_bone: Vec<u32>,
     bone_sizes: Vec<f64>,
+    /// Node, offset and count of morph weights per part that has any.
+    morph_layout: Vec<(usize, usize, usize)>,
     roots: Vec<bool>,
 }
 
@@ -430,20 +433,23 @@ impl Rig {
         self.roots[bone.index()]
     }
 
-    /// Layout of [`Pose::morph_weights`]: (node, offset, count) per part with morph targets.
-    pub fn morph_layout(&self) -> Vec<(usize, usize, usize)> {
-        self.parts
-            .iter()
-            .filter(|part| !part.morph_weights.is_empty())
-            .map(|part| (part.node, part.morph_weights.start, part.morph_weights.len()))
-            .collect()
+    /// What clips move.
+    pub fn puppet(&self) -> Puppet<'_> {
+        Puppet { skeleton: &self.skeleton, bone_sizes: &self.bone_sizes, morph_layout: &self.morph_layout }
     }
 
     /// The nodes' default transforms with the default morph weights.
     pub fn rest_pose(&self) -> Pose {
-        let mut pose = Pose::rest(&self.skeleton);
-        pose.morph_weights.clone_from(&self.default_morph_weights);
+        let mut pose = Pose::default();
+        self.reset_pose(&mut pose);
         pose
+    }
+
+    /// The same, in memory that is there.
+    pub(crate) fn reset_pose(&self, pose: &mut Pose) {
+        pose.locals.clear();
+        pose.locals.extend_from_slice(self.skeleton.rest_locals());
+        pose.morph_weights.clone_from(&self.default_morph_weights);
     }
 
     /// The point a character's positions are relative to at this pose: near it, and 0 near the world's origin, so

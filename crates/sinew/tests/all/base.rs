@@ -1,6 +1,6 @@
 //! Oracles of base skinning (Kavan 2008; the blend formulas), on tubes built in code.
 
-use crate::common::{Stage, largest_difference};
+use crate::common::{Subject, largest_difference};
 use glam::{DAffine3, DQuat, DVec3, Vec3};
 use sinew::raw::*;
 use sinew::recipe::BaseSpec;
@@ -44,13 +44,13 @@ fn two_bone_tube(rings: usize) -> RawRig {
     }
 }
 
-fn posed(stage: &Stage, base: BaseSpec, locals: &[(usize, Trs)]) -> DeformedMesh {
-    let graph = stage.graph(&Recipe { base, ..Recipe::default() });
-    let mut pose = stage.rig.rest_pose();
+fn posed(subject: &Subject, base: BaseSpec, locals: &[(usize, Trs)]) -> DeformedMesh {
+    let stage = subject.stage(&Recipe { base, ..Recipe::default() });
+    let mut pose = subject.rig.rest_pose();
     for &(node, trs) in locals {
-        pose.locals[stage.rig.skeleton().bone_of_node(node).unwrap().index()] = LocalTransform::Trs(trs);
+        pose.locals[subject.rig.skeleton().bone_of_node(node).unwrap().index()] = LocalTransform::Trs(trs);
     }
-    stage.with(&graph, &pose, &Kinematics::at_rest(stage.rig.skeleton().len(), 0), &Cpu::serial())
+    subject.with(&stage, &pose, &stage.at_rest(), &Cpu::serial())
 }
 
 fn turned(axis: DVec3, angle: f64) -> Trs {
@@ -67,18 +67,18 @@ const BASES: [BaseSpec; 5] = [
 
 #[test]
 fn rigid_motion_is_exact_to_rounding_in_every_base() {
-    let stage = Stage::new(&two_bone_tube(16), Vec::new());
-    let rest = stage.rig.rest();
+    let subject = Subject::new(&two_bone_tube(16), Vec::new());
+    let rest = subject.rig.rest();
     let motion = Trs {
         translation: DVec3::new(3.0, -7.0, 2.0),
         rotation: DQuat::from_scaled_axis(DVec3::new(1.0, 2.0, -0.5)),
         scale: DVec3::ONE,
     };
     for base in BASES {
-        let out = posed(&stage, base.clone(), &[(0, motion)]);
-        for (vertex, &slot) in stage.rig.point_of_vertex().iter().enumerate() {
+        let out = posed(&subject, base.clone(), &[(0, motion)]);
+        for (vertex, &slot) in subject.rig.point_of_vertex().iter().enumerate() {
             let truth = motion.to_affine().transform_point3(rest.get(slot as usize).as_dvec3());
-            assert!(out.world_position(0, vertex).distance(truth) < 1e-6 * stage.size(), "{base:?}");
+            assert!(out.world_position(0, vertex).distance(truth) < 1e-6 * subject.size(), "{base:?}");
         }
     }
 }
@@ -86,11 +86,11 @@ fn rigid_motion_is_exact_to_rounding_in_every_base() {
 #[test]
 fn a_twist_shrinks_lbs_by_the_formula_and_leaves_dqs_alone() {
     // An odd ring count has a ring at w = ½, where LBS collapses at 180°.
-    let stage = Stage::new(&two_bone_tube(17), Vec::new());
+    let subject = Subject::new(&two_bone_tube(17), Vec::new());
     for degrees in [30.0f64, 90.0, 150.0, 180.0] {
         let angle = degrees.to_radians();
-        let lbs = posed(&stage, BaseSpec::Lbs, &[(1, turned(DVec3::Y, angle))]);
-        let dqs = posed(&stage, BaseSpec::Dqs { pivot: false }, &[(1, turned(DVec3::Y, angle))]);
+        let lbs = posed(&subject, BaseSpec::Lbs, &[(1, turned(DVec3::Y, angle))]);
+        let dqs = posed(&subject, BaseSpec::Dqs { pivot: false }, &[(1, turned(DVec3::Y, angle))]);
         for vertex in 0..lbs.positions.len() {
             let y = f64::from(lbs.positions[vertex].y);
             let w = ((y + 2.0) / 4.0).clamp(0.0, 1.0);
@@ -104,22 +104,22 @@ fn a_twist_shrinks_lbs_by_the_formula_and_leaves_dqs_alone() {
 
 #[test]
 fn the_sign_of_input_quaternions_changes_nothing() {
-    let stage = Stage::new(&two_bone_tube(16), Vec::new());
+    let subject = Subject::new(&two_bone_tube(16), Vec::new());
     let (root, child) = (turned(DVec3::new(0.6, 0.0, 0.8), 2.9), turned(DVec3::Z, 1.2));
     let flip = |trs: Trs| Trs { rotation: -trs.rotation, ..trs };
     for base in BASES {
-        let plain = posed(&stage, base.clone(), &[(0, root), (1, child)]);
+        let plain = posed(&subject, base.clone(), &[(0, root), (1, child)]);
         for locals in
             [[(0, flip(root)), (1, child)], [(0, root), (1, flip(child))], [(0, flip(root)), (1, flip(child))]]
         {
-            assert!(largest_difference(&plain, &posed(&stage, base.clone(), &locals)) < 1e-6 * stage.size());
+            assert!(largest_difference(&plain, &posed(&subject, base.clone(), &locals)) < 1e-6 * subject.size());
         }
     }
 }
 
 #[test]
 fn bases_agree_where_one_bone_has_all_the_weight() {
-    let stage = Stage::new(&two_bone_tube(16), Vec::new());
+    let subject = Subject::new(&two_bone_tube(16), Vec::new());
     // Scale, shear and a mirror go through the stretch that is blended beside the rotations.
     let child = Trs {
         translation: DVec3::new(0.3, 1.0, 0.0),
@@ -127,14 +127,14 @@ fn bases_agree_where_one_bone_has_all_the_weight() {
         scale: DVec3::new(1.5, -0.5, 2.0),
     };
     let root = Trs { scale: DVec3::new(1.0, 2.0, 0.7), ..turned(DVec3::X, 0.8) };
-    let lbs = posed(&stage, BaseSpec::Lbs, &[(0, root), (1, child)]);
+    let lbs = posed(&subject, BaseSpec::Lbs, &[(0, root), (1, child)]);
     for base in BASES {
-        let out = posed(&stage, base.clone(), &[(0, root), (1, child)]);
+        let out = posed(&subject, base.clone(), &[(0, root), (1, child)]);
         let mut seen = 0;
-        for (vertex, &slot) in stage.rig.point_of_vertex().iter().enumerate() {
-            if stage.rig.rest().get(slot as usize).y.abs() >= 2.0 {
+        for (vertex, &slot) in subject.rig.point_of_vertex().iter().enumerate() {
+            if subject.rig.rest().get(slot as usize).y.abs() >= 2.0 {
                 let apart = out.positions[vertex].distance(lbs.positions[vertex]);
-                assert!(f64::from(apart) < 2e-6 * stage.size(), "{base:?}: {apart}");
+                assert!(f64::from(apart) < 2e-6 * subject.size(), "{base:?}: {apart}");
                 assert!(out.normals[vertex].distance(lbs.normals[vertex]) < 1e-5, "{base:?}");
                 seen += 1;
             }
@@ -145,25 +145,25 @@ fn bases_agree_where_one_bone_has_all_the_weight() {
 
 #[test]
 fn the_blend_runs_from_lbs_to_dqs() {
-    let stage = Stage::new(&two_bone_tube(16), Vec::new());
+    let subject = Subject::new(&two_bone_tube(16), Vec::new());
     let bend = [(1, turned(DVec3::X, 1.5))];
-    let blend = |factor| posed(&stage, BaseSpec::Blend { factor, map: None, pivot: false }, &bend);
-    let (lbs, dqs) = (posed(&stage, BaseSpec::Lbs, &bend), posed(&stage, BaseSpec::Dqs { pivot: false }, &bend));
-    assert!(largest_difference(&lbs, &dqs) > 0.01 * stage.size());
-    assert!(largest_difference(&blend(0.0), &lbs) < 1e-6 * stage.size());
-    assert!(largest_difference(&blend(1.0), &dqs) < 1e-6 * stage.size());
+    let blend = |factor| posed(&subject, BaseSpec::Blend { factor, map: None, pivot: false }, &bend);
+    let (lbs, dqs) = (posed(&subject, BaseSpec::Lbs, &bend), posed(&subject, BaseSpec::Dqs { pivot: false }, &bend));
+    assert!(largest_difference(&lbs, &dqs) > 0.01 * subject.size());
+    assert!(largest_difference(&blend(0.0), &lbs) < 1e-6 * subject.size());
+    assert!(largest_difference(&blend(1.0), &dqs) < 1e-6 * subject.size());
 }
 
 #[test]
 fn ten_kilometres_away_nothing_is_lost() {
-    let stage = Stage::new(&two_bone_tube(16), Vec::new());
+    let subject = Subject::new(&two_bone_tube(16), Vec::new());
     let bend = turned(DVec3::X, 1.1);
-    let near = posed(&stage, BaseSpec::Lbs, &[(1, bend)]);
+    let near = posed(&subject, BaseSpec::Lbs, &[(1, bend)]);
     let away = Trs::from_translation(DVec3::new(10_000.125, -37.0, 123_456.5));
-    let far = posed(&stage, BaseSpec::Lbs, &[(0, away), (1, bend)]);
+    let far = posed(&subject, BaseSpec::Lbs, &[(0, away), (1, bend)]);
     for vertex in 0..near.positions.len() {
         let back = far.world_position(0, vertex) - away.translation;
-        assert!(back.distance(near.world_position(0, vertex)) < 2e-6 * stage.size());
+        assert!(back.distance(near.world_position(0, vertex)) < 2e-6 * subject.size());
     }
 }
 
@@ -176,14 +176,14 @@ fn a_mesh_modelled_far_from_its_origin_keeps_its_shape() {
         // Rounded as a file would hold it; both rigs hold the same numbers.
         *position = (*position + offset) - offset;
     }
-    let near = Stage::new(&shifted, Vec::new());
+    let near = Subject::new(&shifted, Vec::new());
     for position in &mut shifted.meshes[0].primitives[0].positions {
         *position += offset;
     }
     for joint in &mut shifted.skins[0].joints {
         joint.bone_from_rest = DAffine3::from_translation(-offset.as_dvec3());
     }
-    let far = Stage::new(&shifted, Vec::new());
+    let far = Subject::new(&shifted, Vec::new());
     let bend = [(1, turned(DVec3::X, 1.1))];
     let (a, b) = (posed(&near, BaseSpec::Lbs, &bend), posed(&far, BaseSpec::Lbs, &bend));
     assert!(largest_difference(&a, &b) < 2e-6 * near.size());
@@ -197,15 +197,15 @@ fn morph_targets_come_before_skinning() {
     let morph = RawMorph { positions: Some(vec![delta; count]), ..RawMorph::default() };
     raw.meshes[0].primitives[0].morphs.push(morph);
     raw.meshes[0].morph_weights = vec![0.5];
-    let stage = Stage::new(&raw, Vec::new());
+    let subject = Subject::new(&raw, Vec::new());
     let mut moved = two_bone_tube(16);
     for position in &mut moved.meshes[0].primitives[0].positions {
         *position += delta * 0.5;
     }
-    let reference = Stage::new(&moved, Vec::new());
+    let reference = Subject::new(&moved, Vec::new());
     let bend = [(1, turned(DVec3::X, 1.1))];
-    let (a, b) = (posed(&stage, BaseSpec::Lbs, &bend), posed(&reference, BaseSpec::Lbs, &bend));
-    assert!(largest_difference(&a, &b) < 2e-6 * stage.size());
+    let (a, b) = (posed(&subject, BaseSpec::Lbs, &bend), posed(&reference, BaseSpec::Lbs, &bend));
+    assert!(largest_difference(&a, &b) < 2e-6 * subject.size());
 }
 
 #[test]
@@ -271,20 +271,20 @@ fn two_characters_far_apart_and_riders() {
     (sword.node, sword.binding) = (1, RawBinding::Node);
     sword.primitives[0].influences = RawInfluences::default();
     raw.meshes.push(sword);
-    let stage = Stage::new(&raw, Vec::new());
-    assert_eq!(stage.rig.characters().len(), 2);
-    assert_eq!(stage.rig.parts().iter().map(|p| p.character).collect::<Vec<_>>(), [0, 1, 0]);
-    assert!((stage.rig.characters()[1].size - stage.rig.characters()[0].size).abs() < 1e-9);
-    let out = posed(&stage, BaseSpec::Lbs, &[(1, turned(DVec3::Z, 0.5))]);
-    let sword = &stage.rig.parts()[2];
+    let subject = Subject::new(&raw, Vec::new());
+    assert_eq!(subject.rig.characters().len(), 2);
+    assert_eq!(subject.rig.parts().iter().map(|p| p.character).collect::<Vec<_>>(), [0, 1, 0]);
+    assert!((subject.rig.characters()[1].size - subject.rig.characters()[0].size).abs() < 1e-9);
+    let out = posed(&subject, BaseSpec::Lbs, &[(1, turned(DVec3::Z, 0.5))]);
+    let sword = &subject.rig.parts()[2];
     for (offset, vertex) in sword.primitives[0].vertices.clone().enumerate() {
         let rest = other.meshes[0].primitives[0].positions[offset].as_dvec3();
         let truth = DQuat::from_rotation_z(0.5) * rest;
-        assert!(out.world_position(0, vertex).distance(truth) < 1e-6 * stage.size());
+        assert!(out.world_position(0, vertex).distance(truth) < 1e-6 * subject.size());
     }
-    let second = &stage.rig.parts()[1];
+    let second = &subject.rig.parts()[1];
     for (offset, vertex) in second.primitives[0].vertices.clone().enumerate() {
         let rest = other.meshes[0].primitives[0].positions[offset].as_dvec3();
-        assert!(out.world_position(1, vertex).distance(rest + DVec3::X * 50_000.0) < 1e-6 * stage.size());
+        assert!(out.world_position(1, vertex).distance(rest + DVec3::X * 50_000.0) < 1e-6 * subject.size());
     }
 }

@@ -1,6 +1,6 @@
 //! Automatic weights on built-in characters, whose own weights are known.
 
-use crate::common::Stage;
+use crate::common::Subject;
 use glam::{DQuat, Vec3};
 use sinew::bind::{BindError, BindOptions, Method, bind_skin};
 use sinew::raw::{RawInfluences, RawPrimitive, RawRig};
@@ -35,7 +35,7 @@ fn weights_are_sound_and_seams_share_them() {
                 assert!(warnings.is_empty(), "{name} {method:?}: {warnings:?}");
                 assert_eq!(
                     rig.characters()[0].points,
-                    Stage::zoo(name).rig.characters()[0].points,
+                    Subject::zoo(name).rig.characters()[0].points,
                     "{name} {method:?}"
                 );
                 for primitive in &raw.meshes[0].primitives {

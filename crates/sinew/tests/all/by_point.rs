@@ -1,5 +1,5 @@
 //! The bases that place point by point, through the whole pipeline.
-use crate::common::{Stage, bits, largest_difference};
+use crate::common::{Subject, bits, largest_difference};
 use glam::{DQuat, DVec3};
 use sinew::attach::hanging::{AttachBy, DividerEdit, continuity};
 use sinew::base::IncrementalRotationSpec;
@@ -15,15 +15,15 @@ fn all() -> [BaseSpec; 4] {
     [irs(0.5, true), irs(0.0, false), BaseSpec::CentresOfRotation, BaseSpec::StretchableTwistable { share: 0.5 }]
 }
 
-fn posed(stage: &Stage, base: BaseSpec, pose: &Pose) -> DeformedMesh {
-    let graph = stage.graph(&Recipe { base, ..Recipe::default() });
-    let still = Kinematics::at_rest(stage.rig.skeleton().len(), 0);
-    stage.with(&graph, pose, &still, &Cpu::serial())
+fn posed(subject: &Subject, base: BaseSpec, pose: &Pose) -> DeformedMesh {
+    let stage = subject.stage(&Recipe { base, ..Recipe::default() });
+    let still = Kinematics::at_rest(subject.rig.skeleton().len(), 0);
+    subject.with(&stage, pose, &still, &Cpu::serial())
 }
 
-fn changed(stage: &Stage, bone: &str, change: impl Fn(&mut Trs)) -> Pose {
-    let mut pose = stage.rig.rest_pose();
-    if let LocalTransform::Trs(trs) = &mut pose.locals[stage.bone(bone).index()] {
+fn changed(subject: &Subject, bone: &str, change: impl Fn(&mut Trs)) -> Pose {
+    let mut pose = subject.rig.rest_pose();
+    if let LocalTransform::Trs(trs) = &mut pose.locals[subject.bone(bone).index()] {
         change(trs);
     }
     pose
@@ -32,18 +32,18 @@ fn changed(stage: &Stage, bone: &str, change: impl Fn(&mut Trs)) -> Pose {
 #[test]
 fn at_rest_and_moved_as_a_whole_they_are_linear_blending() {
     for name in ["arm", "calf", "bird", "flower", "tube"] {
-        let stage = Stage::zoo(name);
-        let root = stage.rig.skeleton().bones().find(|&bone| stage.rig.is_root(bone)).expect("a root");
-        let root = stage.rig.skeleton().name(root).to_owned();
-        let whole = changed(&stage, &root, |trs| {
+        let subject = Subject::zoo(name);
+        let root = subject.rig.skeleton().bones().find(|&bone| subject.rig.is_root(bone)).expect("a root");
+        let root = subject.rig.skeleton().name(root).to_owned();
+        let whole = changed(&subject, &root, |trs| {
             trs.rotation = DQuat::from_rotation_y(2.5) * trs.rotation;
             trs.translation += DVec3::new(3.0, -1.0, 7.0);
             trs.scale *= 3.0;
         });
-        for pose in [stage.rig.rest_pose(), whole] {
-            let linear = posed(&stage, BaseSpec::Lbs, &pose);
+        for pose in [subject.rig.rest_pose(), whole] {
+            let linear = posed(&subject, BaseSpec::Lbs, &pose);
             for base in all() {
-                let off = largest_difference(&posed(&stage, base.clone(), &pose), &linear) / stage.size();
+                let off = largest_difference(&posed(&subject, base.clone(), &pose), &linear) / subject.size();
                 assert!(off < 3e-6, "{name} {base:?}: {off}");
             }
         }
@@ -64,10 +64,10 @@ fn radii(mesh: &DeformedMesh, second: DQuat) -> impl Iterator<Item = (DVec3, f64
 
 #[test]
 fn twists_keep_the_radius_where_linear_blending_loses_it() {
-    let stage = Stage::zoo("tube:vertices=4000,bones=2");
-    let pose = changed(&stage, "tube.2", |trs| trs.rotation *= DQuat::from_rotation_y(0.9 * PI));
+    let subject = Subject::zoo("tube:vertices=4000,bones=2");
+    let pose = changed(&subject, "tube.2", |trs| trs.rotation *= DQuat::from_rotation_y(0.9 * PI));
     let thinnest = |base: BaseSpec| {
-        let mesh = posed(&stage, base, &pose);
+        let mesh = posed(&subject, base, &pose);
         let middle = radii(&mesh, DQuat::IDENTITY).filter(|(p, _)| (0.5..1.5).contains(&p.y));
         middle.map(|(_, radius)| radius / 0.2).fold(f64::INFINITY, f64::min)
     };
@@ -80,9 +80,9 @@ fn twists_keep_the_radius_where_linear_blending_loses_it() {
         assert!(least > bound, "{base:?} {least}");
     }
     // Twistable bones wind evenly over both.
-    let mesh = posed(&stage, BaseSpec::StretchableTwistable { share: 0.5 }, &pose);
+    let mesh = posed(&subject, BaseSpec::StretchableTwistable { share: 0.5 }, &pose);
     for v in 0..mesh.positions.len() {
-        let rest = stage.rig.rest().get(stage.rig.point_of_vertex()[v] as usize).as_dvec3();
+        let rest = subject.rig.rest().get(subject.rig.point_of_vertex()[v] as usize).as_dvec3();
         let p = mesh.world_position(0, v);
         if (0.6..1.4).contains(&rest.y) && rest.x.hypot(rest.z) > 0.1 {
             let turn = DQuat::from_rotation_y(0.9 * PI * rest.y / 2.0);
@@ -95,11 +95,11 @@ fn twists_keep_the_radius_where_linear_blending_loses_it() {
 
 #[test]
 fn incremental_rotation_keeps_its_distance_in_a_bend_and_rigid_is_its_first_case() {
-    let stage = Stage::zoo("tube:vertices=4000,bones=2");
+    let subject = Subject::zoo("tube:vertices=4000,bones=2");
     let turn = DQuat::from_rotation_z(-FRAC_PI_2);
-    let pose = changed(&stage, "tube.2", |trs| trs.rotation *= turn);
+    let pose = changed(&subject, "tube.2", |trs| trs.rotation *= turn);
     let spread = |base: BaseSpec| {
-        let mesh = posed(&stage, base, &pose);
+        let mesh = posed(&subject, base, &pose);
         let outer = |p: DVec3| (p - DVec3::Y).dot(DVec3::new(-1.0, 1.0, 0.0)) > 0.0;
         let middle = radii(&mesh, turn).filter(|(p, _)| p.distance(DVec3::Y) < 0.5 && outer(*p));
         middle.map(|(_, r)| r / 0.2).fold((f64::INFINITY, 0.0f64), |(l, h), r| (l.min(r), h.max(r)))
@@ -111,9 +111,9 @@ fn incremental_rotation_keeps_its_distance_in_a_bend_and_rigid_is_its_first_case
     );
     assert!(kept.0 > 0.999 && kept.1 < 1.001);
     // Without influence every point goes with the bone that it hangs on.
-    let mesh = posed(&stage, irs(0.0, false), &pose);
+    let mesh = posed(&subject, irs(0.0, false), &pose);
     for v in 0..mesh.positions.len() {
-        let rest = stage.rig.rest().get(stage.rig.point_of_vertex()[v] as usize).as_dvec3();
+        let rest = subject.rig.rest().get(subject.rig.point_of_vertex()[v] as usize).as_dvec3();
         let turned = DVec3::Y + turn * (rest - DVec3::Y);
         let near = mesh.world_position(0, v).distance(rest).min(mesh.world_position(0, v).distance(turned));
         assert!(near < 1e-6 || (rest.y - 1.0).abs() < 0.1, "{rest}");
@@ -122,12 +122,12 @@ fn incremental_rotation_keeps_its_distance_in_a_bend_and_rigid_is_its_first_case
 
 #[test]
 fn bones_that_stretch_take_the_skin_along() {
-    let stage = Stage::zoo("tube:vertices=4000,bones=2");
-    let pose = changed(&stage, "tube.2", |trs| trs.translation *= 1.5);
+    let subject = Subject::zoo("tube:vertices=4000,bones=2");
+    let pose = changed(&subject, "tube.2", |trs| trs.translation *= 1.5);
     for base in [irs(0.5, true), BaseSpec::StretchableTwistable { share: 0.5 }] {
-        let mesh = posed(&stage, base.clone(), &pose);
+        let mesh = posed(&subject, base.clone(), &pose);
         for v in 0..mesh.positions.len() {
-            let rest = stage.rig.rest().get(stage.rig.point_of_vertex()[v] as usize).as_dvec3();
+            let rest = subject.rig.rest().get(subject.rig.point_of_vertex()[v] as usize).as_dvec3();
             let p = mesh.world_position(0, v);
             if (0.3..0.6).contains(&rest.y) {
                 // Weights of the second bone reach this far; attachments do not.
@@ -141,23 +141,23 @@ fn bones_that_stretch_take_the_skin_along() {
 
 #[test]
 fn the_same_bits_on_any_number_of_threads() {
-    let stage = Stage::zoo("calf");
+    let subject = Subject::zoo("calf");
     let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().expect("threads");
     for base in all() {
-        let graph = stage.graph(&Recipe { base: base.clone(), ..Recipe::default() });
-        let motion = stage.motion(0, &MotionSettings::default(), &graph);
+        let stage = subject.stage(&Recipe { base: base.clone(), ..Recipe::default() });
+        let motion = subject.motion(0, &MotionSettings::default(), &stage);
         let serial = Cpu::serial();
-        let one = stage.at(&graph, &motion, 0.3, &serial);
-        let three = stage.at(&graph, &motion, 0.3, &Cpu { pool: Some(&pool), ..serial });
+        let one = subject.at(&stage, &motion, 0.3, &serial);
+        let three = subject.at(&stage, &motion, 0.3, &Cpu { pool: Some(&pool), ..serial });
         assert_eq!(bits(&one), bits(&three), "{base:?}");
     }
 }
 
 #[test]
 fn dividers_can_be_moved_and_the_gap_is_told() {
-    let stage = Stage::zoo("arm");
+    let subject = Subject::zoo("arm");
     for &(name, by) in AttachBy::NAMES {
-        let gap = continuity(&stage.rig, 0, by).expect("skin that hangs") / stage.size();
+        let gap = continuity(&subject.rig, 0, by).expect("skin that hangs") / subject.size();
         println!("{name}: {gap:.4}");
         assert!(gap > 0.0 && gap < 0.2, "{name}");
     }
@@ -170,13 +170,15 @@ fn dividers_can_be_moved_and_the_gap_is_told() {
             ..Default::default()
         })
     };
-    let pose = changed(&stage, "forearm", |trs| trs.rotation *= DQuat::from_rotation_x(0.8));
+    let pose = changed(&subject, "forearm", |trs| trs.rotation *= DQuat::from_rotation_x(0.8));
     let edit = DividerEdit { turn_degrees: DVec3::new(20.0, 0.0, 0.0), shift: 0.2 };
-    let (as_found, moved) =
-        (posed(&stage, planar(Vec::new()), &pose), posed(&stage, planar(vec![("forearm".to_owned(), edit)]), &pose));
-    assert!(largest_difference(&as_found, &moved) > 0.01 * stage.size());
-    let graph = stage.graph(&Recipe { base: planar(Vec::new()), ..Recipe::default() });
-    assert_eq!(graph.by_point().expect("such a base").gaps().count(), 1);
+    let (as_found, moved) = (
+        posed(&subject, planar(Vec::new()), &pose),
+        posed(&subject, planar(vec![("forearm".to_owned(), edit)]), &pose),
+    );
+    assert!(largest_difference(&as_found, &moved) > 0.01 * subject.size());
+    let stage = subject.stage(&Recipe { base: planar(Vec::new()), ..Recipe::default() });
+    assert_eq!(stage.by_point().expect("such a base").gaps().count(), 1);
     let unknown = Recipe { base: planar(vec![("elbow".to_owned(), edit)]), ..Recipe::default() };
-    assert!(FrameIndependentGraph::build(&stage.rig, &unknown).is_err());
+    assert!(Stage::new(&subject.rig, &unknown).is_err());
 }

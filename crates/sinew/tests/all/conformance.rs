@@ -1,6 +1,6 @@
 //! What holds for every effect of the registry, whatever it computes.
 
-use crate::common::{Stage, bits, effect, effect_at_scale, largest_difference, recipe};
+use crate::common::{Subject, bits, effect, effect_at_scale, largest_difference, recipe};
 use glam::{DAffine3, DVec3, Vec3Swizzles};
 use sinew::recipe::EffectSpec;
 use sinew::simd::Level;
@@ -25,23 +25,24 @@ fn filtered_at_scale(name: &str, scale: f64) -> EffectSpec {
     spec
 }
 
-fn stages() -> Vec<(&'static str, Stage)> {
-    ["tube:vertices=1500,bones=9", "tube:vertices=300,bones=2"].map(|spec| (spec, Stage::zoo(spec))).into()
+fn stages() -> Vec<(&'static str, Subject)> {
+    ["tube:vertices=1500,bones=9", "tube:vertices=300,bones=2"].map(|spec| (spec, Subject::zoo(spec))).into()
 }
 
 #[test]
 fn any_order_and_any_thread_count_give_the_same_bits() {
     let pools = [1, 2, 3].map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap());
-    for (_, stage) in stages() {
+    for (_, subject) in stages() {
         for name in every_effect() {
-            let graph = stage.graph(&recipe(vec![filtered(name)]));
-            let motion = stage.motion(0, &MotionSettings::default(), &graph);
+            let stage = subject.stage(&recipe(vec![filtered(name)]));
+            let motion = subject.motion(0, &MotionSettings::default(), &stage);
             let times: Vec<f64> = (0..12).map(|frame| f64::from(frame) / 24.0).collect();
-            let forward: Vec<_> = times.iter().map(|&t| bits(&stage.at(&graph, &motion, t, &Cpu::serial()))).collect();
+            let forward: Vec<_> =
+                times.iter().map(|&t| bits(&subject.at(&stage, &motion, t, &Cpu::serial()))).collect();
             for (frame, &time) in times.iter().enumerate().rev() {
                 for pool in &pools {
                     let cpu = Cpu { pool: Some(pool), ..Cpu::serial() };
-                    assert_eq!(bits(&stage.at(&graph, &motion, time, &cpu)), forward[frame], "{name} at {time}");
+                    assert_eq!(bits(&subject.at(&stage, &motion, time, &cpu)), forward[frame], "{name} at {time}");
                 }
             }
         }
@@ -50,38 +51,30 @@ fn any_order_and_any_thread_count_give_the_same_bits() {
 
 #[test]
 fn reused_scratch_gives_the_same_bits_as_fresh() {
-    let stage = Stage::zoo("tube:vertices=1500,bones=9");
-    let small = Stage::zoo("tube:vertices=300,bones=2");
-    let mut scratch = Scratch::default();
-    let mut out = DeformedMesh::default();
-    for stage in [&stage, &small, &stage] {
-        let graph = stage.graph(&recipe(vec![filtered("floppy")]));
-        let motion = stage.motion(0, &MotionSettings::default(), &graph);
-        let fresh = stage.at(&graph, &motion, 0.3, &Cpu::serial());
-        let mut pose = stage.rig.rest_pose();
-        motion.pose(0.3, &mut pose);
-        let mut world = WorldPose::default();
-        world.compose(stage.rig.skeleton(), &pose);
-        let mut kinematics = Kinematics::at_rest(stage.rig.skeleton().len(), 2);
-        motion.kinematics(0.3, &world, stage.rig.skeleton(), &mut kinematics);
-        let frame = Frame { rig: &stage.rig, pose: &pose, world: &world, kinematics: &kinematics, time: 0.3 };
-        evaluate(&graph, &frame, &Cpu::serial(), &mut scratch, &mut out);
-        assert_eq!(bits(&out), bits(&fresh));
+    let subject = Subject::zoo("tube:vertices=1500,bones=9");
+    let small = Subject::zoo("tube:vertices=300,bones=2");
+    let mut workspace = Workspace::default();
+    for subject in [&subject, &small, &subject] {
+        let stage = subject.stage(&recipe(vec![filtered("floppy")]));
+        let motion = subject.motion(0, &MotionSettings::default(), &stage);
+        let fresh = subject.at(&stage, &motion, 0.3, &Cpu::serial());
+        let reused = stage.resume(&motion).unwrap();
+        assert_eq!(bits(reused.frame(0.3, &mut workspace)), bits(&fresh));
     }
 }
 
 #[test]
 fn instruction_sets_agree() {
-    for (_, stage) in stages() {
+    for (_, subject) in stages() {
         for name in every_effect() {
-            let graph = stage.graph(&recipe(vec![filtered(name)]));
-            let motion = stage.motion(0, &MotionSettings::default(), &graph);
-            let best = stage.at(&graph, &motion, 0.7, &Cpu::serial());
-            let baseline = stage.at(&graph, &motion, 0.7, &Cpu { level: Level::baseline(), pool: None });
-            assert!(largest_difference(&best, &baseline) <= 2e-6 * stage.size(), "{name}");
+            let stage = subject.stage(&recipe(vec![filtered(name)]));
+            let motion = subject.motion(0, &MotionSettings::default(), &stage);
+            let best = subject.at(&stage, &motion, 0.7, &Cpu::serial());
+            let baseline = subject.at(&stage, &motion, 0.7, &Cpu { level: Level::baseline(), pool: None });
+            assert!(largest_difference(&best, &baseline) <= 2e-6 * subject.size(), "{name}");
             #[cfg(target_arch = "x86_64")]
             if let (Some(avx2), Some(_)) = (Level::new().as_avx2(), Level::new().as_avx512()) {
-                let avx2 = stage.at(&graph, &motion, 0.7, &Cpu { level: Level::Avx2(avx2), pool: None });
+                let avx2 = subject.at(&stage, &motion, 0.7, &Cpu { level: Level::Avx2(avx2), pool: None });
                 assert_eq!(bits(&best), bits(&avx2), "{name}");
             }
         }
@@ -90,19 +83,19 @@ fn instruction_sets_agree() {
 
 #[test]
 fn gain_zero_is_the_base_to_the_bit() {
-    let stage = Stage::zoo("tube:vertices=1500,bones=9");
-    let base = stage.graph(&Recipe::default());
-    let skeleton = stage.rig.skeleton();
+    let subject = Subject::zoo("tube:vertices=1500,bones=9");
+    let base = subject.stage(&Recipe::default());
+    let skeleton = subject.rig.skeleton();
     for name in every_effect() {
         let mut spec = filtered(name);
         spec.gain = 0.0;
-        let graph = stage.graph(&recipe(vec![spec]));
-        let motion = stage.motion(0, &MotionSettings::default(), &graph);
-        let plain = stage.at(&base, &stage.motion(0, &MotionSettings::default(), &base), 0.4, &Cpu::serial());
-        assert!(stage.at(&graph, &motion, 0.4, &Cpu::serial()).positions == plain.positions, "{name}");
+        let stage = subject.stage(&recipe(vec![spec]));
+        let motion = subject.motion(0, &MotionSettings::default(), &stage);
+        let plain = subject.at(&base, &subject.motion(0, &MotionSettings::default(), &base), 0.4, &Cpu::serial());
+        assert!(subject.at(&stage, &motion, 0.4, &Cpu::serial()).positions == plain.positions, "{name}");
 
         // At the largest speed there is.
-        let mut kinematics = Kinematics::at_rest(skeleton.len(), graph.filtered_signals().len());
+        let mut kinematics = stage.at_rest();
         let fast = DVec3::splat(1e30);
         let motion = BoneMotion {
             linear_velocity: fast,
@@ -111,11 +104,11 @@ fn gain_zero_is_the_base_to_the_bit() {
             angular_acceleration: fast,
         };
         for bone in skeleton.bones() {
-            kinematics.set_steady(bone, motion, graph.filtered_signals());
+            kinematics.set_steady(bone, motion, stage.filtered_signals());
         }
-        let rest = stage.rig.rest_pose();
-        let still = stage.with(&base, &rest, &Kinematics::at_rest(skeleton.len(), 0), &Cpu::serial());
-        assert!(stage.with(&graph, &rest, &kinematics, &Cpu::serial()).positions == still.positions, "{name}");
+        let rest = subject.rig.rest_pose();
+        let still = subject.with(&base, &rest, &Kinematics::at_rest(skeleton.len(), 0), &Cpu::serial());
+        assert!(subject.with(&stage, &rest, &kinematics, &Cpu::serial()).positions == still.positions, "{name}");
     }
 }
 
@@ -128,23 +121,23 @@ fn one_gain_for_all_and_a_map_of_it_move_the_skin_alike() {
     let mut painted = vec![1.0f32; primitive.positions.len()];
     painted[0] = 0.5;
     primitive.maps.push(("nearly".to_owned(), painted));
-    let stage = Stage::new(&zoo.raw, zoo.clips);
-    let odd = stage.rig.point_of_vertex()[0];
+    let subject = Subject::new(&zoo.raw, zoo.clips);
+    let odd = subject.rig.point_of_vertex()[0];
     // A cone's bone is the one with most gain below it, which a dot may decide.
     for name in every_effect().filter(|name| effect(name, &[]).cone.is_none()) {
         for gain in [1.0, -0.7] {
             let mut spec = filtered(name);
             spec.gain = gain;
-            let alike = stage.graph(&recipe(vec![spec.clone()]));
+            let alike = subject.stage(&recipe(vec![spec.clone()]));
             spec.map = Some("nearly".to_owned());
-            let each = stage.graph(&recipe(vec![spec]));
-            let motion = stage.motion(0, &MotionSettings::default(), &alike);
+            let each = subject.stage(&recipe(vec![spec]));
+            let motion = subject.motion(0, &MotionSettings::default(), &alike);
             for time in [0.1, 0.45, 0.8] {
-                let [alike, each] = [&alike, &each].map(|graph| stage.at(graph, &motion, time, &Cpu::serial()));
+                let [alike, each] = [&alike, &each].map(|stage| subject.at(stage, &motion, time, &Cpu::serial()));
                 for vertex in 0..alike.positions.len() {
-                    if stage.rig.point_of_vertex()[vertex] != odd {
+                    if subject.rig.point_of_vertex()[vertex] != odd {
                         let apart = f64::from(alike.positions[vertex].distance(each.positions[vertex]));
-                        assert!(apart < 2e-6 * stage.size(), "{name}, vertex {vertex}: {apart:e}");
+                        assert!(apart < 2e-6 * subject.size(), "{name}, vertex {vertex}: {apart:e}");
                     }
                 }
             }
@@ -159,15 +152,15 @@ fn a_map_painted_zero_at_single_points_leaves_them_alone() {
     let count = primitive.positions.len();
     let painted: Vec<f32> = (0..count).map(|v| if v % 7 == 0 { 0.0 } else { (v % 5) as f32 * 0.5 - 1.0 }).collect();
     primitive.maps.push(("dots".to_owned(), painted.clone()));
-    let stage = Stage::new(&zoo.raw, zoo.clips);
-    let base = stage.graph(&Recipe::default());
-    let plain = stage.at(&base, &stage.motion(0, &MotionSettings::default(), &base), 0.4, &Cpu::serial());
+    let subject = Subject::new(&zoo.raw, zoo.clips);
+    let base = subject.stage(&Recipe::default());
+    let plain = subject.at(&base, &subject.motion(0, &MotionSettings::default(), &base), 0.4, &Cpu::serial());
     for name in every_effect() {
         let mut spec = filtered(name);
         spec.map = Some("dots".to_owned());
-        let graph = stage.graph(&recipe(vec![spec]));
-        let motion = stage.motion(0, &MotionSettings::default(), &graph);
-        let out = stage.at(&graph, &motion, 0.4, &Cpu::serial());
+        let stage = subject.stage(&recipe(vec![spec]));
+        let motion = subject.motion(0, &MotionSettings::default(), &stage);
+        let out = subject.at(&stage, &motion, 0.4, &Cpu::serial());
         let mut moved = 0;
         for (vertex, &value) in painted.iter().enumerate() {
             if value == 0.0 {
@@ -182,7 +175,7 @@ fn a_map_painted_zero_at_single_points_leaves_them_alone() {
 
 #[test]
 fn every_end_of_every_range_stays_finite() {
-    let stage = Stage::zoo("tube:vertices=300,bones=4");
+    let subject = Subject::zoo("tube:vertices=300,bones=4");
     for name in every_effect() {
         for param in EffectSpec::new(name).unwrap().effect.params() {
             let ends = match param.kind {
@@ -190,8 +183,8 @@ fn every_end_of_every_range_stays_finite() {
                 _ => [0.0, 1.0],
             };
             for value in ends {
-                let graph = stage.graph(&recipe(vec![effect(name, &[(param.name, value)])]));
-                let mut kinematics = Kinematics::at_rest(stage.rig.skeleton().len(), graph.filtered_signals().len());
+                let stage = subject.stage(&recipe(vec![effect(name, &[(param.name, value)])]));
+                let mut kinematics = stage.at_rest();
                 for speed in [1e-30, 1.0, 1e4] {
                     let v = DVec3::new(speed, -0.3 * speed, 0.1 * speed);
                     let motion = BoneMotion {
@@ -200,10 +193,10 @@ fn every_end_of_every_range_stays_finite() {
                         linear_acceleration: -v,
                         angular_acceleration: v.yzx(),
                     };
-                    for bone in stage.rig.skeleton().bones() {
-                        kinematics.set_steady(bone, motion, graph.filtered_signals());
+                    for bone in subject.rig.skeleton().bones() {
+                        kinematics.set_steady(bone, motion, stage.filtered_signals());
                     }
-                    stage.with(&graph, &stage.rig.rest_pose(), &kinematics, &Cpu::serial());
+                    subject.with(&stage, &subject.rig.rest_pose(), &kinematics, &Cpu::serial());
                 }
             }
         }
@@ -212,14 +205,14 @@ fn every_end_of_every_range_stays_finite() {
 
 #[test]
 fn frame_rates_agree_to_the_bit_at_common_times() {
-    let stage = Stage::zoo("tube:vertices=300,bones=4");
+    let subject = Subject::zoo("tube:vertices=300,bones=4");
     for name in every_effect() {
-        let graph = stage.graph(&recipe(vec![filtered(name)]));
-        let motion = stage.motion(0, &MotionSettings::default(), &graph);
+        let stage = subject.stage(&recipe(vec![filtered(name)]));
+        let motion = subject.motion(0, &MotionSettings::default(), &stage);
         let play = |fps: u32| -> Vec<(u64, Vec<u32>)> {
             (0..=fps)
                 .map(|frame| f64::from(frame) / f64::from(fps))
-                .map(|time| (time.to_bits(), bits(&stage.at(&graph, &motion, time, &Cpu::serial()))))
+                .map(|time| (time.to_bits(), bits(&subject.at(&stage, &motion, time, &Cpu::serial()))))
                 .collect()
         };
         let reference = play(120);
@@ -239,7 +232,7 @@ fn frame_rates_agree_to_the_bit_at_common_times() {
 #[test]
 fn a_scene_a_hundred_times_as_large_moves_a_hundred_times_as_far() {
     let zoo = sinew_zoo::build("tube:vertices=300,bones=4").unwrap();
-    let stage = Stage::new(&zoo.raw, zoo.clips.clone());
+    let subject = Subject::new(&zoo.raw, zoo.clips.clone());
     // Everything with a length: positions, node translations, binds; rotations stay.
     let mut raw = zoo.raw.clone();
     for bone in &mut raw.bones {
@@ -254,17 +247,17 @@ fn a_scene_a_hundred_times_as_large_moves_a_hundred_times_as_far() {
     for position in raw.meshes.iter_mut().flat_map(|m| &mut m.primitives).flat_map(|p| &mut p.positions) {
         *position *= 100.0;
     }
-    let large = Stage::new(&raw, zoo.clips);
+    let large = Subject::new(&raw, zoo.clips);
     for name in every_effect() {
         for clip in 0..2 {
             let (a, b) = (
-                stage.graph(&recipe(vec![filtered(name)])),
-                large.graph(&recipe(vec![filtered_at_scale(name, 100.0)])),
+                subject.stage(&recipe(vec![filtered(name)])),
+                large.stage(&recipe(vec![filtered_at_scale(name, 100.0)])),
             );
             let settings = MotionSettings::default();
-            let (small_motion, large_motion) = (stage.motion(clip, &settings, &a), large.motion(clip, &settings, &b));
+            let (small_motion, large_motion) = (subject.motion(clip, &settings, &a), large.motion(clip, &settings, &b));
             for time in [0.0, 0.21, 0.77] {
-                let small = stage.at(&a, &small_motion, time, &Cpu::serial());
+                let small = subject.at(&a, &small_motion, time, &Cpu::serial());
                 let large_frame = large.at(&b, &large_motion, time, &Cpu::serial());
                 for (s, l) in small.positions.iter().zip(&large_frame.positions) {
                     assert!((s.as_dvec3() * 100.0).distance(l.as_dvec3()) <= 1e-5 * large.size(), "{name}");
@@ -276,14 +269,14 @@ fn a_scene_a_hundred_times_as_large_moves_a_hundred_times_as_far() {
 
 #[test]
 fn a_loop_is_periodic_and_its_seam_is_as_smooth_as_the_rest() {
-    let stage = Stage::zoo("tube:vertices=300,bones=4");
+    let subject = Subject::zoo("tube:vertices=300,bones=4");
     for name in every_effect() {
-        let graph = stage.graph(&recipe(vec![filtered(name)]));
-        let motion = stage.motion(0, &MotionSettings::default(), &graph);
+        let stage = subject.stage(&recipe(vec![filtered(name)]));
+        let motion = subject.motion(0, &MotionSettings::default(), &stage);
         let period = motion.report().period.expect("the clip loops");
-        let at = |time: f64| stage.at(&graph, &motion, time, &Cpu::serial());
+        let at = |time: f64| subject.at(&stage, &motion, time, &Cpu::serial());
         for time in [0.0, 0.1, 0.5, 1.3] {
-            assert!(largest_difference(&at(time), &at(time + period)) <= 1e-6 * stage.size(), "{name}");
+            assert!(largest_difference(&at(time), &at(time + period)) <= 1e-6 * subject.size(), "{name}");
         }
         // Largest second difference of any vertex, across the seam and everywhere inside.
         let step = 1.0 / 240.0;
@@ -321,24 +314,24 @@ fn a_travelling_loop_is_displaced_as_its_in_place_version() {
         let places = times.iter().map(|&t| carried(t).1.as_vec3()).collect();
         track.rotation = Some(Curve::new(Interpolation::Linear, times.clone(), rotations).unwrap());
         track.translation = Some(Curve::new(Interpolation::Linear, times, places).unwrap());
-        let stage = Stage::new(&zoo.raw, vec![wave.clone(), clip]);
-        let base = stage.graph(&Recipe::default());
+        let subject = Subject::new(&zoo.raw, vec![wave.clone(), clip]);
+        let base = subject.stage(&Recipe::default());
         for name in ["floppy", "squash"] {
-            let graph = stage.graph(&recipe(vec![filtered(name)]));
+            let stage = subject.stage(&recipe(vec![filtered(name)]));
             // At keys, where both versions have the same pose.
             for key in [0, 7, 20, 41] {
                 let time = f64::from(key) / 30.0;
                 let moved = |clip: usize| -> Vec<DVec3> {
                     let settings = MotionSettings::default();
-                    let out = stage.at(&graph, &stage.motion(clip, &settings, &graph), time, &Cpu::serial());
-                    let plain = stage.at(&base, &stage.motion(clip, &settings, &base), time, &Cpu::serial());
+                    let out = subject.at(&stage, &subject.motion(clip, &settings, &stage), time, &Cpu::serial());
+                    let plain = subject.at(&base, &subject.motion(clip, &settings, &base), time, &Cpu::serial());
                     out.positions.iter().zip(&plain.positions).map(|(a, b)| (*a - *b).as_dvec3()).collect()
                 };
                 let largest = moved(0).iter().map(|d| d.length()).fold(0.0, f64::max);
-                assert!(largest > 1e-3 * stage.size());
+                assert!(largest > 1e-3 * subject.size());
                 for (in_place, travelling) in moved(0).iter().zip(moved(1)) {
                     let apart = (carried(time).0 * *in_place).distance(travelling);
-                    assert!(apart <= 1e-5 * stage.size(), "{name}, turn {turn}, stride {stride}: {apart}");
+                    assert!(apart <= 1e-5 * subject.size(), "{name}, turn {turn}, stride {stride}: {apart}");
                 }
             }
         }

@@ -1,25 +1,26 @@
 //! Many characters in one call, and results in rows: the same bits as one frame by itself.
 
-use crate::common::{Stage, bits, effect, recipe};
+use crate::common::{Subject, bits, effect, recipe};
 use sinew::recipe::CorrectionSpec;
 use sinew::*;
 use std::sync::Mutex;
 
 #[test]
 fn members_of_a_crowd_look_as_they_do_alone() {
-    let stage = Stage::zoo("calf");
-    let graph = stage.graph(&recipe(vec![effect("squash", &[]), effect("wobble", &[])]));
-    let motions: Vec<_> =
-        (0..stage.clips.len()).map(|clip| stage.motion(clip, &MotionSettings::default(), &graph)).collect();
+    let subject = Subject::zoo("calf");
+    let stage = subject.stage(&recipe(vec![effect("squash", &[]), effect("wobble", &[])]));
+    let playing: Vec<_> =
+        subject.clips.iter().map(|clip| stage.motion(clip, &MotionSettings::default()).unwrap()).collect();
     let members: Vec<_> =
-        (0..40).map(|i| Member { motion: &motions[i % motions.len()], time: i as f64 * 0.13 }).collect();
-    let alone: Vec<_> = members.iter().map(|m| bits(&stage.at(&graph, m.motion, m.time, &Cpu::serial()))).collect();
+        (0..40).map(|i| Member { playing: &playing[i % playing.len()], time: i as f64 * 0.13 }).collect();
+    let mut workspace = Workspace::default();
+    let alone: Vec<_> = members.iter().map(|m| bits(m.playing.frame(m.time, &mut workspace))).collect();
     let pools = [1, 2, 3].map(|n| rayon::ThreadPoolBuilder::new().num_threads(n).build().unwrap());
     let scratch = CrowdScratch::default();
     for pool in [None].into_iter().chain(pools.iter().map(Some)) {
         let cpu = Cpu { pool, ..Cpu::serial() };
         let seen = Mutex::new(vec![0; members.len()]);
-        evaluate_crowd(&graph, &stage.rig, &members, &cpu, &scratch, |index, mesh| {
+        evaluate_crowd(&members, &cpu, &scratch, |index, mesh| {
             // What is done with a member may use the same threads.
             let (found, _) = rayon::join(|| bits(mesh), || ());
             assert_eq!(found, alone[index], "member {index}");
@@ -39,23 +40,16 @@ fn rows_hold_what_vertices_hold() {
     ];
     let pool = rayon::ThreadPoolBuilder::new().num_threads(2).build().unwrap();
     for character in ["tube:vertices=1500,bones=9", "dancer", "bird"] {
-        let stage = Stage::zoo(character);
-        let rig = &stage.rig;
-        let (mut scratch, mut out) = (Scratch::default(), DeformedRows::default());
+        let subject = Subject::zoo(character);
+        let rig = &subject.rig;
+        let (mut workspace, mut out) = (Workspace::default(), DeformedRows::default());
         for recipe in &recipes {
-            let graph = stage.graph(recipe);
-            let motion = stage.motion(0, &MotionSettings::default(), &graph);
+            let stage = subject.stage(recipe);
+            let motion = subject.motion(0, &MotionSettings::default(), &stage);
             for (time, pool) in [(0.3, None), (0.7, Some(&pool)), (0.3, None)] {
                 let cpu = Cpu { pool, ..Cpu::serial() };
-                let mut pose = rig.rest_pose();
-                motion.pose(time, &mut pose);
-                let mut world = WorldPose::default();
-                world.compose(rig.skeleton(), &pose);
-                let mut kinematics = Kinematics::default();
-                motion.kinematics(time, &world, rig.skeleton(), &mut kinematics);
-                let frame = Frame { rig, pose: &pose, world: &world, kinematics: &kinematics, time };
-                evaluate_rows(&graph, &frame, &cpu, &mut scratch, &mut out);
-                let vertices = stage.at(&graph, &motion, time, &Cpu::serial());
+                stage.resume(&motion).unwrap().at(time, &mut workspace).deform_rows(&cpu, &mut out);
+                let vertices = subject.at(&stage, &motion, time, &Cpu::serial());
                 assert_eq!(out.origins, vertices.origins);
                 for vertex in 0..rig.vertex_count() {
                     let (point, normal) = (rig.point_of_vertex()[vertex], rig.layer_slot_of_vertex()[vertex]);

@@ -1,7 +1,7 @@
 //! STEP, LINEAR and CUBICSPLINE curves on a built-in rig against an evaluation of the glTF specification written here:
 //! own sampling, own composition, own blending, in f64.
 
-use crate::common::Stage;
+use crate::common::Subject;
 use glam::{DMat4, DQuat, DVec3, DVec4, Quat, Vec3};
 use sinew::clip::Track;
 use sinew::*;
@@ -90,13 +90,13 @@ fn every_interpolation_agrees_with_the_specification() {
             });
         }
         let clip = Clip { name: "keys".to_owned(), tracks };
-        let stage = Stage::new(&zoo.raw, vec![clip]);
-        let graph = stage.graph(&Recipe::default());
+        let subject = Subject::new(&zoo.raw, vec![clip]);
+        let stage = subject.stage(&Recipe::default());
         let settings = MotionSettings { looping: Looping::No, ..MotionSettings::default() };
-        let motion = stage.motion(0, &settings, &graph);
+        let motion = subject.motion(0, &settings, &stage);
         let surface = &zoo.raw.meshes[0].primitives[0];
         for time in [0.0, 0.25, 0.3, 0.6, 0.875, 1.2, 1.5, 2.0] {
-            let out = stage.at(&graph, &motion, time, &Cpu::serial());
+            let out = subject.at(&stage, &motion, time, &Cpu::serial());
             let mut world: Vec<DMat4> = Vec::new();
             for (node, [t, r, s]) in truth.iter().enumerate() {
                 let rotation = DQuat::from_vec4(r.at(time, true));
@@ -117,7 +117,7 @@ fn every_interpolation_agrees_with_the_specification() {
                     })
                     .sum();
                 let apart = out.world_position(0, vertex).distance(blended);
-                assert!(apart <= 3e-6 * stage.size(), "{interpolation:?} at {time}: {apart}");
+                assert!(apart <= 3e-6 * subject.size(), "{interpolation:?} at {time}: {apart}");
             }
         }
     }

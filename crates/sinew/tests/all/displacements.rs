@@ -1,7 +1,7 @@
 //! Oracles of the velocity and acceleration displacements (VS 4, AS 4–5).
 
 use crate::common::reference::{self, Bone, Knobs};
-use crate::common::{Stage, effect, recipe};
+use crate::common::{Subject, effect, recipe};
 use glam::{DMat3, DVec3, Vec3};
 use sinew::displace::*;
 use sinew::param::Values;
@@ -279,20 +279,20 @@ fn everything_vanishes_at_rest_and_where_there_is_no_skin() {
 }
 
 /// Motion set by hand on one bone of a tube of five.
-fn by_hand(stage: &Stage, graph: &FrameIndependentGraph, bones: &[(BoneId, BoneMotion)]) -> DeformedMesh {
-    let mut kinematics = Kinematics::at_rest(stage.rig.skeleton().len(), graph.filtered_signals().len());
+fn by_hand(subject: &Subject, stage: &Stage, bones: &[(BoneId, BoneMotion)]) -> DeformedMesh {
+    let mut kinematics = stage.at_rest();
     for &(bone, motion) in bones {
-        kinematics.set_steady(bone, motion, graph.filtered_signals());
+        kinematics.set_steady(bone, motion, stage.filtered_signals());
     }
-    stage.with(graph, &stage.rig.rest_pose(), &kinematics, &Cpu::serial())
+    subject.with(stage, &subject.rig.rest_pose(), &kinematics, &Cpu::serial())
 }
 
 /// The whole sum by hand: every effect, every bone, the papers' raw gains, weights from the tube's own field.
 #[test]
 fn a_tube_of_five_bones_moves_as_the_formulas_summed_by_hand() {
     let zoo = sinew_zoo::build("tube:vertices=400,bones=5").unwrap();
-    let stage = Stage::new(&zoo.raw, zoo.clips.clone());
-    let skeleton = stage.rig.skeleton();
+    let subject = Subject::new(&zoo.raw, zoo.clips.clone());
+    let skeleton = subject.rig.skeleton();
     let mut random = Random(77);
     let motions: Vec<(BoneId, BoneMotion)> = skeleton
         .bones()
@@ -309,10 +309,10 @@ fn a_tube_of_five_bones_moves_as_the_formulas_summed_by_hand() {
         .collect();
     assert_eq!(motions.len(), 5);
     let mut world = WorldPose::default();
-    world.compose(skeleton, &stage.rig.rest_pose());
+    world.compose(skeleton, &subject.rig.rest_pose());
     let bone_of = |bone: BoneId, m: &BoneMotion| Bone {
         origin: world.joint_origin(bone),
-        centroid: world.world_from_bone(bone).transform_point3(stage.rig.centroid(bone).unwrap()),
+        centroid: world.world_from_bone(bone).transform_point3(subject.rig.centroid(bone).unwrap()),
         v: m.linear_velocity,
         omega: m.angular_velocity,
         a: m.linear_acceleration,
@@ -337,8 +337,8 @@ fn a_tube_of_five_bones_moves_as_the_formulas_summed_by_hand() {
     for (name, values, truth) in cases {
         let mut spec = effect(name, &values);
         spec.raw = true;
-        let graph = stage.graph(&recipe(vec![spec]));
-        let out = by_hand(&stage, &graph, &motions);
+        let stage = subject.stage(&recipe(vec![spec]));
+        let out = by_hand(&subject, &stage, &motions);
         for (vertex, &p) in rest.iter().enumerate() {
             let p = p.as_dvec3();
             let weights = zoo.weights_at(p);
@@ -356,7 +356,7 @@ fn a_tube_of_five_bones_moves_as_the_formulas_summed_by_hand() {
                 sum += truth(&bone_of(*bone, motion), p) * propagated;
             }
             let found = out.world_position(0, vertex);
-            assert!(found.distance(sum) <= 1e-5 * stage.size(), "{name} vertex {vertex}: {found} against {sum}");
+            assert!(found.distance(sum) <= 1e-5 * subject.size(), "{name} vertex {vertex}: {found} against {sum}");
         }
     }
 }
@@ -384,15 +384,15 @@ fn a_turn_shows_the_three_phases() {
     let rotation = Some(Curve::new(Interpolation::Linear, times, values).unwrap());
     zoo.clips =
         vec![Clip { name: "turn".to_owned(), tracks: vec![clip::Track { node: 1, rotation, ..Default::default() }] }];
-    let stage = Stage::new(&zoo.raw, zoo.clips);
+    let subject = Subject::new(&zoo.raw, zoo.clips);
     let settings = MotionSettings { looping: Looping::No, ..MotionSettings::default() };
-    let base = stage.graph(&Recipe::default());
+    let base = subject.stage(&Recipe::default());
     let moved = |name: &str, gamma: f64, time: f64| {
         let filters = [("velocity_filter", gamma), ("acceleration_filter", gamma)];
-        let graph = stage.graph(&recipe(vec![effect(name, &filters)]));
-        let out = stage.at(&graph, &stage.motion(0, &settings, &graph), time, &Cpu::serial());
-        let plain = stage.at(&base, &stage.motion(0, &settings, &base), time, &Cpu::serial());
-        crate::common::largest_difference(&out, &plain) / stage.size()
+        let stage = subject.stage(&recipe(vec![effect(name, &filters)]));
+        let out = subject.at(&stage, &subject.motion(0, &settings, &stage), time, &Cpu::serial());
+        let plain = subject.at(&base, &subject.motion(0, &settings, &base), time, &Cpu::serial());
+        crate::common::largest_difference(&out, &plain) / subject.size()
     };
     for time in [0.2, 0.35] {
         assert!(moved("acceleration-drag", 1.0, time) > 1e-3, "sets off at {time}");
@@ -407,21 +407,21 @@ fn a_turn_shows_the_three_phases() {
         assert!(moved("acceleration-drag", 1.0, time) < 1e-7, "brakes fully at {time}");
     }
     // A steady spin stretches radially, by ‖ω‖²ρ.
-    let graph = stage.graph(&recipe(vec![effect("centrifugal-stretch", &[("filter", 1.0)])]));
-    let out = stage.at(&graph, &stage.motion(0, &settings, &graph), 1.0, &Cpu::serial());
-    let plain = stage.at(&base, &stage.motion(0, &settings, &base), 1.0, &Cpu::serial());
-    assert!(crate::common::largest_difference(&out, &plain) > 1e-4 * stage.size());
+    let stage = subject.stage(&recipe(vec![effect("centrifugal-stretch", &[("filter", 1.0)])]));
+    let out = subject.at(&stage, &subject.motion(0, &settings, &stage), 1.0, &Cpu::serial());
+    let plain = subject.at(&base, &subject.motion(0, &settings, &base), 1.0, &Cpu::serial());
+    assert!(crate::common::largest_difference(&out, &plain) > 1e-4 * subject.size());
 }
 
 /// VS fig. 14: opposite turns of two successive bones; the part beyond them is scaled unless rotations are composed.
 #[test]
 fn composing_rotations_keeps_what_lies_beyond_two_opposite_turns() {
-    let stage = Stage::zoo("tube:vertices=2000,bones=4");
-    let (first, second) = (stage.bone("tube.2"), stage.bone("tube.3"));
+    let subject = Subject::zoo("tube:vertices=2000,bones=4");
+    let (first, second) = (subject.bone("tube.2"), subject.bone("tube.3"));
     let spin = |rate| BoneMotion { angular_velocity: DVec3::Z * rate, ..BoneMotion::default() };
     let motions = [(first, spin(6.0)), (second, spin(-6.0))];
     let values = [("rotation", 0.5), ("max_angle", 20.0), ("soft", 0.0)];
-    let still = by_hand(&stage, &stage.graph(&Recipe::default()), &[]);
+    let still = by_hand(&subject, &subject.stage(&Recipe::default()), &[]);
     // Width of the far end, across the plane of the turns and in it, against the base.
     let tip: Vec<usize> = (0..still.positions.len()).filter(|&v| still.positions[v].y > 1.6).collect();
     let spread = |mesh: &DeformedMesh| {
@@ -432,7 +432,7 @@ fn composing_rotations_keeps_what_lies_beyond_two_opposite_turns() {
     let scaled = |compensate| {
         let mut spec = effect("floppy", &values);
         spec.compensate = compensate;
-        spread(&by_hand(&stage, &stage.graph(&recipe(vec![spec])), &motions)) / spread(&still)
+        spread(&by_hand(&subject, &subject.stage(&recipe(vec![spec])), &motions)) / spread(&still)
     };
     let (faithful, composed) = (scaled(false), scaled(true));
     assert!((faithful - 1.0).abs() > 0.2, "the papers' sum scales the far end by {faithful}");
@@ -441,42 +441,42 @@ fn composing_rotations_keeps_what_lies_beyond_two_opposite_turns() {
     let one = |compensate| {
         let mut spec = effect("floppy", &values);
         spec.compensate = compensate;
-        by_hand(&stage, &stage.graph(&recipe(vec![spec])), &motions[..1])
+        by_hand(&subject, &subject.stage(&recipe(vec![spec])), &motions[..1])
     };
     let rigid: Vec<usize> = (0..still.positions.len()).filter(|&v| still.positions[v].y > 1.9).collect();
     let (summed, composed) = (one(false), one(true));
     for &v in &rigid {
-        assert!(f64::from(summed.positions[v].distance(composed.positions[v])) < 1e-5 * stage.size());
+        assert!(f64::from(summed.positions[v].distance(composed.positions[v])) < 1e-5 * subject.size());
     }
 }
 
 #[test]
 fn root_gain_separates_travel_from_limbs_and_keys_change_over_time() {
-    let stage = Stage::zoo("tube:vertices=300,bones=3");
-    let base = stage.graph(&Recipe::default());
-    let (root, limb) = (stage.bone("tube.1"), stage.bone("tube.2"));
+    let subject = Subject::zoo("tube:vertices=300,bones=3");
+    let base = subject.stage(&Recipe::default());
+    let (root, limb) = (subject.bone("tube.1"), subject.bone("tube.2"));
     let motion = BoneMotion { linear_velocity: DVec3::X, ..BoneMotion::default() };
     let mut spec = effect("floppy", &[]);
     spec.root = 0.0;
-    let graph = stage.graph(&recipe(vec![spec]));
-    let still = by_hand(&stage, &base, &[]);
-    assert_eq!(crate::common::bits(&by_hand(&stage, &graph, &[(root, motion)])).len(), crate::common::bits(&still).len());
-    assert!(by_hand(&stage, &graph, &[(root, motion)]).positions == still.positions);
-    assert!(by_hand(&stage, &graph, &[(limb, motion)]).positions != still.positions);
+    let stage = subject.stage(&recipe(vec![spec]));
+    let still = by_hand(&subject, &base, &[]);
+    assert_eq!(
+        crate::common::bits(&by_hand(&subject, &stage, &[(root, motion)])).len(),
+        crate::common::bits(&still).len()
+    );
+    assert!(by_hand(&subject, &stage, &[(root, motion)]).positions == still.positions);
+    assert!(by_hand(&subject, &stage, &[(limb, motion)]).positions != still.positions);
 
     let mut spec = effect("floppy", &[("rotation", 0.0)]);
     spec.keys.push(("translation".to_owned(), sinew::recipe::KeyCurve::new(vec![(0.0, 0.0), (1.0, 0.2)]).unwrap()));
-    let graph = stage.graph(&recipe(vec![spec]));
-    let mut kinematics = Kinematics::at_rest(stage.rig.skeleton().len(), 0);
-    kinematics.set_steady(root, motion, &[]);
-    let pose = stage.rig.rest_pose();
-    let mut world = WorldPose::default();
-    world.compose(stage.rig.skeleton(), &pose);
+    let stage = subject.stage(&recipe(vec![spec]));
+    let mut kinematics = stage.at_rest();
+    stage.set_steady(&mut kinematics, root, motion);
+    let mut workspace = Workspace::default();
     for (time, lag) in [(-1.0, 0.0), (0.5, 0.1), (2.0, 0.2)] {
-        let frame = Frame { rig: &stage.rig, pose: &pose, world: &world, kinematics: &kinematics, time };
-        let mut out = DeformedMesh::default();
-        evaluate(&graph, &frame, &Cpu::serial(), &mut Scratch::default(), &mut out);
-        let found = f64::from(still.positions[0].x - out.positions[0].x);
+        let pose = subject.rig.rest_pose();
+        stage.posed(&pose, &kinematics, time, &mut workspace).unwrap().deform(&Cpu::serial());
+        let found = f64::from(still.positions[0].x - workspace.mesh().positions[0].x);
         assert!((found - lag).abs() < 2e-3, "{time}: {found}");
     }
 }

@@ -1,9 +1,9 @@
 //! The base `fold-over-free` on built-in characters, through the whole pipeline.
-use crate::common::{Stage, bits, largest_difference};
+use crate::common::{Subject, bits, largest_difference};
 use glam::{DQuat, DVec3};
 use sinew::kinodynamic::{FoldOverFreeSpec, LimbSpec, Method, WeightSource};
 use sinew::recipe::{BaseSpec, Place};
-use sinew::{Cpu, DeformedMesh, Kinematics, LocalTransform, Pose, Recipe, RecipeFile, WorldPose};
+use sinew::{Cpu, DeformedMesh, LocalTransform, Pose, Recipe, RecipeFile, Stage, WorldPose};
 
 fn free(spec: FoldOverFreeSpec) -> Recipe {
     Recipe { base: BaseSpec::FoldOverFree(spec), ..Recipe::default() }
@@ -14,9 +14,9 @@ fn still_volume() -> FoldOverFreeSpec {
 }
 
 /// The pose with bones turned further about their own axes.
-fn evaluate(stage: &Stage, recipe: &Recipe, pose: &Pose, cpu: &Cpu<'_>) -> DeformedMesh {
-    let graph = stage.graph(recipe);
-    stage.with(&graph, pose, &Kinematics::at_rest(stage.rig.skeleton().len(), 0), cpu)
+fn evaluate(subject: &Subject, recipe: &Recipe, pose: &Pose, cpu: &Cpu<'_>) -> DeformedMesh {
+    let stage = subject.stage(recipe);
+    subject.with(&stage, pose, &stage.at_rest(), cpu)
 }
 
 fn elbow(degrees: f64) -> [(&'static str, DQuat); 1] {
@@ -25,13 +25,13 @@ fn elbow(degrees: f64) -> [(&'static str, DQuat); 1] {
 
 #[test]
 fn an_elbow_bent_by_150_degrees_does_not_fold_over() {
-    let stage = Stage::zoo("arm");
-    let pose = stage.turned(&elbow(150.0));
+    let subject = Subject::zoo("arm");
+    let pose = subject.turned(&elbow(150.0));
     let mut world = WorldPose::default();
-    world.compose(stage.rig.skeleton(), &pose);
+    world.compose(subject.rig.skeleton(), &pose);
     let diagnosis = |spec: FoldOverFreeSpec| {
-        let graph = stage.graph(&free(spec.clone()));
-        let found = graph.fold_over_free().unwrap().diagnose(&stage.rig, &world);
+        let stage = subject.stage(&free(spec.clone()));
+        let found = stage.fold_over_free().unwrap().diagnose(&subject.rig, &world);
         println!("{spec:?}: {found:?}");
         found
     };
@@ -48,13 +48,13 @@ fn an_elbow_bent_by_150_degrees_does_not_fold_over() {
 
 #[test]
 fn the_bound_asks_for_enough_steps() {
-    let stage = Stage::zoo("arm");
+    let subject = Subject::zoo("arm");
     for (alpha, beta) in [(0.0, 0.0), (0.5, 0.5)] {
-        let graph = stage.graph(&free(FoldOverFreeSpec { alpha, beta, ..FoldOverFreeSpec::default() }));
+        let stage = subject.stage(&free(FoldOverFreeSpec { alpha, beta, ..FoldOverFreeSpec::default() }));
         for degrees in [10.0, 60.0, 100.0, 130.0, 150.0] {
             let mut world = WorldPose::default();
-            world.compose(stage.rig.skeleton(), &stage.turned(&elbow(degrees)));
-            let found = graph.fold_over_free().unwrap().diagnose(&stage.rig, &world);
+            world.compose(subject.rig.skeleton(), &subject.turned(&elbow(degrees)));
+            let found = stage.fold_over_free().unwrap().diagnose(&subject.rig, &world);
             println!("{degrees}°, alpha {alpha}: {found:?}");
             assert!(found.smallest_determinant > 0.0 && found.error < 0.02, "{degrees}: {found:?}");
         }
@@ -63,25 +63,25 @@ fn the_bound_asks_for_enough_steps() {
 
 #[test]
 fn weights_of_the_skin_are_extended_off_it() {
-    let stage = Stage::zoo("arm");
+    let subject = Subject::zoo("arm");
     let skin = free(FoldOverFreeSpec { weights: WeightSource::Skin, ..FoldOverFreeSpec::default() });
-    let graph = stage.graph(&skin);
+    let stage = subject.stage(&skin);
     let mut world = WorldPose::default();
-    let pose = stage.turned(&elbow(90.0));
-    world.compose(stage.rig.skeleton(), &pose);
-    let found = graph.fold_over_free().unwrap().diagnose(&stage.rig, &world);
+    let pose = subject.turned(&elbow(90.0));
+    world.compose(subject.rig.skeleton(), &pose);
+    let found = stage.fold_over_free().unwrap().diagnose(&subject.rig, &world);
     println!("{found:?}");
     assert!(found.error < 0.05, "{found:?}");
-    let lbs = evaluate(&stage, &Recipe::default(), &pose, &Cpu::serial());
-    let bent = evaluate(&stage, &skin, &pose, &Cpu::serial());
-    let apart = largest_difference(&lbs, &bent) / stage.size();
+    let lbs = evaluate(&subject, &Recipe::default(), &pose, &Cpu::serial());
+    let bent = evaluate(&subject, &skin, &pose, &Cpu::serial());
+    let apart = largest_difference(&lbs, &bent) / subject.size();
     assert!(apart > 1e-3 && apart < 0.1, "{apart}");
     // A small turn moves the skin by its own weights: linear blending to first order.
-    let pose = stage.turned(&elbow(0.5));
+    let pose = subject.turned(&elbow(0.5));
     let still = FoldOverFreeSpec { weights: WeightSource::Skin, ..still_volume() };
-    let rest = evaluate(&stage, &Recipe::default(), &stage.rig.rest_pose(), &Cpu::serial());
+    let rest = evaluate(&subject, &Recipe::default(), &subject.rig.rest_pose(), &Cpu::serial());
     let (lbs, skin) = (Recipe::default(), free(still));
-    let [lbs, skin] = [lbs, skin].map(|recipe| evaluate(&stage, &recipe, &pose, &Cpu::serial()));
+    let [lbs, skin] = [lbs, skin].map(|recipe| evaluate(&subject, &recipe, &pose, &Cpu::serial()));
     let moved = largest_difference(&rest, &lbs);
     assert!(largest_difference(&lbs, &skin) < 0.05 * moved, "{} of {moved}", largest_difference(&lbs, &skin));
 }
@@ -92,17 +92,17 @@ fn a_limb_can_be_painted() {
     let primitive = &mut zoo.raw.meshes[0].primitives[0];
     let upper: Vec<f32> = primitive.positions.iter().map(|p| if p.y > 1.2 { 1.0 } else { 0.0 }).collect();
     primitive.maps.push(("upper".to_owned(), upper));
-    let stage = Stage::new(&zoo.raw, zoo.clips);
-    let pose = stage.turned(&[("tube.2", DQuat::from_rotation_z(0.6))]);
+    let subject = Subject::new(&zoo.raw, zoo.clips);
+    let pose = subject.turned(&[("tube.2", DQuat::from_rotation_z(0.6))]);
     let limb = LimbSpec { map: Some("upper".to_owned()), ..LimbSpec::default() };
     let spec = FoldOverFreeSpec { limbs: vec![("tube.2".to_owned(), limb)], ..FoldOverFreeSpec::default() };
-    let plain = evaluate(&stage, &free(FoldOverFreeSpec::default()), &pose, &Cpu::serial());
-    let painted = evaluate(&stage, &free(spec), &pose, &Cpu::serial());
-    let moved = largest_difference(&plain, &painted) / stage.size();
+    let plain = evaluate(&subject, &free(FoldOverFreeSpec::default()), &pose, &Cpu::serial());
+    let painted = evaluate(&subject, &free(spec), &pose, &Cpu::serial());
+    let moved = largest_difference(&plain, &painted) / subject.size();
     assert!(moved > 1e-3 && moved < 0.2, "{moved}");
     let unknown = LimbSpec { map: Some("uper".to_owned()), ..LimbSpec::default() };
     let spec = FoldOverFreeSpec { limbs: vec![("tube.2".to_owned(), unknown)], ..FoldOverFreeSpec::default() };
-    let error = sinew::FrameIndependentGraph::build(&stage.rig, &free(spec)).unwrap_err();
+    let error = Stage::new(&subject.rig, &free(spec)).unwrap_err();
     assert!(error.to_string().contains("upper"), "{error}");
 }
 
@@ -133,17 +133,17 @@ fn recipes_hold_the_base() {
 #[test]
 fn the_bind_pose_and_the_motion_of_the_whole_deform_nothing() {
     for name in ["arm", "calf", "dancer", "snail", "bird"] {
-        let stage = Stage::zoo(name);
-        let root = stage.rig.skeleton().bones().next().unwrap();
-        let mut pose = stage.rig.rest_pose();
+        let subject = Subject::zoo(name);
+        let root = subject.rig.skeleton().bones().next().unwrap();
+        let mut pose = subject.rig.rest_pose();
         let mut trs = pose.locals[root.index()].to_trs();
         trs.rotation = DQuat::from_rotation_y(2.0) * DQuat::from_rotation_x(0.4) * trs.rotation;
         trs.translation += DVec3::new(0.3, 0.1, -0.2);
         pose.locals[root.index()] = LocalTransform::Trs(trs);
-        for pose in [stage.rig.rest_pose(), pose] {
-            let lbs = evaluate(&stage, &Recipe::default(), &pose, &Cpu::serial());
-            let free = evaluate(&stage, &free(FoldOverFreeSpec::default()), &pose, &Cpu::serial());
-            assert!(largest_difference(&lbs, &free) < 1e-5 * stage.size(), "{name}");
+        for pose in [subject.rig.rest_pose(), pose] {
+            let lbs = evaluate(&subject, &Recipe::default(), &pose, &Cpu::serial());
+            let free = evaluate(&subject, &free(FoldOverFreeSpec::default()), &pose, &Cpu::serial());
+            assert!(largest_difference(&lbs, &free) < 1e-5 * subject.size(), "{name}");
             let turned = lbs.normals.iter().zip(&free.normals).map(|(a, b)| a.angle_between(*b)).fold(0.0, f32::max);
             assert!(turned < 2e-2, "{name}: normals off by {turned}");
         }
@@ -152,24 +152,24 @@ fn the_bind_pose_and_the_motion_of_the_whole_deform_nothing() {
 
 #[test]
 fn every_thread_count_gives_the_same_bits() {
-    let stage = Stage::zoo("arm");
-    let pose = stage.turned(&elbow(100.0));
+    let subject = Subject::zoo("arm");
+    let pose = subject.turned(&elbow(100.0));
     let recipe = free(FoldOverFreeSpec::default());
-    let alone = evaluate(&stage, &recipe, &pose, &Cpu::serial());
+    let alone = evaluate(&subject, &recipe, &pose, &Cpu::serial());
     for threads in [1, 3] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         let cpu = Cpu { pool: Some(&pool), ..Cpu::serial() };
-        assert_eq!(bits(&alone), bits(&evaluate(&stage, &recipe, &pose, &cpu)));
+        assert_eq!(bits(&alone), bits(&evaluate(&subject, &recipe, &pose, &cpu)));
     }
 }
 
 #[test]
 fn scale_changes_nothing_but_the_scale() {
     let run = |spec: &str| {
-        let stage = Stage::zoo(spec);
+        let subject = Subject::zoo(spec);
         let bend = DQuat::from_rotation_z(0.9);
-        let pose = stage.turned(&[("tube.2", bend), ("tube.3", bend)]);
-        (evaluate(&stage, &free(FoldOverFreeSpec::default()), &pose, &Cpu::serial()), stage.size())
+        let pose = subject.turned(&[("tube.2", bend), ("tube.3", bend)]);
+        (evaluate(&subject, &free(FoldOverFreeSpec::default()), &pose, &Cpu::serial()), subject.size())
     };
     let (small, _) = run("tube:vertices=600,bones=3,radius=0.1,length=1");
     let (large, size) = run("tube:vertices=600,bones=3,radius=10,length=100");
@@ -181,9 +181,9 @@ fn scale_changes_nothing_but_the_scale() {
 
 #[test]
 fn limbs_can_be_edited() {
-    let stage = Stage::zoo("arm");
-    let pose = stage.turned(&elbow(90.0));
-    let plain = evaluate(&stage, &free(FoldOverFreeSpec::default()), &pose, &Cpu::serial());
+    let subject = Subject::zoo("arm");
+    let pose = subject.turned(&elbow(90.0));
+    let plain = evaluate(&subject, &free(FoldOverFreeSpec::default()), &pose, &Cpu::serial());
     let edits = [
         LimbSpec { radius: Some(2.0), ..LimbSpec::default() },
         LimbSpec { bone: Some(1.0), ..LimbSpec::default() },
@@ -193,11 +193,11 @@ fn limbs_can_be_edited() {
     ];
     for edit in edits {
         let spec = FoldOverFreeSpec { limbs: vec![("fore*".to_owned(), edit.clone())], ..FoldOverFreeSpec::default() };
-        let edited = evaluate(&stage, &free(spec), &pose, &Cpu::serial());
-        let moved = largest_difference(&plain, &edited) / stage.size();
+        let edited = evaluate(&subject, &free(spec), &pose, &Cpu::serial());
+        let moved = largest_difference(&plain, &edited) / subject.size();
         assert!(moved > 1e-4 && moved < 0.5, "{edit:?}: {moved}");
     }
     let unknown =
         FoldOverFreeSpec { limbs: vec![("knee".to_owned(), LimbSpec::default())], ..FoldOverFreeSpec::default() };
-    assert!(sinew::FrameIndependentGraph::build(&stage.rig, &free(unknown)).is_err());
+    assert!(Stage::new(&subject.rig, &free(unknown)).is_err());
 }

@@ -1,6 +1,6 @@
 //! Centrifugal lift on the dancer: the skirt rises, the waist does not.
 
-use crate::common::{Stage, largest_difference, recipe};
+use crate::common::{Subject, largest_difference, recipe};
 use sinew::recipe::EffectSpec;
 use sinew::*;
 
@@ -21,28 +21,28 @@ fn a_spun_dancer_lifts_her_skirt_and_not_her_waist() {
         let values = primitive.positions.iter().map(skirt).collect();
         primitive.maps.push(("skirt".to_owned(), values));
     }
-    let stage = Stage::new(&zoo.raw, zoo.clips.clone());
-    let twirl = stage.clips.iter().position(|clip| clip.name == "twirl").unwrap();
+    let subject = Subject::new(&zoo.raw, zoo.clips.clone());
+    let twirl = subject.clips.iter().position(|clip| clip.name == "twirl").unwrap();
     let mut lift = EffectSpec::new("centrifugal-lift").unwrap();
     lift.map = Some("skirt".to_owned());
-    let graph = stage.graph(&recipe(vec![lift]));
-    let (name, fitted) = graph.cones().next().expect("a cone was fitted");
+    let stage = subject.stage(&recipe(vec![lift]));
+    let (name, fitted) = stage.cones().next().expect("a cone was fitted");
     assert_eq!(name, "centrifugal-lift");
     let (rms, _) = fitted.residual.expect("fitted, not given");
     assert!(rms < 0.1, "the cone misses the skirt by {rms}");
 
-    let motion = stage.motion(twirl, &MotionSettings::default(), &graph);
-    let base = stage.graph(&Recipe::default());
+    let motion = subject.motion(twirl, &MotionSettings::default(), &stage);
+    let base = subject.stage(&Recipe::default());
     let (lifted, plain) = (0..12)
         .map(|k| 0.1 * f64::from(k))
         .map(|t| {
-            let at = |graph: &FrameIndependentGraph, motion: &Motion| stage.at(graph, motion, t, &Cpu::serial());
-            (at(&graph, &motion), at(&base, &stage.motion(twirl, &MotionSettings::default(), &base)))
+            let at = |stage: &Stage, motion: &std::sync::Arc<Motion>| subject.at(stage, motion, t, &Cpu::serial());
+            (at(&stage, &motion), at(&base, &subject.motion(twirl, &MotionSettings::default(), &base)))
         })
         .max_by(|a, b| largest_difference(&a.0, &a.1).total_cmp(&largest_difference(&b.0, &b.1)))
         .unwrap();
-    assert!(largest_difference(&lifted, &plain) > 0.01 * stage.size());
-    let part = &stage.rig.parts()[0].primitives;
+    assert!(largest_difference(&lifted, &plain) > 0.01 * subject.size());
+    let part = &subject.rig.parts()[0].primitives;
     let (mut hem, mut hem_count) = (0.0, 0);
     for (index, primitive) in part.iter().enumerate() {
         for (k, vertex) in primitive.vertices.clone().enumerate() {
@@ -56,5 +56,5 @@ fn a_spun_dancer_lifts_her_skirt_and_not_her_waist() {
             }
         }
     }
-    assert!(hem / f64::from(hem_count) > 0.003 * stage.size(), "the hem rises by {}", hem / f64::from(hem_count));
+    assert!(hem / f64::from(hem_count) > 0.003 * subject.size(), "the hem rises by {}", hem / f64::from(hem_count));
 }

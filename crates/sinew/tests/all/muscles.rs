@@ -1,5 +1,5 @@
 //! Vortex muscles on built-in characters, through the whole pipeline.
-use crate::common::{Stage, bits, largest_difference};
+use crate::common::{Subject, bits, largest_difference};
 use glam::DVec3;
 use sinew::correct::{FittedShape, MuscleShape, MuscleSpec};
 use sinew::recipe::{CorrectionSpec, Place};
@@ -18,34 +18,34 @@ fn muscles(values: &[(&str, f64)], bones: &[(&str, &[&str])]) -> Recipe {
     Recipe { corrections: vec![spec], ..Recipe::default() }
 }
 
-fn at(stage: &Stage, recipe: &Recipe, clip: usize, times: &[f64]) -> Vec<DeformedMesh> {
-    let graph = stage.graph(recipe);
-    let motion = stage.motion(clip, &MotionSettings::default(), &graph);
-    times.iter().map(|&time| stage.at(&graph, &motion, time, &Cpu::serial())).collect()
+fn at(subject: &Subject, recipe: &Recipe, clip: usize, times: &[f64]) -> Vec<DeformedMesh> {
+    let stage = subject.stage(recipe);
+    let motion = subject.motion(clip, &MotionSettings::default(), &stage);
+    times.iter().map(|&time| subject.at(&stage, &motion, time, &Cpu::serial())).collect()
 }
 
 /// Six times the volume, of a closed surface.
-fn volume(stage: &Stage, mesh: &DeformedMesh) -> f64 {
+fn volume(subject: &Subject, mesh: &DeformedMesh) -> f64 {
     let at = |v: u32| mesh.positions[v as usize].as_dvec3();
-    stage.rig.triangles().iter().map(|&[a, b, c]| at(a).dot(at(b).cross(at(c)))).sum()
+    subject.rig.triangles().iter().map(|&[a, b, c]| at(a).dot(at(b).cross(at(c)))).sum()
 }
 
 #[test]
 fn flesh_swings_keeps_its_volume_and_lets_itself_be_switched_off() {
-    let stage = Stage::zoo("calf");
-    let named = stage.graph(&muscles(&[], &[])).muscles();
-    let names: Vec<&str> = named.iter().map(|muscle| stage.rig.skeleton().name(muscle.bone)).collect();
+    let subject = Subject::zoo("calf");
+    let named = subject.stage(&muscles(&[], &[])).muscles();
+    let names: Vec<&str> = named.iter().map(|muscle| subject.rig.skeleton().name(muscle.bone)).collect();
     println!("fleshy: {names:?}");
     assert!(!names.is_empty());
     let times: Vec<f64> = (0..8).map(|k| 0.09 * f64::from(k)).collect();
-    let base = at(&stage, &Recipe::default(), 0, &times);
-    let swung = at(&stage, &muscles(&[], &[]), 0, &times);
-    let off = at(&stage, &muscles(&[("life", 1.0)], &[]), 0, &times);
+    let base = at(&subject, &Recipe::default(), 0, &times);
+    let swung = at(&subject, &muscles(&[], &[]), 0, &times);
+    let off = at(&subject, &muscles(&[("life", 1.0)], &[]), 0, &times);
     let mut farthest: f64 = 0.0;
     for k in 0..times.len() {
-        let moved = largest_difference(&base[k], &swung[k]) / stage.size();
+        let moved = largest_difference(&base[k], &swung[k]) / subject.size();
         farthest = farthest.max(moved);
-        let kept = volume(&stage, &swung[k]) / volume(&stage, &base[k]) - 1.0;
+        let kept = volume(&subject, &swung[k]) / volume(&subject, &base[k]) - 1.0;
         println!("{:.2} s: moved {moved:.4} of the size, volume {kept:+.2e}", times[k]);
         assert!(kept.abs() < 5e-3, "{kept}");
         assert!(largest_difference(&base[k], &off[k]) == 0.0);
@@ -55,26 +55,26 @@ fn flesh_swings_keeps_its_volume_and_lets_itself_be_switched_off() {
 
 #[test]
 fn frames_stand_alone_and_loops_close() {
-    let stage = Stage::zoo("calf");
-    let graph = stage.graph(&muscles(&[], &[]));
-    let motion = stage.motion(0, &MotionSettings::default(), &graph);
+    let subject = Subject::zoo("calf");
+    let stage = subject.stage(&muscles(&[], &[]));
+    let motion = subject.motion(0, &MotionSettings::default(), &stage);
     let period = motion.report().period.expect("the trot loops");
-    let frame = |t: f64| stage.at(&graph, &motion, t, &Cpu::serial());
+    let frame = |t: f64| subject.at(&stage, &motion, t, &Cpu::serial());
     let (later, earlier) = (frame(0.5 * period), frame(0.2 * period));
     assert_eq!(bits(&earlier), bits(&frame(0.2 * period)));
     assert_eq!(bits(&later), bits(&frame(0.5 * period)));
     let seam = largest_difference(&frame(0.0), &frame(period * (1.0 - 1e-9)));
-    assert!(seam < 1e-5 * stage.size(), "{seam}");
+    assert!(seam < 1e-5 * subject.size(), "{seam}");
 }
 
 #[test]
 fn scale_changes_nothing_but_the_scale() {
     let run = |spec: &str| {
-        let stage = Stage::zoo(spec);
+        let subject = Subject::zoo(spec);
         let recipe = muscles(&[("gravity", 2.0)], &[("tube.2", &["tube.3"])]);
-        let [base, swung] = [Recipe::default(), recipe].map(|recipe| at(&stage, &recipe, 0, &[0.4]).remove(0));
+        let [base, swung] = [Recipe::default(), recipe].map(|recipe| at(&subject, &recipe, 0, &[0.4]).remove(0));
         let moved = base.positions.iter().zip(&swung.positions).map(|(a, b)| (*b - *a).as_dvec3());
-        (moved.collect::<Vec<DVec3>>(), stage.size())
+        (moved.collect::<Vec<DVec3>>(), subject.size())
     };
     let (small, _) = run("tube:vertices=600,bones=3,radius=0.1,length=1");
     let (large, size) = run("tube:vertices=600,bones=3,radius=10,length=100");
@@ -86,18 +86,18 @@ fn scale_changes_nothing_but_the_scale() {
 
 #[test]
 fn a_flexed_muscle_bulges() {
-    let stage = Stage::zoo("arm");
+    let subject = Subject::zoo("arm");
     // The clip bends the elbow most in its middle.
     let still = [("life", 1.0), ("contraction", 1.0)];
     let recipe = muscles(&still, &[("upper_arm", &["forearm"])]);
     let width = |mesh: &DeformedMesh| {
-        let rest = at(&stage, &Recipe::default(), 0, &[0.0]).remove(0);
+        let rest = at(&subject, &Recipe::default(), 0, &[0.0]).remove(0);
         let band = rest.positions.iter().zip(&mesh.positions).filter(|(rest, _)| (0.14..0.22).contains(&rest.y));
         let widths: Vec<f64> = band.map(|(_, p)| f64::from(p.x.abs())).collect();
         widths.iter().sum::<f64>() / widths.len() as f64
     };
-    let [straight, bent] = [0.0, 0.8].map(|t| at(&stage, &recipe, 0, &[t]).remove(0));
-    let [plain_straight, plain_bent] = [0.0, 0.8].map(|t| at(&stage, &Recipe::default(), 0, &[t]).remove(0));
+    let [straight, bent] = [0.0, 0.8].map(|t| at(&subject, &recipe, 0, &[t]).remove(0));
+    let [plain_straight, plain_bent] = [0.0, 0.8].map(|t| at(&subject, &Recipe::default(), 0, &[t]).remove(0));
     let (relaxed, flexed) = (width(&straight) / width(&plain_straight), width(&bent) / width(&plain_bent));
     println!("width of the upper arm: {relaxed:.3} relaxed, {flexed:.3} flexed, of the plain skin's");
     assert!((relaxed - 1.0).abs() < 0.02 && flexed > 1.03, "{relaxed} {flexed}");
@@ -106,41 +106,41 @@ fn a_flexed_muscle_bulges() {
 const FELT: [Signal; 5] =
     [Signal::FeltAcceleration, Signal::FeltStrainX, Signal::FeltStrainY, Signal::FeltStrainZ, Signal::FeltUp];
 
-fn motion(stage: &Stage, clip: usize, filter: Filter, settings: &MotionSettings) -> Motion {
+fn motion(subject: &Subject, clip: usize, filter: Filter, settings: &MotionSettings) -> Motion {
     let filtered = FELT.map(|signal| FilteredSignal { signal, filter });
-    let (rig, clip) = (&stage.rig, &stage.clips[clip]);
-    Motion::new(rig.skeleton(), rig.bone_sizes(), &rig.morph_layout(), clip, settings, &filtered).unwrap()
+    let (rig, clip) = (&subject.rig, &subject.clips[clip]);
+    Motion::new(rig.puppet(), clip, settings, &filtered).unwrap()
 }
 
-fn world_at(stage: &Stage, motion: &Motion, t: f64) -> WorldPose {
-    let mut pose = stage.rig.rest_pose();
+fn world_at(subject: &Subject, motion: &Motion, t: f64) -> WorldPose {
+    let mut pose = subject.rig.rest_pose();
     motion.pose(t, &mut pose);
     let mut world = WorldPose::default();
-    world.compose(stage.rig.skeleton(), &pose);
+    world.compose(subject.rig.skeleton(), &pose);
     world
 }
 
-fn kinematics_at(stage: &Stage, motion: &Motion, t: f64) -> Kinematics {
-    let mut kinematics = Kinematics::at_rest(stage.rig.skeleton().len(), FELT.len());
-    motion.kinematics(t, &world_at(stage, motion, t), stage.rig.skeleton(), &mut kinematics);
+fn kinematics_at(subject: &Subject, motion: &Motion, t: f64) -> Kinematics {
+    let mut kinematics = Kinematics::at_rest(subject.rig.skeleton().len(), FELT.len());
+    motion.kinematics(t, &world_at(subject, motion, t), subject.rig.skeleton(), &mut kinematics);
     kinematics
 }
 
 #[test]
 fn loops_are_periodic_in_position_and_velocity() {
-    let stage = Stage::zoo("calf");
+    let subject = Subject::zoo("calf");
     let oscillator = Oscillator::new(3.0, 0.25).unwrap();
-    let motion = motion(&stage, 0, oscillator.into(), &MotionSettings::default());
+    let motion = motion(&subject, 0, oscillator.into(), &MotionSettings::default());
     let (period, start) = (motion.report().period.unwrap(), motion.report().start);
     let stiffness = oscillator.angular_frequency().powi(2);
     let (mut jump, mut kink): (f64, f64) = (0.0, 0.0);
     let (h, end) = (1e-5, start + period * (1.0 - 1e-13));
     let times = [start, start + h, start + 2.0 * h, end, end - h, end - 2.0 * h];
-    let at = times.map(|t| kinematics_at(&stage, &motion, t));
-    for bone in stage.rig.skeleton().bones() {
+    let at = times.map(|t| kinematics_at(&subject, &motion, t));
+    for bone in subject.rig.skeleton().bones() {
         // Displacements of flesh at the joint, in sizes.
         let [a0, a1, a2, b0, b1, b2] =
-            std::array::from_fn(|k| at[k].filtered[0][bone.index()] / (stiffness * stage.size()));
+            std::array::from_fn(|k| at[k].filtered[0][bone.index()] / (stiffness * subject.size()));
         jump = jump.max((a0 - b0).length());
         let after = (a1 * 4.0 - a2 - a0 * 3.0) / (2.0 * h);
         let before = (b0 * 3.0 - b1 * 4.0 + b2) / (2.0 * h);
@@ -152,37 +152,37 @@ fn loops_are_periodic_in_position_and_velocity() {
 
 #[test]
 fn windows_that_grow_come_to_the_run_ahead() {
-    let stage = Stage::zoo("calf");
+    let subject = Subject::zoo("calf");
     let named: &[(&str, &[&str])] = &[("chest", &[]), ("hips", &[])];
     let with = |history: f64, window: f64| {
         let recipe = muscles(&[("history", history), ("window", window), ("gravity", 1.0)], named);
-        at(&stage, &recipe, 0, &[0.3]).remove(0)
+        at(&subject, &recipe, 0, &[0.3]).remove(0)
     };
-    let (whole, base) = (with(0.0, 0.0), at(&stage, &Recipe::default(), 0, &[0.3]).remove(0));
+    let (whole, base) = (with(0.0, 0.0), at(&subject, &Recipe::default(), 0, &[0.3]).remove(0));
     let windows = [0.0, 0.125, 0.25, 0.5, 1.0, 2.0, 4.0];
-    let table = windows.map(|window| largest_difference(&with(1.0, window), &whole) / stage.size());
+    let table = windows.map(|window| largest_difference(&with(1.0, window), &whole) / subject.size());
     for (window, error) in windows.iter().zip(&table) {
         println!("window {window:>5} s: {error:.2e} sizes from the run ahead");
     }
     // ω₀ζ = 4.7 per second: each second leaves less than a hundredth.
     assert!(table[0] > 1e-4 && table[5] < 2e-4 * table[1].max(table[0]) + 1e-6 && table[6] < 1e-6, "{table:?}");
     // Accumulated instants depend on the path, and keep some of it: the paper's form, for who wants it.
-    let accumulated = largest_difference(&with(2.0, 1.0), &with(1.0, 1.0)) / stage.size();
-    let moved = largest_difference(&base, &whole) / stage.size();
+    let accumulated = largest_difference(&with(2.0, 1.0), &with(1.0, 1.0)) / subject.size();
+    let moved = largest_difference(&base, &whole) / subject.size();
     println!("accumulated over 1 s: {accumulated:.2e} sizes from the flow, which moves {moved:.2e}");
     assert!(accumulated < 0.7 * moved, "{accumulated} {moved}");
 }
 
 #[test]
 fn every_shape_and_option_moves_flesh_and_keeps_its_volume() {
-    let stage = Stage::zoo("calf");
-    let base = at(&stage, &Recipe::default(), 0, &[0.3]).remove(0);
-    let plain = at(&stage, &muscles(&[], &[("chest", &[])]), 0, &[0.3]).remove(0);
+    let subject = Subject::zoo("calf");
+    let base = at(&subject, &Recipe::default(), 0, &[0.3]).remove(0);
+    let plain = at(&subject, &muscles(&[], &[("chest", &[])]), 0, &[0.3]).remove(0);
     for values in [vec![("shape", 1.0)], vec![("shape", 2.0)], vec![("stiffening", 50.0)], vec![("stretch", 0.3)]] {
-        let swung = at(&stage, &muscles(&values, &[("chest", &[])]), 0, &[0.3]).remove(0);
-        let moved = largest_difference(&base, &swung) / stage.size();
-        let other = largest_difference(&plain, &swung) / stage.size();
-        let kept = volume(&stage, &swung) / volume(&stage, &base) - 1.0;
+        let swung = at(&subject, &muscles(&values, &[("chest", &[])]), 0, &[0.3]).remove(0);
+        let moved = largest_difference(&base, &swung) / subject.size();
+        let other = largest_difference(&plain, &swung) / subject.size();
+        let kept = volume(&subject, &swung) / volume(&subject, &base) - 1.0;
         println!("{values:?}: moved {moved:.4} of the size, {other:.4} from an ellipsoid's, volume {kept:+.1e}");
         assert!(moved > 1e-3 && moved < 0.2 && other > 1e-5 && kept.abs() < 5e-3, "{values:?}");
     }
@@ -194,25 +194,25 @@ fn muscles_have_shapes_and_maps_of_their_own() {
     let primitive = &mut zoo.raw.meshes[0].primitives[0];
     let front: Vec<f32> = primitive.positions.iter().map(|p| if p.x > 0.0 { 1.0 } else { 0.0 }).collect();
     primitive.maps.push(("front".to_owned(), front.clone()));
-    let stage = Stage::new(&zoo.raw, zoo.clips);
+    let subject = Subject::new(&zoo.raw, zoo.clips);
     let shapes = [
         None,
         Some(MuscleShape::Fitted(FittedShape::Region)),
         Some(MuscleShape::Ellipsoid([0.0, 0.2, 0.0, 0.15, 0.25, 0.15])),
         Some(MuscleShape::Capsule([0.0, 0.1, 0.0, 0.0, 0.4, 0.0, 0.12])),
     ];
-    let base = at(&stage, &Recipe::default(), 0, &[0.4]).remove(0);
+    let base = at(&subject, &Recipe::default(), 0, &[0.4]).remove(0);
     for shape in shapes {
         let run = |map: Option<&str>| {
             let mut recipe = muscles(&[], &[]);
             let spec = MuscleSpec { shape, map: map.map(str::to_owned), ..MuscleSpec::default() };
             recipe.corrections[0].muscles = vec![("tube.3".to_owned(), spec)];
-            assert_eq!(stage.graph(&recipe).muscles().len(), 1);
-            at(&stage, &recipe, 0, &[0.4]).remove(0)
+            assert_eq!(subject.stage(&recipe).muscles().len(), 1);
+            at(&subject, &recipe, 0, &[0.4]).remove(0)
         };
         let (all, half) = (run(None), run(Some("front")));
-        assert!(largest_difference(&base, &all) > 1e-4 * stage.size(), "{shape:?}");
-        assert!(largest_difference(&base, &half) > 1e-4 * stage.size(), "{shape:?}");
+        assert!(largest_difference(&base, &all) > 1e-4 * subject.size(), "{shape:?}");
+        assert!(largest_difference(&base, &half) > 1e-4 * subject.size(), "{shape:?}");
         for (vertex, painted) in front.iter().enumerate() {
             assert!(*painted > 0.0 || half.positions[vertex] == base.positions[vertex], "{shape:?}, vertex {vertex}");
         }
@@ -252,9 +252,9 @@ fn recipes_hold_muscles() {
 
 #[test]
 fn a_contraction_that_the_vortices_cannot_do_is_reported() {
-    let stage = Stage::zoo("arm");
-    let report = stage.graph(&muscles(&[], &[("upper_arm", &["forearm"])])).muscles();
+    let subject = Subject::zoo("arm");
+    let report = subject.stage(&muscles(&[], &[("upper_arm", &["forearm"])])).muscles();
     println!("{report:?}");
     assert!(report.len() == 1 && report[0].contraction_residual > 0.0 && report[0].contraction_residual < 0.6);
-    assert_eq!(stage.graph(&muscles(&[], &[("upper_arm", &[])])).muscles()[0].contraction_residual, 0.0);
+    assert_eq!(subject.stage(&muscles(&[], &[("upper_arm", &[])])).muscles()[0].contraction_residual, 0.0);
 }

@@ -1,7 +1,7 @@
 //! Closed-form normals against differences along the surface: analytic weights and maps, f64, no gradients of ours.
 
 use crate::common::reference::{self, Bone, Knobs};
-use crate::common::{Stage, effect, recipe};
+use crate::common::{Subject, effect, recipe};
 use glam::{DAffine3, DVec3};
 use sinew::recipe::{BaseSpec, Normals};
 use sinew::*;
@@ -20,7 +20,7 @@ fn painted(p: DVec3, height: f64) -> f64 {
 /// The surface as a function of the rest point: LBS by the analytic weights, then floppy and squash by hand.
 struct Truth<'a> {
     zoo: &'a ZooCharacter,
-    stage: &'a Stage,
+    subject: &'a Subject,
     matrices: Vec<DAffine3>,
     bones: Vec<(BoneId, Bone)>,
     height: Option<f64>,
@@ -28,7 +28,7 @@ struct Truth<'a> {
 
 impl Truth<'_> {
     fn at(&self, rest: DVec3) -> DVec3 {
-        let skeleton = self.stage.rig.skeleton();
+        let skeleton = self.subject.rig.skeleton();
         let weights = self.zoo.weights_at(rest);
         let p: DVec3 = weights.iter().map(|&(j, w)| self.matrices[j].transform_point3(rest) * w).sum();
         let gain = self.height.map_or(1.0, |height| painted(rest, height));
@@ -100,23 +100,23 @@ fn errors(spec: &str, clip: usize, time: f64, steep_map: bool, normals: Normals,
         let values = primitive.positions.iter().map(|p| painted(p.as_dvec3(), height) as f32).collect();
         primitive.maps.push(("steep".to_owned(), values));
     }
-    let stage = Stage::new(&zoo.raw, zoo.clips.clone());
+    let subject = Subject::new(&zoo.raw, zoo.clips.clone());
     let mut floppy =
         effect("floppy", &[("translation", 0.1), ("rotation", 0.1), ("max_length", 0.4), ("max_angle", 0.8)]);
     let mut squash = effect("squash", &[("translation", 0.1), ("rotation", 0.1), ("max_stretch", 0.4)]);
     if steep_map {
         (floppy.map, squash.map) = (Some("steep".to_owned()), Some("steep".to_owned()));
     }
-    let mut graph = stage.graph(&Recipe { normals, ..recipe(vec![floppy, squash]) });
+    let mut stage = subject.stage(&Recipe { normals, ..recipe(vec![floppy, squash]) });
     if from == Gradients::Analytic {
-        let analytic = Analytic { zoo: &zoo, rig: &stage.rig, height, h: 1e-6 * stage.size() };
-        graph = graph.with_slopes(&stage.rig, &analytic);
+        let analytic = Analytic { zoo: &zoo, rig: &subject.rig, height, h: 1e-6 * subject.size() };
+        stage = stage.with_slopes(&analytic);
     }
-    let motion = stage.motion(clip, &MotionSettings::default(), &graph);
-    let out = stage.at(&graph, &motion, time, &Cpu::serial());
+    let motion = subject.motion(clip, &MotionSettings::default(), &stage);
+    let out = subject.at(&stage, &motion, time, &Cpu::serial());
 
-    let skeleton = stage.rig.skeleton();
-    let mut pose = stage.rig.rest_pose();
+    let skeleton = subject.rig.skeleton();
+    let mut pose = subject.rig.rest_pose();
     motion.pose(time, &mut pose);
     let mut world = WorldPose::default();
     world.compose(skeleton, &pose);
@@ -128,10 +128,11 @@ fn errors(spec: &str, clip: usize, time: f64, steep_map: bool, normals: Normals,
         .map(|&bone| {
             let m = &kinematics.bones[bone.index()];
             let origin = world.joint_origin(bone);
-            let centroid = stage.rig.centroid(bone).map_or(origin, |c| world.world_from_bone(bone).transform_point3(c));
+            let centroid =
+                subject.rig.centroid(bone).map_or(origin, |c| world.world_from_bone(bone).transform_point3(c));
             let (v, omega, a, alpha) =
                 (m.linear_velocity, m.angular_velocity, m.linear_acceleration, m.angular_acceleration);
-            (bone, Bone { origin, centroid, v, omega, a, alpha, size: stage.size() })
+            (bone, Bone { origin, centroid, v, omega, a, alpha, size: subject.size() })
         })
         .collect();
     let joints = &zoo.raw.skins[0].joints;
@@ -139,14 +140,14 @@ fn errors(spec: &str, clip: usize, time: f64, steep_map: bool, normals: Normals,
         .iter()
         .map(|joint| world.world_from_bone(skeleton.bone_of_node(joint.bone).unwrap()) * joint.bone_from_rest)
         .collect();
-    let truth = Truth { zoo: &zoo, stage: &stage, matrices, bones, height: steep_map.then_some(height) };
+    let truth = Truth { zoo: &zoo, subject: &subject, matrices, bones, height: steep_map.then_some(height) };
     let mut angles: Vec<f64> = Vec::new();
     let mut vertex = 0;
     for primitive in &zoo.raw.meshes[0].primitives {
         for (&p, &n) in primitive.positions.iter().zip(primitive.normals.as_ref().unwrap()) {
             let found = out.normals[vertex].as_dvec3();
             if vertex % (1 + out.normals.len() / 3_000) == 0 {
-                let exact = truth.normal(p.as_dvec3(), n.as_dvec3(), 1e-5 * stage.size());
+                let exact = truth.normal(p.as_dvec3(), n.as_dvec3(), 1e-5 * subject.size());
                 angles.push(found.cross(exact).length().atan2(found.dot(exact)));
             }
             vertex += 1;
@@ -204,17 +205,17 @@ fn from_analytic_weights_the_closed_form_is_exact_on_every_zoo_character() {
 
 #[test]
 fn bases_and_modes_agree_on_a_rigid_motion() {
-    let stage = Stage::zoo("tube:vertices=600,bones=3");
-    let mut pose = stage.rig.rest_pose();
-    let root = stage.bone("tube.1");
+    let subject = Subject::zoo("tube:vertices=600,bones=3");
+    let mut pose = subject.rig.rest_pose();
+    let root = subject.bone("tube.1");
     pose.locals[root.index()] = LocalTransform::Trs(Trs {
         rotation: glam::DQuat::from_scaled_axis(DVec3::new(0.5, 1.0, -2.0)),
         ..pose.locals[root.index()].to_trs()
     });
-    let still = Kinematics::at_rest(stage.rig.skeleton().len(), 0);
+    let still = Kinematics::at_rest(subject.rig.skeleton().len(), 0);
     let with = |base: BaseSpec, normals| {
-        let graph = stage.graph(&Recipe { base, normals, ..Recipe::default() });
-        stage.with(&graph, &pose, &still, &Cpu::serial()).normals
+        let stage = subject.stage(&Recipe { base, normals, ..Recipe::default() });
+        subject.with(&stage, &pose, &still, &Cpu::serial()).normals
     };
     let engine = with(BaseSpec::Lbs, Normals::Engine);
     for base in [BaseSpec::Lbs, BaseSpec::Dqs { pivot: false }, BaseSpec::Dqs { pivot: true }, BaseSpec::Rigid] {
@@ -230,15 +231,15 @@ fn bases_and_modes_agree_on_a_rigid_motion() {
 /// shifted along the surface: the library's own positions, its normals unseen.
 #[test]
 fn a_mirrored_character_keeps_its_outside() {
-    let stage = Stage::zoo("tube:vertices=600,bones=3");
-    let mut pose = stage.rig.rest_pose();
-    let root = stage.bone("tube.1");
+    let subject = Subject::zoo("tube:vertices=600,bones=3");
+    let mut pose = subject.rig.rest_pose();
+    let root = subject.bone("tube.1");
     let local = pose.locals[root.index()].to_trs();
     pose.locals[root.index()] = LocalTransform::Trs(Trs { scale: local.scale * DVec3::new(-1.0, 1.0, 1.0), ..local });
-    let still = Kinematics::at_rest(stage.rig.skeleton().len(), 0);
+    let still = Kinematics::at_rest(subject.rig.skeleton().len(), 0);
     let with = |normals| {
-        let graph = stage.graph(&Recipe { normals, ..Recipe::default() });
-        stage.with(&graph, &pose, &still, &Cpu::serial()).normals
+        let stage = subject.stage(&Recipe { normals, ..Recipe::default() });
+        subject.with(&stage, &pose, &still, &Cpu::serial()).normals
     };
     for (exact, engine) in with(Normals::Exact).iter().zip(with(Normals::Engine)) {
         assert!(exact.distance(engine) < 1e-5, "{exact} instead of {engine}");
@@ -252,11 +253,11 @@ fn exact_base_normals_are_those_of_the_skinned_surface() {
     {
         let zoo = sinew_zoo::build("tube:vertices=20000,bones=3").unwrap();
         let surface = &zoo.raw.meshes[0].primitives[0];
-        let stage = Stage::new(&zoo.raw, zoo.clips.clone());
-        let graph = stage.graph(&Recipe { base: base.clone(), normals: Normals::Exact, ..Recipe::default() });
-        let motion = stage.motion(0, &MotionSettings::default(), &graph);
-        let found = stage.at(&graph, &motion, 0.4, &Cpu::serial()).normals;
-        let h = 1e-3 * stage.size() as f32;
+        let subject = Subject::new(&zoo.raw, zoo.clips.clone());
+        let stage = subject.stage(&Recipe { base: base.clone(), normals: Normals::Exact, ..Recipe::default() });
+        let motion = subject.motion(0, &MotionSettings::default(), &stage);
+        let found = subject.at(&stage, &motion, 0.4, &Cpu::serial()).normals;
+        let h = 1e-3 * subject.size() as f32;
         let shifted = |axis: usize, sign: f32| {
             let mut raw = zoo.raw.clone();
             let primitive = &mut raw.meshes[0].primitives[0];
@@ -271,10 +272,10 @@ fn exact_base_normals_are_those_of_the_skinned_surface() {
                     primitive.influences.weights[4 * vertex + k] = weight as f32;
                 }
             }
-            let stage = Stage::new(&raw, zoo.clips.clone());
-            let graph = stage.graph(&Recipe { base: base.clone(), ..Recipe::default() });
-            let motion = stage.motion(0, &MotionSettings::default(), &graph);
-            stage.at(&graph, &motion, 0.4, &Cpu::serial()).positions
+            let subject = Subject::new(&raw, zoo.clips.clone());
+            let stage = subject.stage(&Recipe { base: base.clone(), ..Recipe::default() });
+            let motion = subject.motion(0, &MotionSettings::default(), &stage);
+            subject.at(&stage, &motion, 0.4, &Cpu::serial()).positions
         };
         let sides = [[shifted(0, 1.0), shifted(0, -1.0)], [shifted(1, 1.0), shifted(1, -1.0)]];
         let mut largest = 0.0f32;

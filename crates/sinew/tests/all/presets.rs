@@ -1,6 +1,6 @@
 //! Presets: each fits every rig, and moves the skin as far as its first lines say and no farther.
 
-use crate::common::Stage;
+use crate::common::Subject;
 use glam::DVec3;
 use sinew::recipe::{BaseSpec, Normals, RecipeFile};
 use sinew::{Cpu, MotionSettings, Recipe, presets};
@@ -40,17 +40,17 @@ fn recipe(name: &str) -> (Recipe, MotionSettings) {
 }
 
 /// World positions at evenly spaced moments of a clip.
-fn play(stage: &Stage, clip: usize, (recipe, settings): &(Recipe, MotionSettings)) -> Vec<Vec<DVec3>> {
-    let graph = stage.graph(recipe);
-    let motion = stage.motion(clip, settings, &graph);
+fn play(subject: &Subject, clip: usize, (recipe, settings): &(Recipe, MotionSettings)) -> Vec<Vec<DVec3>> {
+    let stage = subject.stage(recipe);
+    let motion = subject.motion(clip, settings, &stage);
     // All clips of the zoo start at 0.
-    let end = stage.clips[clip].tracks.iter().flat_map(|track| {
+    let end = subject.clips[clip].tracks.iter().flat_map(|track| {
         let turn = track.rotation.as_ref().and_then(|curve| curve.times().last().copied());
         turn.or_else(|| track.translation.as_ref().and_then(|curve| curve.times().last().copied()))
     });
     let end = end.fold(0.0, f64::max);
     let moment = |index: usize| {
-        let mesh = stage.at(&graph, &motion, end * index as f64 / MOMENTS as f64, &Cpu::serial());
+        let mesh = subject.at(&stage, &motion, end * index as f64 / MOMENTS as f64, &Cpu::serial());
         mesh.positions.iter().map(|p| mesh.origins[0] + p.as_dvec3()).collect()
     };
     (0..MOMENTS).map(moment).collect()
@@ -69,11 +69,11 @@ fn lowest(points: &[DVec3]) -> f64 {
 }
 
 /// Longest and shortest of all edges, each against what it was; edges that are but a point tell nothing.
-fn stretch(stage: &Stage, before: &[Vec<DVec3>], after: &[Vec<DVec3>]) -> (f64, f64) {
-    let least = 0.003 * stage.size();
+fn stretch(subject: &Subject, before: &[Vec<DVec3>], after: &[Vec<DVec3>]) -> (f64, f64) {
+    let least = 0.003 * subject.size();
     let (mut shortest, mut longest) = (1.0_f64, 1.0_f64);
     for (before, after) in before.iter().zip(after) {
-        for triangle in stage.rig.triangles() {
+        for triangle in subject.rig.triangles() {
             for corner in 0..3 {
                 let (i, j) = (triangle[corner] as usize, triangle[(corner + 1) % 3] as usize);
                 let length = before[i].distance(before[j]);
@@ -114,19 +114,19 @@ fn every_preset_is_promised_and_describes_itself() {
 
 #[test]
 fn presets_move_the_zoo_as_far_as_they_promise() {
-    let stages: Vec<Stage> = sinew_zoo::names().iter().map(|entry| Stage::zoo(entry.name)).collect();
+    let stages: Vec<Subject> = sinew_zoo::names().iter().map(|entry| Subject::zoo(entry.name)).collect();
     let bases: Vec<Vec<_>> =
         stages.iter().map(|s| (0..s.clips.len()).map(|clip| play(s, clip, &base())).collect()).collect();
     for promise in PROMISES {
         let recipe = recipe(promise.name);
         let mut peaks = Vec::new();
-        for ((stage, bases), entry) in stages.iter().zip(&bases).zip(sinew_zoo::names()) {
+        for ((subject, bases), entry) in stages.iter().zip(&bases).zip(sinew_zoo::names()) {
             let mut peak = 0.0_f64;
             for (clip, base) in bases.iter().enumerate() {
-                let moved = play(stage, clip, &recipe);
-                peak = peak.max(100.0 * farthest(base, &moved) / stage.size());
-                let (shortest, longest) = stretch(stage, base, &moved);
-                let what = format!("{} on {} {}", promise.name, entry.name, stage.clips[clip].name);
+                let moved = play(subject, clip, &recipe);
+                peak = peak.max(100.0 * farthest(base, &moved) / subject.size());
+                let (shortest, longest) = stretch(subject, base, &moved);
+                let what = format!("{} on {} {}", promise.name, entry.name, subject.clips[clip].name);
                 assert!(longest < promise.stretch && shortest > 1.0 / promise.stretch, "{what}: {shortest} {longest}");
             }
             assert!(peak <= promise.most, "{} on {}: {peak} %", promise.name, entry.name);
@@ -140,7 +140,7 @@ fn presets_move_the_zoo_as_far_as_they_promise() {
 
 #[test]
 fn feet_stay_near_the_floor() {
-    let calf = Stage::zoo("calf");
+    let calf = Subject::zoo("calf");
     let clip = |name: &str| calf.clips.iter().position(|clip| clip.name == name).expect("a clip of the calf");
     let (trot, look) = (clip("trot"), clip("look"));
     let (trotting, looking) = (play(&calf, trot, &base()), play(&calf, look, &base()));
@@ -163,12 +163,12 @@ fn feet_stay_near_the_floor() {
 
 #[test]
 fn presets_are_free_of_scale() {
-    let (small, large) = (Stage::zoo("tube:radius=0.02,length=0.2"), Stage::zoo("tube:radius=20,length=200"));
+    let (small, large) = (Subject::zoo("tube:radius=0.02,length=0.2"), Subject::zoo("tube:radius=20,length=200"));
     for promise in PROMISES {
         let recipe = recipe(promise.name);
-        let [small, large] = [&small, &large].map(|stage| {
-            let peak = farthest(&play(stage, 0, &base()), &play(stage, 0, &recipe));
-            peak / stage.size()
+        let [small, large] = [&small, &large].map(|subject| {
+            let peak = farthest(&play(subject, 0, &base()), &play(subject, 0, &recipe));
+            peak / subject.size()
         });
         assert!((small - large).abs() < 1e-4 * large, "{}: {small} {large}", promise.name);
     }

@@ -1,5 +1,5 @@
 //! Springs and bulges through the whole pipeline. (The oracles of the solver are beside it.)
-use crate::common::{Stage, bits, largest_difference};
+use crate::common::{Subject, bits, largest_difference};
 use glam::{DQuat, DVec3};
 use sinew::recipe::{BaseSpec, CorrectionSpec};
 use sinew::*;
@@ -20,24 +20,24 @@ fn bases() -> [BaseSpec; 3] {
 
 #[test]
 fn rest_and_gain_zero_are_the_base_to_the_bit() {
-    let stage = Stage::zoo("arm");
-    let pose = stage.turned(&[("forearm", DQuat::from_rotation_x(1.0))]);
+    let subject = Subject::zoo("arm");
+    let pose = subject.turned(&[("forearm", DQuat::from_rotation_x(1.0))]);
     for name in ["springs", "bulge"] {
-        let base = stage.posed(&Recipe::default(), &pose);
-        let none = stage.posed(&recipe(BaseSpec::Lbs, name, &[], 0.0), &pose);
+        let base = subject.posed(&Recipe::default(), &pose);
+        let none = subject.posed(&recipe(BaseSpec::Lbs, name, &[], 0.0), &pose);
         assert_eq!(none.positions, base.positions, "{name}");
     }
-    let rest = stage.rig.rest_pose();
-    let still = stage.posed(&Recipe::default(), &rest);
-    let sprung = stage.posed(&recipe(BaseSpec::Lbs, "springs", &[], 1.0), &rest);
+    let rest = subject.rig.rest_pose();
+    let still = subject.posed(&Recipe::default(), &rest);
+    let sprung = subject.posed(&recipe(BaseSpec::Lbs, "springs", &[], 1.0), &rest);
     assert_eq!(sprung.positions, still.positions);
 }
 
 #[test]
 fn bends_from_three_bases_come_together() {
-    let stage = Stage::zoo("tube:vertices=2000,bones=2");
-    let pose = stage.turned(&[("tube.2", DQuat::from_rotation_z(-FRAC_PI_2))]);
-    let starts = bases().map(|base| stage.posed(&Recipe { base, ..Recipe::default() }, &pose));
+    let subject = Subject::zoo("tube:vertices=2000,bones=2");
+    let pose = subject.turned(&[("tube.2", DQuat::from_rotation_z(-FRAC_PI_2))]);
+    let starts = bases().map(|base| subject.posed(&Recipe { base, ..Recipe::default() }, &pose));
     let most = |shapes: &[DeformedMesh; 3]| {
         [(0, 1), (1, 2), (0, 2)]
             .into_iter()
@@ -45,32 +45,32 @@ fn bends_from_three_bases_come_together() {
             .fold(0.0, f64::max)
     };
     let converged = [("iterations", 2000.0), ("tolerance", 1e-6)];
-    let ends = bases().map(|base| stage.posed(&recipe(base, "springs", &converged, 1.0), &pose));
+    let ends = bases().map(|base| subject.posed(&recipe(base, "springs", &converged, 1.0), &pose));
     let fifty = [("iterations", 50.0), ("tolerance", 0.0)];
-    let fifty = bases().map(|base| stage.posed(&recipe(base, "springs", &fifty, 1.0), &pose));
+    let fifty = bases().map(|base| subject.posed(&recipe(base, "springs", &fifty, 1.0), &pose));
     println!(
         "apart in sizes: {:.4} before, {:.4} after 50, {:.6} converged",
-        most(&starts) / stage.size(),
-        most(&fifty) / stage.size(),
-        most(&ends) / stage.size()
+        most(&starts) / subject.size(),
+        most(&fifty) / subject.size(),
+        most(&ends) / subject.size()
     );
-    assert!(most(&starts) > 0.02 * stage.size());
+    assert!(most(&starts) > 0.02 * subject.size());
     assert!(most(&fifty) <= 0.25 * most(&starts));
-    assert!(most(&ends) <= 1e-3 * stage.size());
+    assert!(most(&ends) <= 1e-3 * subject.size());
 }
 
 #[test]
 fn a_twist_keeps_its_radius_where_linear_blending_loses_it() {
-    let stage = Stage::zoo("tube:vertices=2000,bones=2");
-    let pose = stage.turned(&[("tube.2", DQuat::from_rotation_y(0.75 * PI))]);
+    let subject = Subject::zoo("tube:vertices=2000,bones=2");
+    let pose = subject.turned(&[("tube.2", DQuat::from_rotation_y(0.75 * PI))]);
     let thinnest = |mesh: &DeformedMesh| {
         let middle = (0..mesh.positions.len()).map(|v| mesh.world_position(0, v)).filter(|p| (p.y - 1.0).abs() < 0.7);
         middle.map(|p| p.x.hypot(p.z)).fold(f64::INFINITY, f64::min) / 0.2
     };
     let converged = [("iterations", 2000.0), ("tolerance", 1e-6)];
     for base in bases() {
-        let before = thinnest(&stage.posed(&Recipe { base: base.clone(), ..Recipe::default() }, &pose));
-        let after = thinnest(&stage.posed(&recipe(base.clone(), "springs", &converged, 1.0), &pose));
+        let before = thinnest(&subject.posed(&Recipe { base: base.clone(), ..Recipe::default() }, &pose));
+        let after = thinnest(&subject.posed(&recipe(base.clone(), "springs", &converged, 1.0), &pose));
         println!("{base:?}: {before:.3} → {after:.3}");
         assert!(after >= 0.95);
     }
@@ -78,13 +78,13 @@ fn a_twist_keeps_its_radius_where_linear_blending_loses_it() {
 
 #[test]
 fn size_and_place_do_not_matter() {
-    let stage = Stage::zoo("arm");
-    let pose = stage.turned(&[("forearm", DQuat::from_rotation_x(1.3))]);
+    let subject = Subject::zoo("arm");
+    let pose = subject.turned(&[("forearm", DQuat::from_rotation_x(1.3))]);
     for name in ["springs", "bulge"] {
         let recipe = recipe(BaseSpec::Lbs, name, &[], 1.0);
-        let plain = stage.posed(&recipe, &pose);
+        let plain = subject.posed(&recipe, &pose);
         let mut moved = pose.clone();
-        let root = stage.rig.skeleton().bones().find(|&bone| stage.rig.is_root(bone)).expect("a root");
+        let root = subject.rig.skeleton().bones().find(|&bone| subject.rig.is_root(bone)).expect("a root");
         let turn = DQuat::from_rotation_y(0.8);
         if let LocalTransform::Trs(trs) = &mut moved.locals[root.index()] {
             (trs.translation, trs.rotation, trs.scale) = (
@@ -93,10 +93,10 @@ fn size_and_place_do_not_matter() {
                 trs.scale * 100.0,
             );
         }
-        let large = stage.posed(&recipe, &moved);
+        let large = subject.posed(&recipe, &moved);
         for v in 0..plain.positions.len() {
             let expected = turn * plain.world_position(0, v) * 100.0 + DVec3::new(500.0, 0.0, -70.0);
-            let off = large.world_position(0, v).distance(expected) / (100.0 * stage.size());
+            let off = large.world_position(0, v).distance(expected) / (100.0 * subject.size());
             assert!(off < 1e-4, "{name}, vertex {v}: {off}");
         }
     }
@@ -104,10 +104,10 @@ fn size_and_place_do_not_matter() {
 
 #[test]
 fn a_bulge_grows_limbs_by_its_profile() {
-    let stage = Stage::zoo("tube:vertices=2000,bones=2");
-    let pose = stage.turned(&[("tube.2", DQuat::from_rotation_z(0.4))]);
-    let base = stage.posed(&Recipe::default(), &pose);
-    let even = stage.posed(&recipe(BaseSpec::Lbs, "bulge", &[("amount", 0.5), ("profile", 5.0)], 1.0), &pose);
+    let subject = Subject::zoo("tube:vertices=2000,bones=2");
+    let pose = subject.turned(&[("tube.2", DQuat::from_rotation_z(0.4))]);
+    let base = subject.posed(&Recipe::default(), &pose);
+    let even = subject.posed(&recipe(BaseSpec::Lbs, "bulge", &[("amount", 0.5), ("profile", 5.0)], 1.0), &pose);
     // On the first bone, away from the joint: the axis is y.
     for v in 0..base.positions.len() {
         let (p, q) = (base.world_position(0, v), even.world_position(0, v));
@@ -115,7 +115,7 @@ fn a_bulge_grows_limbs_by_its_profile() {
             assert!((q.x.hypot(q.z) / p.x.hypot(p.z) - 1.5).abs() < 0.02, "{p} → {q}");
         }
     }
-    let bulge = stage.posed(&recipe(BaseSpec::Lbs, "bulge", &[], 1.0), &stage.rig.rest_pose());
+    let bulge = subject.posed(&recipe(BaseSpec::Lbs, "bulge", &[], 1.0), &subject.rig.rest_pose());
     let widest = (0..base.positions.len())
         .map(|v| bulge.world_position(0, v))
         .filter(|p| (0.3..0.6).contains(&p.y))
@@ -126,61 +126,61 @@ fn a_bulge_grows_limbs_by_its_profile() {
 
 #[test]
 fn the_same_bits_on_any_thread_count_and_in_any_order() {
-    let stage = Stage::zoo("calf");
+    let subject = Subject::zoo("calf");
     let recipe = recipe(BaseSpec::Lbs, "springs", &[], 1.0);
-    let graph = stage.graph(&recipe);
-    let motion = stage.motion(0, &MotionSettings::default(), &graph);
-    let first = stage.at(&graph, &motion, 0.3, &Cpu::serial());
-    stage.at(&graph, &motion, 0.7, &Cpu::serial());
-    assert_eq!(bits(&stage.at(&graph, &motion, 0.3, &Cpu::serial())), bits(&first));
+    let stage = subject.stage(&recipe);
+    let motion = subject.motion(0, &MotionSettings::default(), &stage);
+    let first = subject.at(&stage, &motion, 0.3, &Cpu::serial());
+    subject.at(&stage, &motion, 0.7, &Cpu::serial());
+    assert_eq!(bits(&subject.at(&stage, &motion, 0.3, &Cpu::serial())), bits(&first));
 }
 
 #[test]
 fn live_springs_swing_and_come_to_the_same_rest() {
     use sinew::correct::live_springs::LiveSprings;
     use sinew::correct::springs::{Stiffness, Swing};
-    let stage = Stage::zoo("tube:vertices=300,bones=2");
-    let pose = stage.turned(&[("tube.2", DQuat::from_rotation_z(-0.8))]);
+    let subject = Subject::zoo("tube:vertices=300,bones=2");
+    let pose = subject.turned(&[("tube.2", DQuat::from_rotation_z(-0.8))]);
     let steps = [("iterations", 2000.0), ("tolerance", 1e-7)];
     let [rigid, rest] =
-        [BaseSpec::Rigid, BaseSpec::Lbs].map(|base| stage.posed(&recipe(base, "springs", &steps, 1.0), &pose));
+        [BaseSpec::Rigid, BaseSpec::Lbs].map(|base| subject.posed(&recipe(base, "springs", &steps, 1.0), &pose));
     // A tube this coarse rests in several shapes; the swinging one is no farther from one than they are from each other.
-    let spread = largest_difference(&rigid, &rest) / stage.size();
+    let spread = largest_difference(&rigid, &rest) / subject.size();
     println!("two starts rest {spread:.2e} of the size apart");
     assert!(spread < 3e-3, "{spread}");
     let swing = Swing { frequency: 60.0, damping: 6.0 };
     for rate in [24.0, 120.0] {
-        let mut live = LiveSprings::new(&stage.rig, 0, &Stiffness::default(), swing).expect("skin that hangs");
+        let mut live = LiveSprings::new(&subject.rig, 0, &Stiffness::default(), swing).expect("skin that hangs");
         let mut world = WorldPose::default();
         let mut first = None;
         for frame in 0..(30.0 * rate) as usize {
-            let pose = if frame == 0 { stage.rig.rest_pose() } else { pose.clone() };
-            world.compose(stage.rig.skeleton(), &pose);
-            let mut mesh = stage.posed(&Recipe::default(), &pose);
-            live.step(&stage.rig, &world, 1.0 / rate, &mut mesh);
+            let pose = if frame == 0 { subject.rig.rest_pose() } else { pose.clone() };
+            world.compose(subject.rig.skeleton(), &pose);
+            let mut mesh = subject.posed(&Recipe::default(), &pose);
+            live.step(&subject.rig, &world, 1.0 / rate, &mut mesh);
             if frame == 1 {
                 first = Some(largest_difference(&mesh, &rest));
             }
             if frame + 1 == (30.0 * rate) as usize {
-                let off = largest_difference(&mesh, &rest) / stage.size();
+                let off = largest_difference(&mesh, &rest) / subject.size();
                 println!("at {rate} frames a second: {off:.2e} of the size from the equilibrium");
                 assert!(off < 1.2 * spread, "at {rate} frames a second: {off}");
             }
         }
-        assert!(first.expect("a second frame") > 0.005 * stage.size(), "it starts elsewhere");
+        assert!(first.expect("a second frame") > 0.005 * subject.size(), "it starts elsewhere");
         live.reset();
-        let mut mesh = stage.posed(&Recipe::default(), &pose);
+        let mut mesh = subject.posed(&Recipe::default(), &pose);
         let before = mesh.clone();
-        live.step(&stage.rig, &world, 0.0, &mut mesh);
-        assert!(largest_difference(&mesh, &before) < 1e-6 * stage.size());
+        live.step(&subject.rig, &world, 0.0, &mut mesh);
+        assert!(largest_difference(&mesh, &before) < 1e-6 * subject.size());
     }
 }
 
 #[test]
 fn normals_are_those_of_the_skin_where_the_base_was_torn() {
-    let stage = Stage::zoo("tube:vertices=2400,bones=2");
-    let pose = stage.turned(&[("tube.2", DQuat::from_rotation_y(0.75 * PI))]);
-    let mesh = stage.posed(&recipe(BaseSpec::Rigid, "springs", &[("iterations", 400.0)], 1.0), &pose);
+    let subject = Subject::zoo("tube:vertices=2400,bones=2");
+    let pose = subject.turned(&[("tube.2", DQuat::from_rotation_y(0.75 * PI))]);
+    let mesh = subject.posed(&recipe(BaseSpec::Rigid, "springs", &[("iterations", 400.0)], 1.0), &pose);
     for v in 0..mesh.positions.len() {
         let p = mesh.world_position(0, v);
         if (0.5..1.5).contains(&p.y) {

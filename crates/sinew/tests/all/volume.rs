@@ -1,6 +1,6 @@
 //! Volume and fold-over through the whole pipeline, on positions in f32. (The oracles in f64 are beside the solver.)
 
-use crate::common::{Stage, bits, effect};
+use crate::common::{Subject, bits, effect};
 use glam::{DQuat, DVec3};
 use sinew::correct::{CORRECTIONS, Measure, Outcome, VolumeReport};
 use sinew::param::ParamKind;
@@ -43,10 +43,10 @@ fn points(mesh: &DeformedMesh) -> Vec<DVec3> {
     mesh.positions.iter().map(|p| p.as_dvec3()).collect()
 }
 
-fn rest_volume(stage: &Stage) -> f64 {
-    let still = Kinematics::at_rest(stage.rig.skeleton().len(), 0);
-    let base = stage.graph(&Recipe::default());
-    enclosed(&stage.rig, &points(&stage.with(&base, &stage.rig.rest_pose(), &still, &Cpu::serial())))
+fn rest_volume(subject: &Subject) -> f64 {
+    let still = Kinematics::at_rest(subject.rig.skeleton().len(), 0);
+    let base = subject.stage(&Recipe::default());
+    enclosed(&subject.rig, &points(&subject.with(&base, &subject.rig.rest_pose(), &still, &Cpu::serial())))
 }
 
 fn whole(mesh: &DeformedMesh) -> &VolumeReport {
@@ -56,20 +56,20 @@ fn whole(mesh: &DeformedMesh) -> &VolumeReport {
 #[test]
 fn the_built_in_characters_keep_their_volume_through_their_clips() {
     for name in ["arm", "calf", "snail", "tube:vertices=1500,bones=9"] {
-        let stage = Stage::zoo(name);
-        let rest = rest_volume(&stage);
+        let subject = Subject::zoo(name);
+        let rest = rest_volume(&subject);
         for (scope, shape) in [("both", "bulge"), ("whole", "organic"), ("whole", "rubber")] {
-            let graph = stage.graph(&volume(scope, shape));
-            let base = stage.graph(&Recipe::default());
-            for clip in 0..stage.clips.len() {
-                let motion = stage.motion(clip, &MotionSettings::default(), &graph);
-                let end = stage.clips[clip].span().map_or(0.0, |span| span.1);
+            let stage = subject.stage(&volume(scope, shape));
+            let base = subject.stage(&Recipe::default());
+            for clip in 0..subject.clips.len() {
+                let motion = subject.motion(clip, &MotionSettings::default(), &stage);
+                let end = subject.clips[clip].span().map_or(0.0, |span| span.1);
                 let mut lost = 0.0f64;
                 for frame in 0..6 {
                     let time = end * f64::from(frame) / 6.0;
-                    let out = stage.at(&graph, &motion, time, &Cpu::serial());
-                    let before = enclosed(&stage.rig, &points(&stage.at(&base, &motion, time, &Cpu::serial())));
-                    let after = enclosed(&stage.rig, &points(&out));
+                    let out = subject.at(&stage, &motion, time, &Cpu::serial());
+                    let before = enclosed(&subject.rig, &points(&subject.at(&base, &motion, time, &Cpu::serial())));
+                    let after = enclosed(&subject.rig, &points(&out));
                     let report = whole(&out);
                     let (seen, aimed) = (report.before / before - 1.0, report.target / rest - 1.0);
                     assert!(seen.abs() < 1e-6 && aimed.abs() < 1e-6, "{name}: {seen} {aimed}");
@@ -89,19 +89,19 @@ fn the_built_in_characters_keep_their_volume_through_their_clips() {
 #[test]
 fn rows_and_nodes_agree() {
     for name in ["arm", "calf", "tube:vertices=1500,bones=9"] {
-        let stage = Stage::zoo(name);
-        let size = stage.rig.characters()[0].size;
-        let cube = rest_volume(&stage);
+        let subject = Subject::zoo(name);
+        let size = subject.rig.characters()[0].size;
+        let cube = rest_volume(&subject);
         for (scope, shape) in [("both", "bulge"), ("segments", "muscle"), ("whole", "organic")] {
             let recipe = volume(scope, shape);
-            let (in_rows, in_nodes) = (stage.graph(&recipe), stage.graph(&recipe).metered(&stage.rig));
-            let motion = stage.motion(0, &MotionSettings::default(), &in_rows);
-            let last = stage.rig.palette().last().expect("a bone").bone;
-            let turn = stage.turned(&[(stage.rig.skeleton().name(last), DQuat::from_rotation_x(0.8))]);
-            let still = Kinematics::at_rest(stage.rig.skeleton().len(), 0);
-            let frames = [&in_rows, &in_nodes].map(|graph| {
-                let posed = stage.with(graph, &turn, &still, &Cpu::serial());
-                let times = [0.1, 0.35, 0.8].map(|time| stage.at(graph, &motion, time, &Cpu::serial()));
+            let (in_rows, in_nodes) = (subject.stage(&recipe), subject.stage(&recipe).metered());
+            let motion = subject.motion(0, &MotionSettings::default(), &in_rows);
+            let last = subject.rig.palette().last().expect("a bone").bone;
+            let turn = subject.turned(&[(subject.rig.skeleton().name(last), DQuat::from_rotation_x(0.8))]);
+            let still = Kinematics::at_rest(subject.rig.skeleton().len(), 0);
+            let frames = [&in_rows, &in_nodes].map(|stage| {
+                let posed = subject.with(stage, &turn, &still, &Cpu::serial());
+                let times = [0.1, 0.35, 0.8].map(|time| subject.at(stage, &motion, time, &Cpu::serial()));
                 times.into_iter().chain([posed])
             });
             let [rows, nodes] = frames;
@@ -129,54 +129,46 @@ fn rows_and_nodes_agree() {
 
 #[test]
 fn any_order_and_any_thread_count_give_the_same_bits() {
-    let stage = Stage::zoo("arm");
+    let subject = Subject::zoo("arm");
     let mut recipe = corrected(vec![by_segments(), correction("fold-over", &[])]);
     recipe.effects.push(effect("floppy", &[]));
-    let graph = stage.graph(&recipe);
-    let motion = stage.motion(0, &MotionSettings::default(), &graph);
+    let stage = subject.stage(&recipe);
+    let motion = subject.motion(0, &MotionSettings::default(), &stage);
     let times = [0.3, 0.8, 1.2];
-    let forward: Vec<_> = times.iter().map(|&t| stage.at(&graph, &motion, t, &Cpu::serial())).collect();
+    let forward: Vec<_> = times.iter().map(|&t| subject.at(&stage, &motion, t, &Cpu::serial())).collect();
     for threads in [1, 2, 3] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         for (frame, &time) in times.iter().enumerate().rev() {
-            let out = stage.at(&graph, &motion, time, &Cpu { pool: Some(&pool), ..Cpu::serial() });
+            let out = subject.at(&stage, &motion, time, &Cpu { pool: Some(&pool), ..Cpu::serial() });
             assert_eq!(bits(&out), bits(&forward[frame]));
             assert_eq!(out.corrected, forward[frame].corrected);
         }
     }
     // Memory that another rig left behind.
-    let mut scratch = Scratch::default();
-    for stage in [Stage::zoo("tube:vertices=300,bones=4"), Stage::zoo("arm")] {
-        let graph = stage.graph(&recipe);
-        let motion = stage.motion(0, &MotionSettings::default(), &graph);
-        let fresh = stage.at(&graph, &motion, 0.8, &Cpu::serial());
-        let (mut pose, mut world) = (stage.rig.rest_pose(), WorldPose::default());
-        motion.pose(0.8, &mut pose);
-        world.compose(stage.rig.skeleton(), &pose);
-        let mut kinematics = Kinematics::at_rest(stage.rig.skeleton().len(), graph.filtered_signals().len());
-        motion.kinematics(0.8, &world, stage.rig.skeleton(), &mut kinematics);
-        let frame = Frame { rig: &stage.rig, pose: &pose, world: &world, kinematics: &kinematics, time: 0.8 };
-        let mut out = DeformedMesh::default();
-        evaluate(&graph, &frame, &Cpu::serial(), &mut scratch, &mut out);
-        assert_eq!(bits(&out), bits(&fresh));
+    let mut workspace = Workspace::default();
+    for subject in [Subject::zoo("tube:vertices=300,bones=4"), Subject::zoo("arm")] {
+        let stage = subject.stage(&recipe);
+        let motion = subject.motion(0, &MotionSettings::default(), &stage);
+        let fresh = subject.at(&stage, &motion, 0.8, &Cpu::serial());
+        assert_eq!(bits(stage.resume(&motion).unwrap().frame(0.8, &mut workspace)), bits(&fresh));
     }
 }
 
 /// Enough points for several blocks of rows: what runs in rows, normals from faces, and springs.
 #[test]
 fn blocks_on_threads_give_the_same_bits() {
-    let stage = Stage::zoo("tube:vertices=4000,bones=5");
+    let subject = Subject::zoo("tube:vertices=4000,bones=5");
     let pools = [1, 2, 3].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
     let springs = corrected(vec![correction("springs", &[])]);
     for mut recipe in [volume("whole", "organic"), volume("both", "bulge"), springs] {
         for effects in [vec![], vec![effect("floppy", &[])]] {
             recipe.effects = effects;
-            let graph = stage.graph(&recipe);
-            let motion = stage.motion(0, &MotionSettings::default(), &graph);
-            let alone = stage.at(&graph, &motion, 0.4, &Cpu::serial());
+            let stage = subject.stage(&recipe);
+            let motion = subject.motion(0, &MotionSettings::default(), &stage);
+            let alone = subject.at(&stage, &motion, 0.4, &Cpu::serial());
             assert!(alone.corrected.volumes.iter().all(|report| report.outcome == Outcome::Restored));
             for pool in &pools {
-                let out = stage.at(&graph, &motion, 0.4, &Cpu { pool: Some(pool), ..Cpu::serial() });
+                let out = subject.at(&stage, &motion, 0.4, &Cpu { pool: Some(pool), ..Cpu::serial() });
                 assert_eq!(bits(&out), bits(&alone));
                 assert_eq!(out.corrected, alone.corrected);
             }
@@ -186,48 +178,48 @@ fn blocks_on_threads_give_the_same_bits() {
 
 #[test]
 fn what_is_still_is_left_to_the_bit() {
-    let stage = Stage::zoo("arm");
+    let subject = Subject::zoo("arm");
     let both = corrected(vec![by_segments(), correction("fold-over", &[])]);
     let base = Recipe { normals: recipe::Normals::Engine, ..Recipe::default() };
     // At rest, and turned as a whole.
     for turn in [DQuat::IDENTITY, DQuat::from_rotation_x(0.7)] {
-        let pose = stage.turned(&[("upper_arm", turn)]);
-        let out = stage.posed(&both, &pose);
-        assert_eq!(bits(&out), bits(&stage.posed(&base, &pose)));
+        let pose = subject.turned(&[("upper_arm", turn)]);
+        let out = subject.posed(&both, &pose);
+        assert_eq!(bits(&out), bits(&subject.posed(&base, &pose)));
         assert!(out.corrected.volumes.iter().all(|report| report.outcome == Outcome::Still && report.rounds == 0));
         assert!(out.corrected.contacts.iter().all(|contact| contact.points == 0));
     }
     // A finger alone.
-    let pose = stage.turned(&[("index.2", DQuat::from_rotation_x(1.2))]);
-    let plain = stage.posed(&base, &pose);
-    let by_segments = stage.posed(&volume("segments", "bulge"), &pose);
+    let pose = subject.turned(&[("index.2", DQuat::from_rotation_x(1.2))]);
+    let plain = subject.posed(&base, &pose);
+    let by_segments = subject.posed(&volume("segments", "bulge"), &pose);
     let moving = |report: &VolumeReport| match report.measure {
-        Measure::Segment(bone) if report.outcome != Outcome::Still => Some(stage.rig.skeleton().name(bone)),
+        Measure::Segment(bone) if report.outcome != Outcome::Still => Some(subject.rig.skeleton().name(bone)),
         _ => None,
     };
     let moving: Vec<&str> = by_segments.corrected.volumes.iter().filter_map(moving).collect();
     assert!(moving.contains(&"index.1") && moving.contains(&"index.2") && moving.len() <= 4, "{moving:?}");
-    only_near_a_finger(&stage, &by_segments, &plain, &moving);
+    only_near_a_finger(&subject, &by_segments, &plain, &moving);
     for recipe in [volume("whole", "organic"), volume("both", "bulge"), both.clone()] {
-        let out = stage.posed(&recipe, &pose);
-        only_near_a_finger(&stage, &out, &plain, &moving);
-        let rest = rest_volume(&stage);
-        let [before, after] = [&plain, &out].map(|mesh| enclosed(&stage.rig, &points(mesh)) / rest);
+        let out = subject.posed(&recipe, &pose);
+        only_near_a_finger(&subject, &out, &plain, &moving);
+        let rest = rest_volume(&subject);
+        let [before, after] = [&plain, &out].map(|mesh| enclosed(&subject.rig, &points(mesh)) / rest);
         assert!((before - 1.0).abs() > 1e-5 && (after - 1.0).abs() < 1e-6, "{before} {after}");
         assert!((whole(&out).before / rest - before).abs() < 1e-6 && (whole(&out).after / rest - after).abs() < 1e-6);
     }
     // Off is off.
     let mut off = both.clone();
     off.corrections.iter_mut().for_each(|spec| spec.gain = 0.0);
-    assert_eq!(bits(&stage.posed(&off, &pose)), bits(&plain));
+    assert_eq!(bits(&subject.posed(&off, &pose)), bits(&plain));
 }
 
 /// Nothing but the skin of some bones is other than in the base.
-fn only_near_a_finger(stage: &Stage, out: &DeformedMesh, plain: &DeformedMesh, moving: &[&str]) {
+fn only_near_a_finger(subject: &Subject, out: &DeformedMesh, plain: &DeformedMesh, moving: &[&str]) {
     let changed = out.positions.iter().zip(&plain.positions).filter(|(a, b)| a != b).count();
     assert!(changed > 10);
     for (vertex, (a, b)) in out.positions.iter().zip(&plain.positions).enumerate() {
-        let name = stage.rig.skeleton().name(main_bone(&stage.rig, vertex));
+        let name = subject.rig.skeleton().name(main_bone(&subject.rig, vertex));
         assert!(a == b || moving.contains(&name), "vertex {vertex} of {name}");
     }
 }
@@ -242,12 +234,12 @@ fn main_bone(rig: &Rig, vertex: usize) -> BoneId {
 }
 
 /// Pairs of triangles, one of each bone's own, that cut each other.
-fn cuts(stage: &Stage, mesh: &DeformedMesh, bones: [&str; 2]) -> usize {
+fn cuts(subject: &Subject, mesh: &DeformedMesh, bones: [&str; 2]) -> usize {
     let of_bone = |name: &str| -> Vec<[DVec3; 3]> {
-        let bone = stage.bone(name);
-        let own = |corners: &&[u32; 3]| corners.iter().all(|&v| main_bone(&stage.rig, v as usize) == bone);
+        let bone = subject.bone(name);
+        let own = |corners: &&[u32; 3]| corners.iter().all(|&v| main_bone(&subject.rig, v as usize) == bone);
         let place = |corners: &[u32; 3]| corners.map(|v| mesh.positions[v as usize].as_dvec3());
-        stage.rig.triangles().iter().filter(own).map(place).collect()
+        subject.rig.triangles().iter().filter(own).map(place).collect()
     };
     let [first, second] = bones.map(of_bone);
     assert!(first.len() > 50 && second.len() > 50);
@@ -281,34 +273,34 @@ fn crosses(p: DVec3, q: DVec3, [a, b, c]: &[DVec3; 3]) -> bool {
 
 #[test]
 fn a_bent_arm_touches_itself_and_does_not_cut_itself() {
-    let stage = Stage::zoo("arm");
-    let rest = rest_volume(&stage);
+    let subject = Subject::zoo("arm");
+    let rest = rest_volume(&subject);
     let names = ["upper_arm", "forearm"];
     // Segments swell beside the contact; the whole alone would put everything on the outside of the elbow.
     let guarded = corrected(vec![by_segments(), correction("fold-over", &[])]);
     for degrees in [60.0f64, 110.0, 130.0, 145.0] {
-        let pose = stage.turned(&[("forearm", DQuat::from_rotation_x(degrees.to_radians()))]);
-        let plain = stage.posed(&Recipe::default(), &pose);
-        let out = stage.posed(&guarded, &pose);
+        let pose = subject.turned(&[("forearm", DQuat::from_rotation_x(degrees.to_radians()))]);
+        let plain = subject.posed(&Recipe::default(), &pose);
+        let out = subject.posed(&guarded, &pose);
         let contact = out.corrected.contacts[0];
-        assert_eq!(cuts(&stage, &out, names), 0, "{degrees}°: {contact:?}");
+        assert_eq!(cuts(&subject, &out, names), 0, "{degrees}°: {contact:?}");
         if degrees >= 130.0 {
-            assert!(cuts(&stage, &plain, names) > 0, "{degrees}°: linear blending cuts");
+            assert!(cuts(&subject, &plain, names) > 0, "{degrees}°: linear blending cuts");
             assert!(contact.points > 10, "{degrees}°: {contact:?}");
         }
         let report = whole(&out);
-        let left = (enclosed(&stage.rig, &points(&out)) / rest - 1.0).abs();
+        let left = (enclosed(&subject.rig, &points(&out)) / rest - 1.0).abs();
         assert!(left < 1e-3 && (report.after / rest - 1.0).abs() < 1e-3, "{degrees}°: {left} {report:?}");
     }
     // A straight arm costs nothing and is left alone.
-    let out = stage.posed(&corrected(vec![correction("fold-over", &[])]), &stage.rig.rest_pose());
+    let out = subject.posed(&corrected(vec![correction("fold-over", &[])]), &subject.rig.rest_pose());
     assert_eq!(out.corrected.contacts[0].points, 0);
 }
 
 #[test]
 fn every_end_of_every_range_stays_finite() {
-    let stage = Stage::zoo("tube:vertices=300,bones=4");
-    let pose = stage
+    let subject = Subject::zoo("tube:vertices=300,bones=4");
+    let pose = subject
         .turned(&[("tube.2", DQuat::from_rotation_z(2.5)), ("tube.3", DQuat::from_rotation_y(std::f64::consts::PI))]);
     for entry in CORRECTIONS {
         for param in entry.params {
@@ -320,7 +312,7 @@ fn every_end_of_every_range_stays_finite() {
             for value in ends {
                 let mut spec = correction(entry.name, &[]);
                 spec.values.set(param.name, value).unwrap();
-                let out = stage.posed(&corrected(vec![spec]), &pose);
+                let out = subject.posed(&corrected(vec![spec]), &pose);
                 let reports = &out.corrected.volumes;
                 assert!(reports.iter().all(|r| [r.before, r.after, r.largest_move].iter().all(|v| v.is_finite())));
             }
@@ -329,27 +321,27 @@ fn every_end_of_every_range_stays_finite() {
     // Collapsed, blown up, far away.
     for scale in [0.0, 1e-12, 1e12, -1.0] {
         let mut pose = pose.clone();
-        if let LocalTransform::Trs(trs) = &mut pose.locals[stage.bone("tube.3").index()] {
+        if let LocalTransform::Trs(trs) = &mut pose.locals[subject.bone("tube.3").index()] {
             trs.scale = DVec3::splat(scale);
         }
-        stage.posed(&corrected(vec![by_segments(), correction("fold-over", &[])]), &pose);
+        subject.posed(&corrected(vec![by_segments(), correction("fold-over", &[])]), &pose);
     }
 }
 
 #[test]
 fn the_bones_that_count_can_be_chosen_and_unknown_names_are_told() {
-    let stage = Stage::zoo("arm");
-    let pose = stage.turned(&[("forearm", DQuat::from_rotation_x(1.5))]);
+    let subject = Subject::zoo("arm");
+    let pose = subject.turned(&[("forearm", DQuat::from_rotation_x(1.5))]);
     let all = volume("whole", "organic");
     let mut some = all.clone();
     some.corrections[0].bones.push(("forearm".to_owned(), vec!["hand".to_owned()]));
-    assert!(bits(&stage.posed(&some, &pose)) != bits(&stage.posed(&all, &pose)));
+    assert!(bits(&subject.posed(&some, &pose)) != bits(&subject.posed(&all, &pose)));
     some.corrections[0].bones.push(("forearm".to_owned(), vec!["hant".to_owned()]));
-    let error = FrameIndependentGraph::build(&stage.rig, &some).unwrap_err().to_string();
+    let error = Stage::new(&subject.rig, &some).unwrap_err().to_string();
     assert!(error.contains("hant") && error.contains("hand") && error.contains("volume"), "{error}");
     let mut painted = all;
     painted.corrections[0].map = Some("belly".to_owned());
-    assert!(FrameIndependentGraph::build(&stage.rig, &painted).is_err());
+    assert!(Stage::new(&subject.rig, &painted).is_err());
 }
 
 #[test]
@@ -358,11 +350,11 @@ fn a_painted_map_says_where() {
     let primitive = &mut zoo.raw.meshes[0].primitives[0];
     let half: Vec<f32> = primitive.positions.iter().map(|p| if p.x > 0.0 { 1.0 } else { -1.0 }).collect();
     primitive.maps.push(("half".to_owned(), half.clone()));
-    let stage = Stage::new(&zoo.raw, zoo.clips);
-    let pose = stage.turned(&[("tube.3", DQuat::from_rotation_z(1.2))]);
+    let subject = Subject::new(&zoo.raw, zoo.clips);
+    let pose = subject.turned(&[("tube.3", DQuat::from_rotation_z(1.2))]);
     let mut recipe = volume("whole", "rubber");
     recipe.corrections[0].map = Some("half".to_owned());
-    let (out, plain) = (stage.posed(&recipe, &pose), stage.posed(&Recipe::default(), &pose));
+    let (out, plain) = (subject.posed(&recipe, &pose), subject.posed(&Recipe::default(), &pose));
     assert_eq!(whole(&out).outcome, Outcome::Restored);
     for (vertex, painted) in half.iter().enumerate() {
         assert!(*painted > 0.0 || out.positions[vertex] == plain.positions[vertex], "vertex {vertex}");

@@ -5,18 +5,19 @@ use glam::{DQuat, DVec3};
 use sinew::cone::Cone;
 use sinew::recipe::EffectSpec;
 use sinew::*;
+use std::sync::Arc;
 
-/// A rig with its clips and everything one frame needs.
-pub struct Stage {
-    pub rig: Rig,
+/// A rig with its clips, for as many recipes as a test tries.
+pub struct Subject {
+    pub rig: Arc<Rig>,
     pub clips: Vec<Clip>,
 }
 
-impl Stage {
+impl Subject {
     pub fn new(raw: &RawRig, clips: Vec<Clip>) -> Self {
         let (rig, warnings) = Rig::build(raw).expect("the rig builds");
         assert!(warnings.is_empty(), "{warnings:?}");
-        Self { rig, clips }
+        Self { rig: Arc::new(rig), clips }
     }
 
     pub fn zoo(spec: &str) -> Self {
@@ -24,57 +25,24 @@ impl Stage {
         Self::new(&zoo.raw, zoo.clips)
     }
 
-    pub fn graph(&self, recipe: &Recipe) -> FrameIndependentGraph {
-        FrameIndependentGraph::build(&self.rig, recipe).expect("the recipe fits")
+    pub fn stage(&self, recipe: &Recipe) -> Stage {
+        Stage::new(&self.rig, recipe).expect("the recipe fits")
     }
 
-    pub fn motion(&self, clip: usize, settings: &MotionSettings, graph: &FrameIndependentGraph) -> Motion {
-        Motion::new(
-            self.rig.skeleton(),
-            self.rig.bone_sizes(),
-            &self.rig.morph_layout(),
-            &self.clips[clip],
-            settings,
-            graph.filtered_signals(),
-        )
-        .expect("the clip can be read")
+    pub fn motion(&self, clip: usize, settings: &MotionSettings, stage: &Stage) -> Arc<Motion> {
+        Arc::clone(stage.motion(&self.clips[clip], settings).expect("the clip can be read").motion())
     }
 
-    pub fn at(&self, graph: &FrameIndependentGraph, motion: &Motion, time: f64, cpu: &Cpu<'_>) -> DeformedMesh {
-        let mut pose = self.rig.rest_pose();
-        motion.pose(time, &mut pose);
-        let mut world = WorldPose::default();
-        world.compose(self.rig.skeleton(), &pose);
-        let mut kinematics = Kinematics::at_rest(self.rig.skeleton().len(), graph.filtered_signals().len());
-        motion.kinematics(time, &world, self.rig.skeleton(), &mut kinematics);
-        self.with_time(graph, &pose, &kinematics, time, cpu)
+    pub fn at(&self, stage: &Stage, motion: &Arc<Motion>, time: f64, cpu: &Cpu<'_>) -> DeformedMesh {
+        let mut workspace = Workspace::default();
+        stage.resume(motion).expect("made for this stage").at(time, &mut workspace).deform(cpu);
+        finite(workspace)
     }
 
-    pub fn with(
-        &self,
-        graph: &FrameIndependentGraph,
-        pose: &Pose,
-        kinematics: &Kinematics,
-        cpu: &Cpu<'_>,
-    ) -> DeformedMesh {
-        self.with_time(graph, pose, kinematics, 0.0, cpu)
-    }
-
-    fn with_time(
-        &self,
-        graph: &FrameIndependentGraph,
-        pose: &Pose,
-        kinematics: &Kinematics,
-        time: f64,
-        cpu: &Cpu<'_>,
-    ) -> DeformedMesh {
-        let mut world = WorldPose::default();
-        world.compose(self.rig.skeleton(), pose);
-        let mut out = DeformedMesh::default();
-        let frame = Frame { rig: &self.rig, pose, world: &world, kinematics, time };
-        evaluate(graph, &frame, cpu, &mut Scratch::default(), &mut out);
-        assert!(out.positions.iter().chain(&out.normals).all(|v| v.is_finite()));
-        out
+    pub fn with(&self, stage: &Stage, pose: &Pose, kinematics: &Kinematics, cpu: &Cpu<'_>) -> DeformedMesh {
+        let mut workspace = Workspace::default();
+        stage.posed(pose, kinematics, 0.0, &mut workspace).expect("fits the rig").deform(cpu);
+        finite(workspace)
     }
 
     /// The rest pose with some bones turned.
@@ -90,9 +58,8 @@ impl Stage {
 
     /// A pose that nothing moves, on one thread.
     pub fn posed(&self, recipe: &Recipe, pose: &Pose) -> DeformedMesh {
-        let graph = self.graph(recipe);
-        let still = Kinematics::at_rest(self.rig.skeleton().len(), graph.filtered_signals().len());
-        self.with(&graph, pose, &still, &Cpu::serial())
+        let stage = self.stage(recipe);
+        self.with(&stage, pose, &stage.at_rest(), &Cpu::serial())
     }
 
     pub fn size(&self) -> f64 {
@@ -103,6 +70,12 @@ impl Stage {
         let skeleton = self.rig.skeleton();
         skeleton.bones().find(|&bone| skeleton.name(bone) == name).expect("a bone of that name")
     }
+}
+
+fn finite(mut workspace: Workspace) -> DeformedMesh {
+    let out = workspace.take_mesh();
+    assert!(out.positions.iter().chain(&out.normals).all(|v| v.is_finite()));
+    out
 }
 
 pub fn effect(name: &str, values: &[(&str, f64)]) -> EffectSpec {

@@ -6,7 +6,7 @@ use sinew::clip::{MorphCurve, Track};
 use sinew::raw::RawBone;
 use sinew::{
     BoneMotion, Curve, Ends, Filter, Interpolation, Kinematics, LocalTransform, LoopVerdict, Looping, Motion,
-    MotionError, MotionSettings, Pose, Skeleton, Smoothing, Travel,
+    MotionError, MotionSettings, Pose, Puppet, Skeleton, Smoothing, Travel,
 };
 
 fn finite_everywhere(scene: &Scene) {
@@ -173,7 +173,13 @@ fn morph_weights_follow_their_curves_and_leave_others_alone() {
     let curve = MorphCurve::new(Interpolation::Linear, vec![0.0, 1.0], 2, vec![0.0, 1.0, 1.0, 0.0]).unwrap();
     let tracks = vec![Track { node: 1, morph: Some(curve), ..Track::default() }];
     let layout = [(0, 0, 1), (1, 1, 2)];
-    let motion = Motion::new(&skeleton, &[1.0; 2], &layout, &clip(tracks), &MotionSettings::default(), &[]).unwrap();
+    let motion = Motion::new(
+        Puppet { skeleton: &skeleton, bone_sizes: &[1.0; 2], morph_layout: &layout },
+        &clip(tracks),
+        &MotionSettings::default(),
+        &[],
+    )
+    .unwrap();
     let mut pose = Pose::rest(&skeleton);
     pose.morph_weights = vec![0.7, 9.0, 9.0];
     motion.pose(0.25, &mut pose);

@@ -5,7 +5,7 @@ use super::scene::*;
 use glam::{DMat3, DQuat, DVec3};
 use sinew::{
     Clip, Ends, Filter, FilteredSignal, Interpolation, Kinematics, LiveKinematics, Looping, Motion, MotionSettings,
-    Oscillator, Pose, Signal, Skeleton, TimeFilter, WorldPose,
+    Oscillator, Pose, Puppet, Signal, Skeleton, TimeFilter, WorldPose,
 };
 use std::f64::consts::TAU;
 
@@ -15,7 +15,13 @@ const FELT: [Signal; 5] =
 fn feeling(skeleton: &Skeleton, clip: &Clip, settings: &MotionSettings, filter: impl Into<Filter>) -> Scene {
     let filter = filter.into();
     let filtered = FELT.map(|signal| FilteredSignal { signal, filter });
-    let motion = Motion::new(skeleton, &vec![1.0; skeleton.len()], &[], clip, settings, &filtered).unwrap();
+    let motion = Motion::new(
+        Puppet { skeleton, bone_sizes: &vec![1.0; skeleton.len()], morph_layout: &[] },
+        clip,
+        settings,
+        &filtered,
+    )
+    .unwrap();
     Scene { skeleton: skeleton.clone(), motion }
 }
 

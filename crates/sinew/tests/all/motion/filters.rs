@@ -4,7 +4,7 @@ use super::scene::*;
 use glam::{DQuat, DVec3};
 use sinew::clip::Track;
 use sinew::{
-    Ends, Filter, Interpolation, Kinematics, LiveKinematics, Looping, MotionSettings, Pose, Signal, Smoothing,
+    Ends, Filter, Interpolation, Kinematics, LiveKinematics, Looping, MotionSettings, Pose, Puppet, Signal, Smoothing,
     TimeFilter, WorldPose,
 };
 use std::f64::consts::TAU;
@@ -124,9 +124,13 @@ fn order_and_frame_rate_change_no_bit() {
 fn no_filter_gives_the_signal_itself() {
     let skeleton = chain(2);
     let filtered = all_filtered(TimeFilter::NONE);
-    let motion =
-        sinew::Motion::new(&skeleton, &[1.0; 2], &[], &clip(busy(true, 30)), &MotionSettings::default(), &filtered)
-            .unwrap();
+    let motion = sinew::Motion::new(
+        Puppet { skeleton: &skeleton, bone_sizes: &[1.0; 2], morph_layout: &[] },
+        &clip(busy(true, 30)),
+        &MotionSettings::default(),
+        &filtered,
+    )
+    .unwrap();
     let scene = Scene { skeleton, motion };
     let kinematics = scene.kinematics(0.3);
     for (column, entry) in kinematics.filtered.iter().zip(&filtered) {

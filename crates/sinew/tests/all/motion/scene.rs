@@ -5,7 +5,7 @@ use sinew::clip::Track;
 use sinew::raw::RawBone;
 use sinew::{
     Clip, Curve, DerivativeFilter, Filter, FilteredSignal, Interpolation, Kinematics, LocalTransform, Motion,
-    MotionError, MotionSettings, Oscillator, Pose, Signal, Skeleton, Smoothing, TimeFilter, Trs, WorldPose,
+    MotionError, MotionSettings, Oscillator, Pose, Puppet, Signal, Skeleton, Smoothing, TimeFilter, Trs, WorldPose,
 };
 
 /// Splitmix64: the same numbers on every run.
@@ -126,14 +126,21 @@ impl Scene {
     ) -> Result<Self, MotionError> {
         let sizes = vec![size; skeleton.len()];
         let filtered: Vec<_> = filters().into_iter().flat_map(|(filter, _)| all_filtered(filter)).collect();
-        let motion = Motion::new(skeleton, &sizes, &[], clip, settings, &filtered)?;
+        let motion =
+            Motion::new(Puppet { skeleton, bone_sizes: &sizes, morph_layout: &[] }, clip, settings, &filtered)?;
         Ok(Self { skeleton: skeleton.clone(), motion })
     }
 
     /// All four signals through one filter.
     pub fn filtering(skeleton: &Skeleton, clip: &Clip, settings: &MotionSettings, filter: impl Into<Filter>) -> Self {
         let sizes = vec![1.0; skeleton.len()];
-        let motion = Motion::new(skeleton, &sizes, &[], clip, settings, &all_filtered(filter)).unwrap();
+        let motion = Motion::new(
+            Puppet { skeleton, bone_sizes: &sizes, morph_layout: &[] },
+            clip,
+            settings,
+            &all_filtered(filter),
+        )
+        .unwrap();
         Self { skeleton: skeleton.clone(), motion }
     }
 

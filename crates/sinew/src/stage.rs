@@ -1,0 +1,365 @@
+//! A playing character: a rig, what a recipe makes of it, the motion that drives it, and memory for its frames, kept
+//! together so that what does not belong together cannot be combined.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let zoo = sinew_zoo::build("calf")?;
+//! # let (raw, clips) = (zoo.raw, zoo.clips);
+//! use sinew::{MotionSettings, RecipeFile, Rig, Stage, Workspace, presets};
+//! use std::sync::Arc;
+//!
+//! let (rig, warnings) = Rig::build(&raw)?;
+//! let recipe = RecipeFile::parse(presets::find("lively").ok_or("no such preset")?.text)?;
+//! let stage = Stage::new(&Arc::new(rig), recipe.recipe())?;
+//! let playing = stage.motion(&clips[0], &MotionSettings::default())?;
+//! let mut workspace = Workspace::default();
+//! let mesh = playing.frame(0.4, &mut workspace);
+//! assert_eq!(mesh.positions.len(), stage.rig().vertex_count());
+//! # assert!(warnings.is_empty());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! | door | what drives the character |
+//! |---|---|
+//! | [`Stage::motion`] | a clip: any time, any order, the same bits |
+//! | [`Stage::live`] | poses that arrive one by one, from an engine or a controller |
+//! | [`Stage::posed`] | one pose, with the motion of its bones set by hand |
+
+use crate::clip::Clip;
+use crate::correct::MuscleReport;
+use crate::gradients::Slopes;
+use crate::graph::{
+    Cpu, DeformedMesh, DeformedRows, EngineSkinning, FittedCone, Frame, FrameIndependentGraph, GraphError, Outputs,
+    Results, Scratch, evaluate,
+};
+use crate::motion::{
+    BoneMotion, FilteredSignal, Kinematics, LiveKinematics, Motion, MotionError, MotionReport, MotionSettings,
+};
+use crate::pose::{Pose, WorldPose};
+use crate::recipe::Recipe;
+use crate::rig::Rig;
+use crate::skeleton::BoneId;
+use std::sync::Arc;
+
+/// A rig with what a recipe makes of it.
+#[derive(Debug)]
+pub struct Stage {
+    rig: Arc<Rig>,
+    recipe: Recipe,
+    graph: FrameIndependentGraph,
+}
+
+/// A motion that was made for another rig, or for a recipe that filters other signals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ForeignMotion {
+    /// Made for another rig.
+    #[error("the motion was made for another rig: make it again with this stage")]
+    Rig,
+    /// Made for other filters.
+    #[error("the motion was made for a recipe with other filters: make it again with this stage")]
+    Filters,
+}
+
+/// A pose, or the motion of its bones, that does not fit the rig.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the pose has {found} {what}, but the rig has {wanted}: start from Rig::rest_pose and Stage::at_rest")]
+pub struct PoseError {
+    /// What there are too many or too few of.
+    pub what: &'static str,
+    /// How many there are.
+    pub found: usize,
+    /// How many there should be.
+    pub wanted: usize,
+}
+
+impl Stage {
+    /// Binds a recipe to a rig.
+    pub fn new(rig: &Arc<Rig>, recipe: &Recipe) -> Result<Self, GraphError> {
+        let graph = FrameIndependentGraph::build(rig, recipe)?;
+        Ok(Self { rig: Arc::clone(rig), recipe: recipe.clone(), graph })
+    }
+
+    /// The same with exact derivatives in place of fitted ones, for exact normals of a rig made in code.
+    pub fn with_slopes(self, slopes: &impl Slopes) -> Self {
+        Self { graph: self.graph.with_slopes(&self.rig, slopes), ..self }
+    }
+
+    /// The same, measuring the volume of every segment at every frame ([`crate::correct::SegmentVolume`]), of the
+    /// result and of the base where it is asked for.
+    pub fn metered(self) -> Self {
+        Self { graph: self.graph.metered(&self.rig), ..self }
+    }
+
+    /// The rig.
+    pub fn rig(&self) -> &Arc<Rig> {
+        &self.rig
+    }
+
+    /// What it was made by.
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
+    }
+
+    /// Binds a clip.
+    pub fn motion(&self, clip: &Clip, settings: &MotionSettings) -> Result<Playing<'_>, MotionError> {
+        let motion = Motion::new(self.rig.puppet(), clip, settings, self.filtered_signals())?;
+        Ok(Playing { stage: self, motion: Arc::new(motion) })
+    }
+
+    /// Takes up a motion that was made before, by this stage as it was or by another one.
+    pub fn resume(&self, motion: &Arc<Motion>) -> Result<Playing<'_>, ForeignMotion> {
+        if !motion.fits(self.rig.puppet()) {
+            return Err(ForeignMotion::Rig);
+        }
+        if motion.filtered() != self.filtered_signals() {
+            return Err(ForeignMotion::Filters);
+        }
+        Ok(Playing { stage: self, motion: Arc::clone(motion) })
+    }
+
+    /// To be driven by poses that arrive one by one.
+    pub fn live(&self) -> Live<'_> {
+        Live { stage: self, history: LiveKinematics::new(self.rig.skeleton(), self.filtered_signals()) }
+    }
+
+    /// Motion of no bone, to be filled in for [`Stage::posed`].
+    pub fn at_rest(&self) -> Kinematics {
+        Kinematics::at_rest(self.rig.skeleton().len(), self.filtered_signals().len())
+    }
+
+    /// Lets a bone move as if it had done so for ever: every filter has settled.
+    pub fn set_steady(&self, kinematics: &mut Kinematics, bone: BoneId, motion: BoneMotion) {
+        kinematics.set_steady(bone, motion, self.filtered_signals());
+    }
+
+    /// One pose with the motion of its bones set by hand; `time` is for what is keyed.
+    pub fn posed<'w>(
+        &'w self,
+        pose: &Pose,
+        kinematics: &Kinematics,
+        time: f64,
+        workspace: &'w mut Workspace,
+    ) -> Result<Posed<'w>, PoseError> {
+        self.check(pose)?;
+        let bones = self.rig.skeleton().len();
+        let fits = |what, found, wanted| if found == wanted { Ok(()) } else { Err(PoseError { what, found, wanted }) };
+        fits("moving bones", kinematics.bones.len(), bones)?;
+        fits("filtered signals", kinematics.filtered.len(), self.filtered_signals().len())?;
+        kinematics.filtered.iter().try_for_each(|signal| fits("filtered bones", signal.len(), bones))?;
+        workspace.pose.clone_from(pose);
+        workspace.world.compose(self.rig.skeleton(), pose);
+        workspace.kinematics.clone_from(kinematics);
+        workspace.time = time;
+        Ok(Posed { stage: self, workspace })
+    }
+
+    fn check(&self, pose: &Pose) -> Result<(), PoseError> {
+        let (found, wanted) = (pose.locals.len(), self.rig.skeleton().len());
+        if found == wanted { Ok(()) } else { Err(PoseError { what: "bones", found, wanted }) }
+    }
+
+    /// The signals that [`Kinematics::filtered`] holds, in its order.
+    pub fn filtered_signals(&self) -> &[FilteredSignal] {
+        self.graph.filtered_signals()
+    }
+
+    /// The base `fold-over-free`, where it is the recipe's.
+    pub fn fold_over_free(&self) -> Option<&crate::kinodynamic::FoldOverFree> {
+        self.graph.fold_over_free()
+    }
+
+    /// The base that places point by point, where it is the recipe's.
+    pub fn by_point(&self) -> Option<&crate::base::ByPoint> {
+        self.graph.by_point()
+    }
+
+    /// The muscles of its corrections: those named, or those found in fleshy places.
+    pub fn muscles(&self) -> Vec<MuscleReport> {
+        self.graph.muscles()
+    }
+
+    /// The cones its effects are filtered by, with how well they fit, by effect.
+    pub fn cones(&self) -> impl Iterator<Item = (&'static str, &FittedCone)> {
+        self.graph.cones()
+    }
+}
+
+/// A clip played on a stage.
+#[derive(Clone, Debug)]
+pub struct Playing<'s> {
+    stage: &'s Stage,
+    motion: Arc<Motion>,
+}
+
+impl<'s> Playing<'s> {
+    /// What it plays on.
+    pub fn stage(&self) -> &'s Stage {
+        self.stage
+    }
+
+    /// The clip as a function of time, to be taken up again after the stage has changed ([`Stage::resume`]).
+    pub fn motion(&self) -> &Arc<Motion> {
+        &self.motion
+    }
+
+    /// What was found about the clip.
+    pub fn report(&self) -> &MotionReport {
+        self.motion.report()
+    }
+
+    /// Poses the character at `time`, which is clamped to the clip, or wrapped into it where it loops.
+    pub fn at<'w>(&'w self, time: f64, workspace: &'w mut Workspace) -> Posed<'w> {
+        let rig = &self.stage.rig;
+        let time = self.motion.sample_time(time);
+        let Workspace { pose, world, kinematics, .. } = workspace;
+        rig.reset_pose(pose);
+        self.motion.pose(time, pose);
+        world.compose(rig.skeleton(), pose);
+        self.motion.kinematics(time, world, rig.skeleton(), kinematics);
+        workspace.time = time;
+        Posed { stage: self.stage, workspace }
+    }
+
+    /// The frame at `time` on the caller's thread. Allocates only when `workspace` was last used for something smaller.
+    pub fn frame<'w>(&self, time: f64, workspace: &'w mut Workspace) -> &'w DeformedMesh {
+        self.at(time, workspace).deform(&Cpu::serial());
+        workspace.mesh()
+    }
+}
+
+/// A character driven by poses as they come. What it remembers can be cloned, to look ahead.
+#[derive(Clone, Debug)]
+pub struct Live<'s> {
+    stage: &'s Stage,
+    history: LiveKinematics,
+}
+
+impl Live<'_> {
+    /// Forgets everything: for a teleport or a cut. The next pose is a first one.
+    pub fn reset(&mut self) {
+        self.history.reset();
+    }
+
+    /// Takes the pose `dt` seconds after the last one; `time` is for what is keyed.
+    pub fn at<'w>(
+        &'w mut self,
+        pose: &Pose,
+        dt: f64,
+        time: f64,
+        workspace: &'w mut Workspace,
+    ) -> Result<Posed<'w>, PoseError> {
+        let stage = self.stage;
+        stage.check(pose)?;
+        let skeleton = stage.rig.skeleton();
+        workspace.pose.clone_from(pose);
+        workspace.world.compose(skeleton, pose);
+        self.history.push(skeleton, pose, &workspace.world, dt, &mut workspace.kinematics);
+        workspace.time = time;
+        Ok(Posed { stage, workspace })
+    }
+}
+
+/// A character in a pose, ready to be deformed.
+#[derive(Debug)]
+pub struct Posed<'w> {
+    stage: &'w Stage,
+    workspace: &'w mut Workspace,
+}
+
+impl Posed<'_> {
+    /// Computes what the workspace is asked for ([`Workspace::outputs`]).
+    pub fn deform(&mut self, cpu: &Cpu<'_>) {
+        let Self { stage, workspace } = self;
+        let Workspace { outputs, pose, world, kinematics, time, scratch, mesh, base, engine, .. } = workspace;
+        let frame = Frame { rig: &stage.rig, pose, world, kinematics, time: *time };
+        let results = Results { mesh, base, engine };
+        evaluate(&stage.graph, &frame, cpu, *outputs, scratch, results);
+    }
+
+    /// As [`Posed::deform`], and leaves the result in rows: what a caller reads who keeps his own buffers in the rig's
+    /// order, at the speed of the kernels alone.
+    pub fn deform_rows(&mut self, cpu: &Cpu<'_>, out: &mut DeformedRows) {
+        let Self { stage, workspace } = self;
+        let Workspace { pose, world, kinematics, time, scratch, .. } = workspace;
+        let frame = Frame { rig: &stage.rig, pose, world, kinematics, time: *time };
+        crate::graph::evaluate_rows(&stage.graph, &frame, cpu, scratch, out);
+    }
+
+    /// World transforms of the bones.
+    pub fn world(&self) -> &WorldPose {
+        &self.workspace.world
+    }
+
+    /// How the bones move.
+    pub fn kinematics(&self) -> &Kinematics {
+        &self.workspace.kinematics
+    }
+}
+
+/// Memory for frames, and the last one. One per thread; any stage can use it.
+#[derive(Clone, Debug, Default)]
+pub struct Workspace {
+    /// What frames are to give.
+    pub outputs: Outputs,
+    pose: Pose,
+    world: WorldPose,
+    kinematics: Kinematics,
+    time: f64,
+    scratch: Scratch,
+    mesh: DeformedMesh,
+    base: DeformedMesh,
+    engine: EngineSkinning,
+}
+
+impl Workspace {
+    /// For frames that give more, or less, than the result.
+    pub fn with(outputs: Outputs) -> Self {
+        Self { outputs, ..Self::default() }
+    }
+
+    /// The result.
+    pub fn mesh(&self) -> &DeformedMesh {
+        &self.mesh
+    }
+
+    /// The result, to be kept.
+    pub fn take_mesh(&mut self) -> DeformedMesh {
+        std::mem::take(&mut self.mesh)
+    }
+
+    /// The base alone; where the recipe adds nothing, what the result is. Empty unless asked for.
+    pub fn base(&self) -> &DeformedMesh {
+        &self.base
+    }
+
+    /// The base, to be kept.
+    pub fn take_base(&mut self) -> DeformedMesh {
+        std::mem::take(&mut self.base)
+    }
+
+    /// What an engine's own skinning makes of the frame. Empty unless asked for.
+    pub fn engine(&self) -> &EngineSkinning {
+        &self.engine
+    }
+
+    /// Local transforms and morph weights.
+    pub fn pose(&self) -> &Pose {
+        &self.pose
+    }
+
+    /// World transforms of the bones.
+    pub fn world(&self) -> &WorldPose {
+        &self.world
+    }
+
+    /// How the bones move.
+    pub fn kinematics(&self) -> &Kinematics {
+        &self.kinematics
+    }
+
+    /// Time in the clip.
+    pub fn time(&self) -> f64 {
+        self.time
+    }
+}
