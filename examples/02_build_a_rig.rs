@@ -5,10 +5,8 @@
 
 use glam::{DAffine3, DQuat, DVec3, Vec3};
 use sinew::raw::{RawBinding, RawBone, RawInfluences, RawJoint, RawMesh, RawPrimitive, RawSkin};
-use sinew::{
-    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, LocalTransform, RawRig, Recipe, Rig, Scratch, Trs,
-    WorldPose, evaluate,
-};
+use sinew::{Cpu, LocalTransform, RawRig, Recipe, Rig, Stage, Trs, Workspace};
+use std::sync::Arc;
 
 /// A ribbon from y = 0 to 2; the upper bone takes over around y = 1.
 fn ribbon() -> RawPrimitive {
@@ -55,21 +53,18 @@ fn raw_rig() -> RawRig {
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (rig, warnings) = Rig::build(&raw_rig())?;
     assert!(warnings.is_empty());
-    let graph = FrameIndependentGraph::build(&rig, &Recipe::default())?;
+    let stage = Stage::new(&Arc::new(rig), &Recipe::default())?;
+    let rig = stage.rig();
 
     // Bend the upper bone by a right angle.
     let mut pose = rig.rest_pose();
     let upper = rig.skeleton().bone_of_node(1).ok_or("there is a second node")?;
     let bend = Trs { rotation: DQuat::from_rotation_z(std::f64::consts::FRAC_PI_2), ..Trs::from_translation(DVec3::Y) };
     pose.locals[upper.index()] = LocalTransform::Trs(bend);
-    let mut world = WorldPose::default();
-    world.compose(rig.skeleton(), &pose);
 
-    let kinematics = Kinematics::at_rest(rig.skeleton().len(), 0);
-    let frame = Frame { rig: &rig, pose: &pose, world: &world, kinematics: &kinematics, time: 0.0 };
-    let mut mesh = DeformedMesh::default();
-    evaluate(&graph, &frame, &Cpu::serial(), &mut Scratch::default(), &mut mesh);
-    for pair in mesh.positions.chunks(2) {
+    let mut workspace = Workspace::default();
+    stage.posed(&pose, &stage.at_rest(), 0.0, &mut workspace)?.deform(&Cpu::serial());
+    for pair in workspace.mesh().positions.chunks(2) {
         println!("{:.3?}  {:.3?}", pair[0].to_array(), pair[1].to_array());
     }
     Ok(())

@@ -5,22 +5,19 @@
 
 use glam::{DQuat, DVec3};
 use sinew::recipe::EffectSpec;
-use sinew::{
-    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, LiveKinematics, LocalTransform, Recipe, Rig, Scratch,
-    WorldPose, evaluate,
-};
+use sinew::{Cpu, LocalTransform, Recipe, Rig, Stage, Workspace};
+use std::sync::Arc;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let (rig, _) = Rig::build(&sinew_zoo::build("tube:bones=3")?.raw)?;
+    let rig = Arc::new(Rig::build(&sinew_zoo::build("tube:bones=3")?.raw)?.0);
     let mut floppy = EffectSpec::new("floppy").ok_or("this build has no floppy")?;
     // A time filter, so that the skin is still on its way when the bone has stopped.
     floppy.values.set("rotation_filter", 0.2).map_err(|fault| format!("rotation_filter: {fault:?}"))?;
-    let graph = FrameIndependentGraph::build(&rig, &Recipe { effects: vec![floppy], ..Recipe::default() })?;
+    let stage = Stage::new(&rig, &Recipe { effects: vec![floppy], ..Recipe::default() })?;
 
     // The history is the caller's: keep one per character, clone it to look ahead, reset it after a teleport.
-    let mut live = LiveKinematics::new(rig.skeleton(), graph.filtered_signals());
-    let (mut pose, mut world, mut kinematics) = (rig.rest_pose(), WorldPose::default(), Kinematics::default());
-    let (mut scratch, mut mesh) = (Scratch::default(), DeformedMesh::default());
+    let mut live = stage.live();
+    let (mut pose, mut workspace) = (rig.rest_pose(), Workspace::default());
 
     let root = rig.skeleton().bone_of_node(0).ok_or("a tube has a root")?;
     let mut local = pose.locals[root.index()].to_trs();
@@ -32,13 +29,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let time = (f64::from(step) * dt).min(0.5);
         local.rotation = DQuat::from_axis_angle(DVec3::Z, 0.5 * (std::f64::consts::TAU * time).sin());
         pose.locals[root.index()] = LocalTransform::Trs(local);
-        world.compose(rig.skeleton(), &pose);
-        live.push(rig.skeleton(), &pose, &world, dt, &mut kinematics);
-
-        let frame = Frame { rig: &rig, pose: &pose, world: &world, kinematics: &kinematics, time };
-        evaluate(&graph, &frame, &Cpu::serial(), &mut scratch, &mut mesh);
+        live.at(&pose, dt, time, &mut workspace)?.deform(&Cpu::serial());
         if step % 4 == 0 {
-            let p = mesh.world_position(0, tip);
+            let p = workspace.mesh().world_position(0, tip);
             println!("{:5.3} s: tip at ({:+.3}, {:+.3})", f64::from(step) * dt, p.x, p.y);
         }
     }

@@ -9,7 +9,7 @@
 //! use std::sync::Arc;
 //!
 //! let (rig, warnings) = Rig::build(&raw)?;
-//! let recipe = RecipeFile::parse(presets::find("lively").ok_or("no such preset")?.text)?;
+//! let recipe = RecipeFile::parse(presets::get("lively").ok_or("no such preset")?)?;
 //! let stage = Stage::new(&Arc::new(rig), recipe.recipe())?;
 //! let playing = stage.motion(&clips[0], &MotionSettings::default())?;
 //! let mut workspace = Workspace::default();
@@ -25,6 +25,7 @@
 //! | [`Stage::motion`] | a clip: any time, any order, the same bits |
 //! | [`Stage::live`] | poses that arrive one by one, from an engine or a controller |
 //! | [`Stage::posed`] | one pose, with the motion of its bones set by hand |
+//! | [`Stage::resting`] | nothing: the nodes' default transforms |
 
 use crate::clip::Clip;
 use crate::correct::MuscleReport;
@@ -154,6 +155,15 @@ impl Stage {
         Ok(Posed { stage: self, workspace })
     }
 
+    /// The nodes' default transforms, nothing moving.
+    pub fn resting<'w>(&'w self, workspace: &'w mut Workspace) -> Posed<'w> {
+        self.rig.reset_pose(&mut workspace.pose);
+        workspace.world.compose(self.rig.skeleton(), &workspace.pose);
+        workspace.kinematics.reset(self.rig.skeleton().len(), self.filtered_signals().len());
+        workspace.time = 0.0;
+        Posed { stage: self, workspace }
+    }
+
     fn check(&self, pose: &Pose) -> Result<(), PoseError> {
         let (found, wanted) = (pose.locals.len(), self.rig.skeleton().len());
         if found == wanted { Ok(()) } else { Err(PoseError { what: "bones", found, wanted }) }
@@ -211,13 +221,12 @@ impl<'s> Playing<'s> {
     /// Poses the character at `time`, which is clamped to the clip, or wrapped into it where it loops.
     pub fn at<'w>(&'w self, time: f64, workspace: &'w mut Workspace) -> Posed<'w> {
         let rig = &self.stage.rig;
-        let time = self.motion.sample_time(time);
         let Workspace { pose, world, kinematics, .. } = workspace;
         rig.reset_pose(pose);
         self.motion.pose(time, pose);
         world.compose(rig.skeleton(), pose);
         self.motion.kinematics(time, world, rig.skeleton(), kinematics);
-        workspace.time = time;
+        workspace.time = self.motion.key_time(time);
         Posed { stage: self.stage, workspace }
     }
 

@@ -3,9 +3,9 @@
 
 use crate::Subject;
 use crate::pull_back::PullBack;
-use crate::stage::Workspace;
 use glam::{DVec3, Vec3};
 use sinew::Rig;
+use sinew::Workspace;
 use sinew::raw::RawMorph;
 use std::ops::Range;
 
@@ -100,8 +100,8 @@ impl Field {
 
     fn wanted(&self, workspace: &Workspace, vertex: usize) -> DVec3 {
         match self.kind {
-            Kind::Normal => workspace.deformed.normals[vertex].as_dvec3(),
-            Kind::Tangent => workspace.deformed.tangents[vertex].truncate().as_dvec3(),
+            Kind::Normal => workspace.mesh().normals[vertex].as_dvec3(),
+            Kind::Tangent => workspace.mesh().tangents[vertex].truncate().as_dvec3(),
         }
     }
 
@@ -111,7 +111,7 @@ impl Field {
         let mut out = Vec::with_capacity(3 * self.len());
         for (&vertex, rest) in self.vertices.iter().zip(rest) {
             let (vertex, rest) = (vertex as usize, rest.as_dvec3());
-            let world_from_rest = workspace.world_from_rest[rig.point_of_vertex()[vertex] as usize];
+            let world_from_rest = workspace.engine().world_from_rest(rig.point_of_vertex()[vertex] as usize);
             let pull = PullBack::new(world_from_rest, 0.0);
             let length = (world_from_rest * rest).length();
             let delta = pull.rest_from_world * (self.wanted(workspace, vertex) * length) - rest;
@@ -128,7 +128,7 @@ impl Field {
         let rest = self.morphed(morph_weights);
         for ((&vertex, rest), played) in self.vertices.iter().zip(rest).zip(played.chunks_exact(3)) {
             let vertex = vertex as usize;
-            let world_from_rest = workspace.world_from_rest[rig.point_of_vertex()[vertex] as usize];
+            let world_from_rest = workspace.engine().world_from_rest(rig.point_of_vertex()[vertex] as usize);
             let wanted = self.wanted(workspace, vertex);
             let after = angle(world_from_rest * (rest + Vec3::from_slice(played)).as_dvec3(), wanted);
             let before = angle(world_from_rest * rest.as_dvec3(), wanted);

@@ -32,10 +32,10 @@ mod keys;
 mod matrix;
 mod play;
 pub mod pull_back;
+mod pulled;
 mod range;
 pub mod report;
 mod sampling;
-mod stage;
 mod tolerance;
 
 pub use bake::bake;
@@ -48,6 +48,7 @@ use glam::Vec3;
 use report::{Report, Shortfall};
 use sinew::graph::GraphError;
 use sinew::{Clip, MotionError, MotionSettings, RawRig, Recipe, Rig};
+use std::sync::Arc;
 
 /// What is baked.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +56,7 @@ pub struct Subject<'a> {
     /// As it came in: where the file's own normal morphs are.
     pub raw: &'a RawRig,
     /// As it is evaluated; built from `raw`.
-    pub rig: &'a Rig,
+    pub rig: &'a Arc<Rig>,
     /// What to add to it.
     pub recipe: &'a Recipe,
 }

@@ -1,8 +1,8 @@
 //! A clip frame by frame, for point caches: no targets, every vertex where it belongs.
 
-use crate::stage::{Stage, Wanted, each_frame};
+use crate::pulled::{Wanted, each_frame};
 use crate::{BakeClip, BakeFailure, Subject};
-use sinew::{DeformedMesh, Motion};
+use sinew::{DeformedMesh, Motion, Stage};
 
 /// Frames held at a time.
 const FRAMES: usize = 8;
@@ -11,23 +11,14 @@ const MOST_FRAMES: f64 = 1e6;
 
 /// Moments of a clip, `fps` a second from its first key to its last, which is met even where it lies between two.
 pub fn frame_times(subject: Subject<'_>, clip: &BakeClip<'_>, fps: f64) -> Result<Vec<f64>, BakeFailure> {
-    let report = motion(subject, clip, &[])?.report().clone();
+    let motion = Motion::new(subject.rig.puppet(), clip.clip, &clip.settings, &[])?;
+    let report = motion.report();
     let length = report.last_key - report.start;
     let frames = (length * fps - 1e-3).ceil().max(0.0);
     if frames.is_nan() || frames > MOST_FRAMES {
         return Err(BakeFailure::TooManyFrames { clip: clip.clip.name.clone(), seconds: length, fps });
     }
     Ok((0..=frames as usize).map(|frame| (report.start + frame as f64 / fps).min(report.last_key)).collect())
-}
-
-fn motion(
-    subject: Subject<'_>,
-    clip: &BakeClip<'_>,
-    filtered: &[sinew::FilteredSignal],
-) -> Result<Motion, BakeFailure> {
-    let rig = subject.rig;
-    let (skeleton, layout) = (rig.skeleton(), rig.morph_layout());
-    Ok(Motion::new(skeleton, rig.bone_sizes(), &layout, clip.clip, &clip.settings, filtered)?)
 }
 
 /// Evaluates a clip at the given times on all cores and hands the frames over in order; `see` may end it with an error.
@@ -37,11 +28,11 @@ pub fn play<E: From<BakeFailure>>(
     times: &[f64],
     mut see: impl FnMut(usize, &DeformedMesh) -> Result<(), E>,
 ) -> Result<(), E> {
-    let stage = Stage::new(subject).map_err(BakeFailure::from)?;
-    let motion = motion(subject, clip, stage.filtered_signals())?;
+    let stage = Stage::new(subject.rig, subject.recipe).map_err(BakeFailure::from)?;
+    let playing = stage.motion(clip.clip, &clip.settings).map_err(BakeFailure::from)?;
     for (block, times) in times.chunks(FRAMES).enumerate() {
-        let meshes = each_frame(&stage, &motion, times, Wanted::Directions, |place, workspace| {
-            let mesh = std::mem::take(&mut workspace.deformed);
+        let meshes = each_frame(&playing, times, Wanted::Directions, |place, workspace| {
+            let mesh = workspace.take_mesh();
             if let Some(vertex) = mesh.positions.iter().position(|position| !position.is_finite()) {
                 let holds = |part: &&sinew::rig::Part| part.primitives.iter().any(|p| p.vertices.contains(&vertex));
                 let part = subject.rig.parts().iter().find(holds);

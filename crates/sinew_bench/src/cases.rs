@@ -9,9 +9,9 @@ use sinew::kinodynamic::FoldOverFreeSpec;
 use sinew::recipe::{BaseSpec, CorrectionSpec, EffectSpec, Normals};
 use sinew::registry::EFFECTS;
 use sinew::simd::Points;
-use sinew::{Cpu, DeformedMesh, DeformedRows, Frame, FrameIndependentGraph, Recipe, Scratch, evaluate, evaluate_rows};
+use sinew::{Cpu, DeformedRows, Recipe, Stage, Workspace};
 
-use crate::data::{self, PosedFrame, Skinned, Workload};
+use crate::data::{PosedFrame, Skinned, Workload};
 use crate::plain;
 use crate::plain_velocity::PlainVelocity;
 use crate::stopwatch::Stopwatch;
@@ -38,24 +38,20 @@ impl Case {
 
     /// As [`Case::recipe`], where only the last bone of the chain moves.
     fn one_moving(name: impl Into<String>, recipe: Recipe) -> Self {
-        Self::posed(name, recipe, |work, graph| {
-            let mut frame = work.frame(graph);
+        Self::posed(name, recipe, |work, stage| {
+            let mut frame = work.frame(stage);
             frame.hold_all_but_last(1, &work.rig);
             frame
         })
     }
 
-    fn posed(
-        name: impl Into<String>,
-        recipe: Recipe,
-        frame: fn(&Workload, &FrameIndependentGraph) -> PosedFrame,
-    ) -> Self {
+    fn posed(name: impl Into<String>, recipe: Recipe, frame: fn(&Workload, &Stage) -> PosedFrame) -> Self {
         Self::new(name, move |work, stopwatch| {
-            let graph = FrameIndependentGraph::build(&work.rig, &recipe).expect("the recipe fits any rig");
-            let PosedFrame { pose, world, kinematics } = &frame(work, &graph);
-            let frame = Frame { rig: &work.rig, pose, world, kinematics, time: data::TIME };
-            let (mut scratch, mut out) = (Scratch::default(), DeformedMesh::default());
-            stopwatch.time(|| evaluate(&graph, black_box(&frame), &Cpu::serial(), &mut scratch, black_box(&mut out)));
+            let stage = Stage::new(&work.rig, &recipe).expect("the recipe fits any rig");
+            let mut workspace = Workspace::default();
+            let mut posed = frame(work, &stage).on(&stage, &mut workspace);
+            stopwatch.time(|| black_box(&mut posed).deform(&Cpu::serial()));
+            let out = workspace.take_mesh();
             Skinned { positions: out.positions, normals: out.normals }
         })
     }
@@ -83,13 +79,10 @@ pub fn cases() -> Vec<Case> {
         out.into()
     }));
     cases.push(Case::new("lbs-rows", |work, stopwatch| {
-        let graph = FrameIndependentGraph::build(&work.rig, &Recipe::default()).expect("an empty recipe fits");
-        let PosedFrame { pose, world, kinematics } = &work.frame(&graph);
-        let frame = Frame { rig: &work.rig, pose, world, kinematics, time: data::TIME };
-        let (mut scratch, mut out) = (Scratch::default(), DeformedRows::default());
-        stopwatch.time(|| {
-            evaluate_rows(&graph, black_box(&frame), &Cpu::serial(), &mut scratch, black_box(&mut out));
-        });
+        let stage = Stage::new(&work.rig, &Recipe::default()).expect("an empty recipe fits");
+        let (mut workspace, mut out) = (Workspace::default(), DeformedRows::default());
+        let mut posed = work.frame(&stage).on(&stage, &mut workspace);
+        stopwatch.time(|| black_box(&mut posed).deform_rows(&Cpu::serial(), black_box(&mut out)));
         let in_order = |points: &Points, slots: &[u32]| slots.iter().map(|&slot| points.get(slot as usize)).collect();
         Skinned {
             positions: in_order(&out.points, work.rig.point_of_vertex()),
@@ -109,7 +102,7 @@ pub fn cases() -> Vec<Case> {
         cases.push(stack(&format!("displace/{}", effect.name()), &[effect.name()], Normals::Auto));
     }
     cases.push(Case::new("displace/velocity-plain", |work, stopwatch| {
-        let base = FrameIndependentGraph::build(&work.rig, &Recipe::default()).expect("an empty recipe fits");
+        let base = Stage::new(&work.rig, &Recipe::default()).expect("an empty recipe fits");
         let plain = PlainVelocity::new(work, &work.frame(&base));
         let mut out = Skinned::for_workload(work);
         stopwatch.time(|| plain.run(black_box(work), black_box(&mut out)));

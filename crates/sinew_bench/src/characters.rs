@@ -3,13 +3,11 @@
 
 use std::hint::black_box;
 use std::path::Path;
+use std::sync::Arc;
 
 use sinew::recipe::Normals;
 use sinew::simd::LANES;
-use sinew::{
-    Clip, Cpu, DeformedMesh, DeformedRows, Frame, FrameIndependentGraph, Kinematics, Motion, MotionSettings, RawRig,
-    Recipe, Rig, Scratch, WorldPose, evaluate, evaluate_rows,
-};
+use sinew::{Clip, Cpu, DeformedRows, MotionSettings, RawRig, Recipe, Rig, Stage, Workspace};
 
 use crate::PATIENCE;
 use crate::cases;
@@ -33,29 +31,22 @@ pub fn run(files: &[String]) -> Result<(), String> {
 }
 
 fn line(name: &str, raw: &RawRig, clip: Option<&Clip>) -> Result<(), String> {
-    let (rig, _) = Rig::build(raw).map_err(|error| format!("{name}: {error}"))?;
+    let rig = Arc::new(Rig::build(raw).map_err(|error| format!("{name}: {error}"))?.0);
     let Some(clip) = clip else { return Err(format!("{name} has no clip")) };
     let rows = rig.rows();
     let filled: usize = rows.iter().map(|row| row.filled as usize).sum();
     let vertices = rig.vertex_count() as f64;
     let cost = |recipe: Recipe, in_rows: bool| -> Result<f64, String> {
-        let graph = FrameIndependentGraph::build(&rig, &recipe).map_err(|error| format!("{name}: {error}"))?;
-        let (skeleton, signals) = (rig.skeleton(), graph.filtered_signals());
-        let motion = Motion::new(skeleton, rig.bone_sizes(), &[], clip, &MotionSettings::default(), signals);
-        let motion = motion.map_err(|error| format!("{name}: {error}"))?;
-        let time = 0.5 * (motion.report().start + motion.report().last_key);
-        let (mut pose, mut world) = (rig.rest_pose(), WorldPose::default());
-        motion.pose(time, &mut pose);
-        world.compose(skeleton, &pose);
-        let mut kinematics = Kinematics::default();
-        motion.kinematics(time, &world, skeleton, &mut kinematics);
-        let frame = Frame { rig: &rig, pose: &pose, world: &world, kinematics: &kinematics, time };
-        let (mut scratch, mut stopwatch) = (Scratch::default(), Stopwatch::new(PATIENCE));
-        let (mut mesh, mut out) = (DeformedMesh::default(), DeformedRows::default());
+        let stage = Stage::new(&rig, &recipe).map_err(|error| format!("{name}: {error}"))?;
+        let playing = stage.motion(clip, &MotionSettings::default()).map_err(|error| format!("{name}: {error}"))?;
+        let time = 0.5 * (playing.report().start + playing.report().last_key);
+        let (mut workspace, mut out) = (Workspace::default(), DeformedRows::default());
+        let mut posed = playing.at(time, &mut workspace);
+        let mut stopwatch = Stopwatch::new(PATIENCE);
         if in_rows {
-            stopwatch.time(|| evaluate_rows(&graph, black_box(&frame), &Cpu::serial(), &mut scratch, &mut out));
+            stopwatch.time(|| black_box(&mut posed).deform_rows(&Cpu::serial(), &mut out));
         } else {
-            stopwatch.time(|| evaluate(&graph, black_box(&frame), &Cpu::serial(), &mut scratch, &mut mesh));
+            stopwatch.time(|| black_box(&mut posed).deform(&Cpu::serial()));
         }
         Ok(stopwatch.fastest().as_secs_f64() * 1e9 / vertices)
     };

@@ -1,10 +1,11 @@
 //! `sinew_bench crowd`: a herd of calves, each at its own time, on one thread and on all.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use sinew::recipe::Normals;
-use sinew::{Cpu, CrowdScratch, FrameIndependentGraph, Member, Motion, MotionSettings, Rig, evaluate_crowd};
+use sinew::{Cpu, CrowdScratch, Member, MotionSettings, Rig, Stage, evaluate_crowd};
 
 use crate::cases;
 
@@ -16,7 +17,7 @@ const FRAMES: usize = 3;
 /// Prints the table.
 pub fn run() {
     let calf = sinew_zoo::build("calf").expect("there is a calf");
-    let (rig, _) = Rig::build(&calf.raw).expect("a sound rig");
+    let rig = Arc::new(Rig::build(&calf.raw).expect("a sound rig").0);
     let (vertices, bones) = (rig.vertex_count(), rig.palette().len());
     println!(
         "{HERD} of zoo:calf, {vertices} vertices and {bones} bones each, squash and floppy, each at its own time\n"
@@ -24,13 +25,11 @@ pub fn run() {
     println!("{:<34} {:>8} {:>12} {:>12} {:>12}", "normals", "threads", "frames/s", "calves/s", "ns/vertex");
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     for (name, normals) in [("as engines blend them", Normals::Engine), ("exact", Normals::Exact)] {
-        let graph = FrameIndependentGraph::build(&rig, &cases::velocity(normals)).expect("the recipe fits any rig");
-        let signals = graph.filtered_signals();
-        let settings = MotionSettings::default();
-        let motion = |clip| Motion::new(rig.skeleton(), rig.bone_sizes(), &[], clip, &settings, signals);
-        let motions: Vec<_> = calf.clips.iter().map(|clip| motion(clip).expect("a clip that can be read")).collect();
+        let stage = Stage::new(&rig, &cases::velocity(normals)).expect("the recipe fits any rig");
+        let motion = |clip| stage.motion(clip, &MotionSettings::default()).expect("a clip that can be read");
+        let playing: Vec<_> = calf.clips.iter().map(motion).collect();
         let members: Vec<_> = (0..HERD)
-            .map(|index| Member { motion: &motions[index % motions.len()], time: index as f64 * 0.007 })
+            .map(|index| Member { playing: &playing[index % playing.len()], time: index as f64 * 0.007 })
             .collect();
         for count in [1, threads] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(count).build().expect("threads");
@@ -39,7 +38,7 @@ pub fn run() {
             let touched = AtomicU64::new(0);
             let frame = || {
                 let start = Instant::now();
-                evaluate_crowd(&graph, &rig, &members, &cpu, &scratch, |_, calf| {
+                evaluate_crowd(&members, &cpu, &scratch, |_, calf| {
                     touched.fetch_add(u64::from(calf.positions[0].x.to_bits()), Ordering::Relaxed);
                 });
                 start.elapsed().as_secs_f64()

@@ -3,9 +3,10 @@
 use glam::{DQuat, DVec3, Mat4, Vec3};
 use sinew::pose::LocalTransform;
 use sinew::{
-    BoneMotion, Clip, FrameIndependentGraph, Kinematics, Motion, MotionSettings, Pose, RawRig, Recipe, Rig, WorldPose,
+    BoneMotion, Clip, Kinematics, MotionSettings, Pose, Posed, RawRig, Recipe, Rig, Stage, Workspace, WorldPose,
 };
 use sinew_zoo::TubeOptions;
+use std::sync::Arc;
 
 /// Influences of every vertex.
 pub const INFLUENCES: usize = 4;
@@ -16,7 +17,7 @@ pub const TIME: f64 = 0.37;
 /// Everything a kernel reads: the rig for ours; for the baselines the same vertices as plain arrays.
 pub struct Workload {
     /// The tube.
-    pub rig: Rig,
+    pub rig: Arc<Rig>,
     clip: Clip,
     /// Rest positions.
     pub positions: Vec<Vec3>,
@@ -46,7 +47,7 @@ impl Skinned {
     }
 }
 
-/// A posed frame of a workload, with the signals a graph asks for.
+/// A posed frame of a workload, with the signals a stage asks for.
 pub struct PosedFrame {
     /// Local transforms.
     pub pose: Pose,
@@ -57,6 +58,11 @@ pub struct PosedFrame {
 }
 
 impl PosedFrame {
+    /// Ready to be deformed, again and again.
+    pub fn on<'w>(&self, stage: &'w Stage, workspace: &'w mut Workspace) -> Posed<'w> {
+        stage.posed(&self.pose, &self.kinematics, TIME, workspace).expect("made for this stage")
+    }
+
     /// Takes the motion from all bones but the last ones of the chain.
     pub fn hold_all_but_last(&mut self, moving: usize, rig: &Rig) {
         for entry in rig.palette().iter().rev().skip(moving) {
@@ -84,9 +90,9 @@ impl Workload {
             bones: chunks(&surface.influences.joints),
             weights: surface.influences.weights.as_chunks().0.to_vec(),
             world_from_bind: Vec::new(),
-            rig,
+            rig: Arc::new(rig),
         };
-        let base = FrameIndependentGraph::build(&work.rig, &Recipe::default()).expect("an empty recipe fits");
+        let base = Stage::new(&work.rig, &Recipe::default()).expect("an empty recipe fits");
         let world = work.frame(&base).world;
         let matrix = |joint: &sinew::raw::RawJoint| {
             let bone = work.rig.skeleton().bone_of_node(joint.bone).expect("a joint of the rig");
@@ -97,16 +103,16 @@ impl Workload {
     }
 
     /// The tube at rest, nothing moving.
-    pub fn still(&self, graph: &FrameIndependentGraph) -> PosedFrame {
+    pub fn still(&self, stage: &Stage) -> PosedFrame {
         let skeleton = self.rig.skeleton();
         let (pose, mut world) = (self.rig.rest_pose(), WorldPose::default());
         world.compose(skeleton, &pose);
-        PosedFrame { pose, world, kinematics: Kinematics::at_rest(skeleton.len(), graph.filtered_signals().len()) }
+        PosedFrame { pose, world, kinematics: stage.at_rest() }
     }
 
     /// The tube with its last bone bent by a radian, nothing moving.
-    pub fn last_bent(&self, graph: &FrameIndependentGraph) -> PosedFrame {
-        let mut frame = self.still(graph);
+    pub fn last_bent(&self, stage: &Stage) -> PosedFrame {
+        let mut frame = self.still(stage);
         if let Some(last) = self.rig.palette().last()
             && let LocalTransform::Trs(trs) = &mut frame.pose.locals[last.bone.index()]
         {
@@ -117,20 +123,14 @@ impl Workload {
     }
 
     /// The moment all kernels compute.
-    pub fn frame(&self, graph: &FrameIndependentGraph) -> PosedFrame {
-        let skeleton = self.rig.skeleton();
-        let settings = MotionSettings::default();
-        let filtered = graph.filtered_signals();
-        let motion = Motion::new(skeleton, self.rig.bone_sizes(), &[], &self.clip, &settings, filtered)
-            .expect("the wave can be read");
-        let mut frame = PosedFrame {
-            pose: self.rig.rest_pose(),
-            world: WorldPose::default(),
-            kinematics: Kinematics::at_rest(skeleton.len(), filtered.len()),
-        };
-        motion.pose(TIME, &mut frame.pose);
-        frame.world.compose(skeleton, &frame.pose);
-        motion.kinematics(TIME, &frame.world, skeleton, &mut frame.kinematics);
-        frame
+    pub fn frame(&self, stage: &Stage) -> PosedFrame {
+        let playing = stage.motion(&self.clip, &MotionSettings::default()).expect("the wave can be read");
+        let mut workspace = Workspace::default();
+        playing.at(TIME, &mut workspace);
+        PosedFrame {
+            pose: workspace.pose().clone(),
+            world: workspace.world().clone(),
+            kinematics: workspace.kinematics().clone(),
+        }
     }
 }

@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use sinew::correct::MuscleSpec;
 use sinew::kinodynamic::FoldOverFreeSpec;
 use sinew::recipe::{BaseSpec, CorrectionSpec, Normals};
-use sinew::{Cpu, DeformedMesh, Frame, FrameIndependentGraph, Recipe, Scratch, evaluate};
+use sinew::{Cpu, Recipe, Stage, Workspace};
 
-use crate::data::{self, PosedFrame, Workload};
+use crate::data::Workload;
 
 /// The name on the command line.
 pub const NAME: &str = "kinodynamic";
@@ -123,12 +123,11 @@ fn drawn<T>(kind: Kind, work: &Workload, samples: usize, cpu: &Cpu<'_>, run: imp
     muscles.muscles = (0..kind.muscles).map(bone).collect();
     let corrections = if kind.muscles > 0 { vec![muscles] } else { Vec::new() };
     let recipe = Recipe { base, corrections, normals: Normals::Faces, ..Recipe::default() };
-    let graph = FrameIndependentGraph::build(&work.rig, &recipe).expect("the recipe fits the tube");
-    assert_eq!(graph.muscles().len(), kind.muscles, "every muscle has a place");
-    let PosedFrame { pose, world, kinematics } = &work.frame(&graph);
-    let frame = Frame { rig: &work.rig, pose, world, kinematics, time: data::TIME };
-    let (mut scratch, mut out) = (Scratch::default(), DeformedMesh::default());
-    run(&mut || evaluate(&graph, black_box(&frame), cpu, &mut scratch, black_box(&mut out)))
+    let stage = Stage::new(&work.rig, &recipe).expect("the recipe fits the tube");
+    assert_eq!(stage.muscles().len(), kind.muscles, "every muscle has a place");
+    let mut workspace = Workspace::default();
+    let mut posed = work.frame(&stage).on(&stage, &mut workspace);
+    run(&mut || black_box(&mut posed).deform(cpu))
 }
 
 fn milliseconds(kind: Kind, work: &Workload, samples: usize, cpu: &Cpu<'_>) -> Measured {

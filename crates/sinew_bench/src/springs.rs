@@ -7,9 +7,9 @@ use glam::DVec3;
 use sinew::correct::arap::Arap;
 use sinew::recipe::CorrectionSpec;
 use sinew::strokes::{Reach, Region};
-use sinew::{Cpu, DeformedMesh, Frame, FrameIndependentGraph, Recipe, Scratch, evaluate};
+use sinew::{Cpu, Recipe, Stage, Workspace};
 
-use crate::data::{self, PosedFrame, Skinned, Workload};
+use crate::data::{Skinned, Workload};
 use crate::plain;
 
 /// Iterations that a frame is timed with; the cost of one is the difference over the difference.
@@ -47,11 +47,10 @@ fn frame(work: &Workload, scheme: &str, iterations: f64) -> f64 {
     springs.values.choose("until", "iterations").expect("a word");
     springs.values.choose("scheme", scheme).expect("a word");
     let recipe = Recipe { corrections: vec![springs], ..Recipe::default() };
-    let graph = FrameIndependentGraph::build(&work.rig, &recipe).expect("the recipe fits any rig");
-    let PosedFrame { pose, world, kinematics } = &work.frame(&graph);
-    let frame = Frame { rig: &work.rig, pose, world, kinematics, time: data::TIME };
-    let (mut scratch, mut out) = (Scratch::default(), DeformedMesh::default());
-    let mut run = || evaluate(&graph, black_box(&frame), &Cpu::serial(), &mut scratch, black_box(&mut out));
+    let stage = Stage::new(&work.rig, &recipe).expect("the recipe fits any rig");
+    let mut workspace = Workspace::default();
+    let mut posed = work.frame(&stage).on(&stage, &mut workspace);
+    let mut run = || black_box(&mut posed).deform(&Cpu::serial());
     run();
     fastest(&mut run)
 }

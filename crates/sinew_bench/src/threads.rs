@@ -4,11 +4,11 @@ use std::hint::black_box;
 
 use sinew::kinodynamic::FoldOverFreeSpec;
 use sinew::recipe::{BaseSpec, Normals};
-use sinew::{Cpu, DeformedMesh, DeformedRows, Frame, FrameIndependentGraph, Recipe, Scratch, evaluate, evaluate_rows};
+use sinew::{Cpu, DeformedRows, Recipe, Stage, Workspace};
 
 use crate::PATIENCE;
 use crate::cases;
-use crate::data::{self, PosedFrame, Workload};
+use crate::data::Workload;
 use crate::stopwatch::Stopwatch;
 
 /// Bytes of a vertex that linear blending has to read and write: rest and result, position and normal, four weights.
@@ -37,14 +37,13 @@ pub fn run() {
         ("springs", cases::corrected("springs", "")),
         ("fold-over-free", of_base(BaseSpec::FoldOverFree(FoldOverFreeSpec::default()))),
     ] {
-        let graph = FrameIndependentGraph::build(&work.rig, &recipe).expect("the recipe fits any rig");
-        let PosedFrame { pose, world, kinematics } = &work.frame(&graph);
-        let frame = Frame { rig: &work.rig, pose, world, kinematics, time: data::TIME };
+        let stage = Stage::new(&work.rig, &recipe).expect("the recipe fits any rig");
+        let (mut workspace, mut rows) = (Workspace::default(), DeformedRows::default());
+        let mut posed = work.frame(&stage).on(&stage, &mut workspace);
         let cpus = [Cpu::serial(), Cpu { pool: Some(&pool), ..Cpu::serial() }];
-        let (mut scratch, mut out, mut rows) = (Scratch::default(), DeformedMesh::default(), DeformedRows::default());
-        line(name, cpus.map(|cpu| time(|| evaluate(&graph, black_box(&frame), &cpu, &mut scratch, &mut out))));
+        line(name, cpus.map(|cpu| time(|| black_box(&mut posed).deform(&cpu))));
         if name == "lbs" {
-            let both = cpus.map(|cpu| time(|| evaluate_rows(&graph, black_box(&frame), &cpu, &mut scratch, &mut rows)));
+            let both = cpus.map(|cpu| time(|| black_box(&mut posed).deform_rows(&cpu, &mut rows)));
             line("lbs, in rows", both);
             lbs_rows = both[1];
         }

@@ -4,12 +4,13 @@ use crate::CheckError;
 use crate::cracks::Coincident;
 use crate::keys::{KeyReport, keys};
 use crate::place::{Extreme, Place, Worst, place};
+use crate::positions::{Positions, Subject, workspace};
 use crate::seam::{Around, Seam};
-use crate::stage::{Positions, Stage, Workspace};
 use crate::surface::{Enclosure, SoundTriangles, TriangleReport, Turned, enclosures, volume};
 use rayon::prelude::*;
 use sinew::correct::SegmentVolume;
-use sinew::{Clip, LoopVerdict, Motion, MotionReport, MotionSettings, Recipe, Rig};
+use sinew::{Clip, LoopVerdict, MotionReport, MotionSettings, Playing, Recipe, Rig, Workspace};
+use std::sync::Arc;
 
 /// Frames a thread takes at a time.
 const CHUNK: usize = 32;
@@ -17,8 +18,8 @@ const CHUNK: usize = 32;
 const MOST_FRAMES: f64 = 1e6;
 
 /// A character ready to be measured.
-pub struct Checker<'a> {
-    stage: Stage<'a>,
+pub struct Checker {
+    subject: Subject,
     enclosures: Vec<Enclosure>,
     triangles: SoundTriangles,
     coincident: Coincident,
@@ -142,25 +143,25 @@ struct Seen {
     lost: Option<(usize, f64)>,
 }
 
-impl<'a> Checker<'a> {
+impl Checker {
     /// A character with what `recipe` adds to it; a recipe without effects measures the character as it is.
-    pub fn new(rig: &'a Rig, recipe: &Recipe) -> Result<Self, CheckError> {
-        let stage = Stage::new(rig, recipe)?;
+    pub fn new(rig: &Arc<Rig>, recipe: &Recipe) -> Result<Self, CheckError> {
+        let subject = Subject::new(rig, recipe)?;
         let mut rest = Positions::default();
-        stage.frame(None, 0.0, &mut stage.workspace(), &mut rest);
+        subject.rest(&mut workspace(), &mut rest);
         Ok(Self {
             enclosures: enclosures(rig, &rest.base),
             triangles: SoundTriangles::new(rig),
-            coincident: Coincident::new(&stage, &rest.base),
+            coincident: Coincident::new(&subject, &rest.base),
             bones: rest.base_segments.iter().map(|s| rig.skeleton().name(s.bone).to_owned()).collect(),
             shares: shares(&rest.base_segments, rig.characters().len()),
-            stage,
+            subject,
         })
     }
 
     /// Whether there are effects to measure.
     pub fn has_effects(&self) -> bool {
-        self.stage.has_effects()
+        self.subject.has_effects
     }
 
     /// What each part encloses.
@@ -182,27 +183,20 @@ impl<'a> Checker<'a> {
         fps: f64,
         progress: &(dyn Fn(usize) + Sync),
     ) -> Result<ClipReport, CheckError> {
-        let stage = &self.stage;
-        let rig = stage.rig;
-        let motion = Motion::new(
-            rig.skeleton(),
-            rig.bone_sizes(),
-            &rig.morph_layout(),
-            clip,
-            settings,
-            stage.filtered_signals(),
-        )?;
-        let report = motion.report().clone();
+        let subject = &self.subject;
+        let rig = subject.rig();
+        let playing = subject.stage.motion(clip, settings)?;
+        let report = playing.report().clone();
         let (times, fps) = frames(&report, fps, &clip.name)?;
         let runs: Vec<std::ops::Range<usize>> =
             (0..times.len()).step_by(CHUNK).map(|from| from..(from + CHUNK).min(times.len())).collect();
         let seen: Vec<Seen> = runs
             .into_par_iter()
             .map_init(
-                || (stage.workspace(), [Positions::default(), Positions::default(), Positions::default()]),
+                || (workspace(), [Positions::default(), Positions::default(), Positions::default()]),
                 |(workspace, frames), run| {
                     let count = run.len();
-                    let seen = self.look(&motion, &times, run, fps, workspace, frames);
+                    let seen = self.look(&playing, &times, run, fps, workspace, frames);
                     progress(count);
                     seen
                 },
@@ -223,8 +217,8 @@ impl<'a> Checker<'a> {
             name: clip.name.clone(),
             frames: times.len(),
             keys: keys(rig, clip, &settings.teleports),
-            seam: self.seam(&motion, &times, fps, seen.kink.value),
-            first_frame: if report.period.is_none() { self.first_frame(&motion, times[0]) } else { None },
+            seam: self.seam(&playing, &times, fps, seen.kink.value),
+            first_frame: if report.period.is_none() { self.first_frame(&playing, times[0]) } else { None },
             motion: report,
             displacement: extreme(seen.displacement),
             volumes: volumes
@@ -264,18 +258,18 @@ impl<'a> Checker<'a> {
     /// Looks at the frames of `run`; `frames` is memory for the frame, the one before and the one after.
     fn look(
         &self,
-        motion: &Motion,
+        playing: &Playing<'_>,
         times: &[f64],
         run: std::ops::Range<usize>,
         fps: f64,
         workspace: &mut Workspace,
         frames: &mut [Positions; 3],
     ) -> Seen {
-        let stage = &self.stage;
+        let subject = &self.subject;
         let mut seen = self.nothing();
         let evaluate = |frame: usize, workspace: &mut Workspace, out: &mut Positions| {
             if let Some(&time) = times.get(frame) {
-                stage.frame(Some(motion), time, workspace, out);
+                subject.frame(playing, time, workspace, out);
             }
         };
         if let Some(before) = run.start.checked_sub(1) {
@@ -293,7 +287,7 @@ impl<'a> Checker<'a> {
             }
             let is_inner = frame > 0 && frame + 1 < times.len();
             for vertex in 0..now.base.len() {
-                let size = stage.size(vertex);
+                let size = subject.size(vertex);
                 let position = now.effects[vertex];
                 seen.displacement.see(position.distance(now.base[vertex]) / size, vertex, time);
                 if is_inner {
@@ -314,37 +308,37 @@ impl<'a> Checker<'a> {
                     effects.see(with_effects.change / in_base.rest, time);
                 }
             }
-            self.triangles.look(now, stage.has_effects(), time, &mut seen.base, &mut seen.effects);
-            self.coincident.look(stage, now, time, &mut seen.parting, &mut seen.crack);
+            self.triangles.look(now, subject.has_effects, time, &mut seen.base, &mut seen.effects);
+            self.coincident.look(subject, now, time, &mut seen.parting, &mut seen.crack);
             frames.rotate_left(1);
         }
         seen
     }
 
-    fn seam(&self, motion: &Motion, times: &[f64], fps: f64, usual_kink: f64) -> Option<Seam> {
-        let report = motion.report();
+    fn seam(&self, playing: &Playing<'_>, times: &[f64], fps: f64, usual_kink: f64) -> Option<Seam> {
+        let report = playing.report();
         let travels = matches!(report.verdict, LoopVerdict::Travelling { .. });
         let (&[first, second, ..], &[.., before, last]) = (times, times) else { return None };
         report.period?;
-        let mut workspace = self.stage.workspace();
+        let mut workspace = workspace();
         let mut frame = |time: f64| {
             let mut out = Positions::default();
-            self.stage.frame(Some(motion), time, &mut workspace, &mut out);
+            self.subject.frame(playing, time, &mut workspace, &mut out);
             out
         };
         let around =
             Around { first: frame(first), second: frame(second), last_but_one: frame(before), last: frame(last) };
-        Some(around.seam(&self.stage, travels, (first, last), fps, usual_kink))
+        Some(around.seam(&self.subject, travels, (first, last), fps, usual_kink))
     }
 
-    fn first_frame(&self, motion: &Motion, time: f64) -> Option<Extreme> {
+    fn first_frame(&self, playing: &Playing<'_>, time: f64) -> Option<Extreme> {
         let mut frame = Positions::default();
-        self.stage.frame(Some(motion), time, &mut self.stage.workspace(), &mut frame);
+        self.subject.frame(playing, time, &mut workspace(), &mut frame);
         let mut worst = Worst::default();
         for (vertex, (a, b)) in frame.base.iter().zip(&frame.effects).enumerate() {
-            worst.see(a.distance(*b) / self.stage.size(vertex), vertex, time);
+            worst.see(a.distance(*b) / self.subject.size(vertex), vertex, time);
         }
-        (worst.value > 0.0).then(|| worst.extreme(self.stage.rig))
+        (worst.value > 0.0).then(|| worst.extreme(self.subject.rig()))
     }
 }
 

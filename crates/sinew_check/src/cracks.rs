@@ -5,7 +5,7 @@
 //! are meant to; a crack is what effects add to that.
 
 use crate::place::Worst;
-use crate::stage::{Positions, Stage};
+use crate::positions::{Positions, Subject};
 use glam::DVec3;
 
 /// Groups of vertices that lie together at rest, one vertex per control point.
@@ -15,12 +15,12 @@ pub(crate) struct Coincident {
 
 impl Coincident {
     /// Groups the vertices of each character by their place at rest, to the bit.
-    pub fn new(stage: &Stage<'_>, rest: &[DVec3]) -> Self {
-        let points = stage.rig.point_of_vertex();
+    pub fn new(subject: &Subject, rest: &[DVec3]) -> Self {
+        let points = subject.rig().point_of_vertex();
         let key = |vertex: usize| {
             // Adding zero turns −0 into 0.
             let place = (rest[vertex] + DVec3::ZERO).to_array().map(f64::to_bits);
-            (stage.character_of_vertex[vertex], place, points[vertex])
+            (subject.character_of_vertex[vertex], place, points[vertex])
         };
         let mut vertices: Vec<u32> = (0..u32::try_from(rest.len()).unwrap_or(u32::MAX)).collect();
         vertices.sort_by_key(|&vertex| key(vertex as usize));
@@ -38,12 +38,12 @@ impl Coincident {
     }
 
     /// How far the members of a group part in a frame, as shares of the size: in the base, and what effects add.
-    pub fn look(&self, stage: &Stage<'_>, frame: &Positions, time: f64, base: &mut Worst, added: &mut Worst) {
+    pub fn look(&self, subject: &Subject, frame: &Positions, time: f64, base: &mut Worst, added: &mut Worst) {
         for group in &self.groups {
             let first = group[0] as usize;
             for &other in &group[1..] {
                 let other = other as usize;
-                let size = stage.size(other);
+                let size = subject.size(other);
                 let apart = |points: &[DVec3]| points[first].distance(points[other]) / size;
                 let (in_base, with_effects) = (apart(&frame.base), apart(&frame.effects));
                 base.see(in_base, other, time);

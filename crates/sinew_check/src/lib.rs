@@ -16,8 +16,8 @@ pub mod clip;
 pub mod cracks;
 pub mod keys;
 pub mod place;
+mod positions;
 pub mod seam;
-mod stage;
 pub mod surface;
 pub mod weights;
 

@@ -9,7 +9,7 @@
 //! character's root.
 
 use crate::place::{Extreme, Worst};
-use crate::stage::{Positions, Stage};
+use crate::positions::{Positions, Subject};
 use glam::DVec3;
 
 /// The seam of a loop. Shares of the size; velocities per second.
@@ -44,12 +44,12 @@ pub(crate) struct Around {
 }
 
 impl Around {
-    pub fn seam(&self, stage: &Stage<'_>, travels: bool, times: (f64, f64), fps: f64, usual_kink: f64) -> Seam {
+    pub fn seam(&self, subject: &Subject, travels: bool, times: (f64, f64), fps: f64, usual_kink: f64) -> Seam {
         let value = |frame: &Positions, vertex: usize| -> DVec3 {
             if !travels {
                 return frame.effects[vertex];
             }
-            let turn = frame.turns[stage.character_of_vertex[vertex]];
+            let turn = frame.turns[subject.character_of_vertex[vertex]];
             let back = if turn.determinant() == 0.0 { turn } else { turn.inverse() };
             // Scale of the root cancels out again, so that shares stay shares.
             let scale = turn.determinant().abs().cbrt();
@@ -58,12 +58,12 @@ impl Around {
         let (mut gap, mut kink) = (Worst::default(), Worst::default());
         let (start, end) = times;
         for vertex in 0..self.first.base.len() {
-            let size = stage.size(vertex);
+            let size = subject.size(vertex);
             let [first, second, before, last] =
                 [&self.first, &self.second, &self.last_but_one, &self.last].map(|frame| value(frame, vertex));
             gap.see(last.distance(first) / size, vertex, end);
             kink.see(((second - first) - (last - before)).length() * fps / size, vertex, start);
         }
-        Seam { gap: gap.extreme(stage.rig), kink: kink.extreme(stage.rig), usual_kink, travels }
+        Seam { gap: gap.extreme(subject.rig()), kink: kink.extreme(subject.rig()), usual_kink, travels }
     }
 }

@@ -11,7 +11,7 @@
 //! Oracle: a cube (tests below); rigid motion and scale keep everything, a corner pulled across its triangle turns it
 //! (`tests/zoo.rs`).
 
-use crate::stage::Positions;
+use crate::positions::Positions;
 use glam::DVec3;
 use sinew::Rig;
 use sinew::simd::LANES;

@@ -17,7 +17,7 @@ fn preset(name: &str) -> Recipe {
 }
 
 fn measure(raw: &RawRig, recipe: &Recipe, clip: &Clip, settings: &MotionSettings) -> ClipReport {
-    let rig = Rig::build(raw).expect("sound").0;
+    let rig = std::sync::Arc::new(Rig::build(raw).expect("sound").0);
     let checker = Checker::new(&rig, recipe).expect("fits");
     checker.clip(clip, settings, 60.0, &|_| {}).expect("measurable")
 }
@@ -108,7 +108,7 @@ fn built_in_loops_are_sound() {
     let lively = preset("lively");
     for name in ["arm", "bird", "calf", "dancer", "flower", "snail"] {
         let character = zoo(name);
-        let rig = Rig::build(&character.raw).expect("sound").0;
+        let rig = std::sync::Arc::new(Rig::build(&character.raw).expect("sound").0);
         let checker = Checker::new(&rig, &lively).expect("fits");
         for clip in character.clips.iter().take(2) {
             let run = |threads: usize| {
@@ -131,7 +131,7 @@ fn built_in_loops_are_sound() {
 #[test]
 fn volumes_are_told_by_bone() {
     let arm = zoo("arm");
-    let rig = Rig::build(&arm.raw).expect("sound").0;
+    let rig = std::sync::Arc::new(Rig::build(&arm.raw).expect("sound").0);
     let bend = arm.clips.iter().find(|clip| clip.name == "bend").expect("a clip that bends");
     let recipe = "version = 1\n[[correction]]\ntype = \"volume\"\nscope = \"segments\"\nshape = \"muscle\"\n";
     let recipe = RecipeFile::parse(recipe).expect("sound");
@@ -209,7 +209,7 @@ fn triangles_that_turn_over_are_found() {
 #[test]
 fn absurd_clips_are_refused() {
     let calf = zoo("calf");
-    let rig = Rig::build(&calf.raw).expect("sound").0;
+    let rig = std::sync::Arc::new(Rig::build(&calf.raw).expect("sound").0);
     let checker = Checker::new(&rig, &Recipe::default()).expect("fits");
     let endless = clip(Track { node: 0, translation: line(&[0.0, 1e30], &[Vec3::ZERO, Vec3::X]), ..Track::default() });
     assert!(checker.clip(&endless, &MotionSettings::default(), 60.0, &|_| {}).is_err());

@@ -27,12 +27,11 @@ use serde::Deserialize;
 use sinew::correct::edit_stage::{EditStage, Solve};
 use sinew::recipe::{Drive, EditShape, EditSpec, Literal, Place, RecipeFile};
 use sinew::strokes::Reach;
-use sinew::{
-    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Motion, Recipe, Rig, Scratch, WorldPose, evaluate,
-};
+use sinew::{Cpu, DeformedMesh, Recipe, Rig, Stage, Workspace, WorldPose};
 use sinew_gltf::map_file::{self, MapFile};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Rings around a stroke that give way where an edit does not say.
 const RINGS: usize = 4;
@@ -138,7 +137,7 @@ pub fn run(options: &EditArgs, talk: &Talk) -> Result<(), Fault> {
             }
             files.push((folder.join(name), map));
         }
-        scene.rig = Rig::build(&scene.raw).map_err(|error| Fault::in_file(&scene.name, error))?.0;
+        scene.rig = Arc::new(Rig::build(&scene.raw).map_err(|error| Fault::in_file(&scene.name, error))?.0);
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let refused = |error: sinew::recipe::EditError| words(error.to_string());
         recipe.set(Place::Maps, Literal::from(names.as_slice())).map_err(refused)?;
@@ -225,33 +224,21 @@ fn reach(edit: &AskedEdit) -> Result<Reach, String> {
 
 /// World transforms and skin of the pose that an edit is made at.
 fn pose(scene: &Scene, recipe: &Recipe, edit: &AskedEdit) -> Result<(WorldPose, DeformedMesh), String> {
-    let rig = &scene.rig;
-    let skeleton = rig.skeleton();
-    let graph = FrameIndependentGraph::build(rig, recipe).map_err(|error| error.to_string())?;
-    let filtered = graph.filtered_signals();
-    let mut pose = rig.rest_pose();
-    let mut world = WorldPose::default();
-    let mut kinematics = Kinematics::at_rest(skeleton.len(), filtered.len());
-    let mut time = edit.time.unwrap_or(0.0);
+    let stage = Stage::new(&scene.rig, recipe).map_err(|error| error.to_string())?;
+    let time = edit.time.unwrap_or(0.0);
     if !time.is_finite() {
         return Err(format!("the time is {time}; give seconds"));
     }
-    world.compose(skeleton, &pose);
+    let mut workspace = Workspace::default();
     if let Some(name) = &edit.clip {
         let words = |fault: Fault| if let Fault::Usage(words) = fault { words } else { format!("{fault:?}") };
         let clip = &scene.clips[find_clip(scene, name).map_err(words)?];
-        let settings = sinew::MotionSettings::default();
-        let motion = Motion::new(skeleton, rig.bone_sizes(), &rig.morph_layout(), clip, &settings, filtered)
-            .map_err(|error| error.to_string())?;
-        time = motion.sample_time(time);
-        motion.pose(time, &mut pose);
-        world.compose(skeleton, &pose);
-        motion.kinematics(time, &world, skeleton, &mut kinematics);
+        let playing = stage.motion(clip, &sinew::MotionSettings::default()).map_err(|error| error.to_string())?;
+        playing.frame(time, &mut workspace);
+    } else {
+        stage.resting(&mut workspace).deform(&Cpu::serial());
     }
-    let frame = Frame { rig, pose: &pose, world: &world, kinematics: &kinematics, time };
-    let mut mesh = DeformedMesh::default();
-    evaluate(&graph, &frame, &Cpu::serial(), &mut Scratch::default(), &mut mesh);
-    Ok((world, mesh))
+    Ok((workspace.world().clone(), workspace.take_mesh()))
 }
 
 /// One map for each primitive that an edit reaches and each number it is made of, with its file's name.

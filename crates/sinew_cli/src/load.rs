@@ -5,6 +5,7 @@ use crate::fault::Fault;
 use sinew::{Clip, RawRig, Rig, Warning};
 use sinew_gltf::Document;
 use sinew_gltf::map_file::{self, MapFile};
+use std::sync::Arc;
 
 /// A loaded character file.
 pub struct Scene {
@@ -13,7 +14,7 @@ pub struct Scene {
     /// As it came in.
     pub raw: RawRig,
     /// As it is evaluated.
-    pub rig: Rig,
+    pub rig: Arc<Rig>,
     /// Its clips, in the file's order.
     pub clips: Vec<Clip>,
     /// What was repaired or looks wrong, from reading and from checking.
@@ -85,5 +86,5 @@ fn scene(
     }
     let (rig, found) = Rig::build(&raw).map_err(|error| Fault::in_file(&name, error))?;
     warnings.extend(found);
-    Ok(Scene { name, raw, rig, clips, warnings })
+    Ok(Scene { name, raw, rig: Arc::new(rig), clips, warnings })
 }

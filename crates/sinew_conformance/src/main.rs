@@ -10,11 +10,10 @@
 
 use sinew::displace::Input;
 use sinew::simd::Level;
-use sinew::{
-    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Motion, RecipeFile, Rig, Scratch, WorldPose, evaluate,
-};
+use sinew::{Cpu, RecipeFile, Rig, Stage, Workspace};
 use std::error::Error;
 use std::io::{BufWriter, Write};
+use std::sync::Arc;
 
 /// Small, for interpreters. More than one row, none of them full at the end, four bones to a point.
 const CHARACTER: &str = "tube:vertices=300,bones=5";
@@ -49,31 +48,17 @@ fn main() -> Result<(), Box<dyn Error>> {
         Some(other) => return Err(format!("\"{other}\" is not a level; say \"baseline\" or nothing").into()),
     };
     let zoo = sinew_zoo::build(CHARACTER)?;
-    let (rig, _) = Rig::build(&zoo.raw)?;
+    let rig = Arc::new(Rig::build(&zoo.raw)?.0);
     let clip = zoo.clips.first().ok_or("the character has no clip")?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     for (name, text) in recipes() {
         let file = RecipeFile::parse(&text)?;
-        let graph = FrameIndependentGraph::build(&rig, file.recipe())?;
-        let signals = graph.filtered_signals();
-        let motion = Motion::new(
-            rig.skeleton(),
-            rig.bone_sizes(),
-            &rig.morph_layout(),
-            clip,
-            &file.motion(&clip.name),
-            signals,
-        )?;
+        let stage = Stage::new(&rig, file.recipe())?;
+        let playing = stage.motion(clip, &file.motion(&clip.name))?;
         for time in MOMENTS {
-            let mut pose = rig.rest_pose();
-            motion.pose(time, &mut pose);
-            let mut world = WorldPose::default();
-            world.compose(rig.skeleton(), &pose);
-            let mut kinematics = Kinematics::at_rest(rig.skeleton().len(), signals.len());
-            motion.kinematics(time, &world, rig.skeleton(), &mut kinematics);
-            let frame = Frame { rig: &rig, pose: &pose, world: &world, kinematics: &kinematics, time };
-            let mut mesh = DeformedMesh::default();
-            evaluate(&graph, &frame, &Cpu { level, pool: None }, &mut Scratch::default(), &mut mesh);
+            let mut workspace = Workspace::default();
+            playing.at(time, &mut workspace).deform(&Cpu { level, pool: None });
+            let mesh = workspace.mesh();
             writeln!(out, "{name} {}", rig.characters()[0].size)?;
             for (vertex, normal) in mesh.normals.iter().enumerate() {
                 let p = mesh.world_position(0, vertex);

@@ -11,6 +11,7 @@ use sinew::strokes::{Reach, Sample, Selection, Stroke, pose_by_offset};
 use sinew::*;
 use sinew_render::*;
 use std::path::Path;
+use std::sync::Arc;
 
 type Error = Box<dyn std::error::Error>;
 
@@ -19,7 +20,7 @@ const TUBE: &str = "tube:vertices=2400,bones=2";
 /// A character with a pose of its own.
 struct Subject {
     raw: RawRig,
-    rig: Rig,
+    rig: Arc<Rig>,
     pose: Pose,
 }
 
@@ -29,7 +30,7 @@ impl Subject {
     }
 
     fn of(raw: RawRig) -> Result<Self, Error> {
-        let (rig, _) = Rig::build(&raw)?;
+        let rig = Arc::new(Rig::build(&raw)?.0);
         Ok(Self { pose: rig.rest_pose(), raw, rig })
     }
 
@@ -57,12 +58,10 @@ impl Subject {
     }
 
     fn evaluate(&self, recipe: &Recipe, time: f64) -> Result<DeformedMesh, Error> {
-        let graph = FrameIndependentGraph::build(&self.rig, recipe)?;
-        let (world, kinematics) = (self.world(), Kinematics::at_rest(self.rig.skeleton().len(), 0));
-        let frame = Frame { rig: &self.rig, pose: &self.pose, world: &world, kinematics: &kinematics, time };
-        let mut out = DeformedMesh::default();
-        evaluate(&graph, &frame, &Cpu::serial(), &mut Scratch::default(), &mut out);
-        Ok(out)
+        let stage = Stage::new(&self.rig, recipe)?;
+        let mut workspace = Workspace::default();
+        stage.posed(&self.pose, &stage.at_rest(), time, &mut workspace)?.deform(&Cpu::serial());
+        Ok(workspace.take_mesh())
     }
 }
 
@@ -346,8 +345,7 @@ fn drawn_on_the_skin(folder: &Path) -> Result<(), Error> {
     let clips = sinew_zoo::build("calf")?.clips;
     let clip = clips.last().ok_or("no clip")?;
     let settings = MotionSettings::default();
-    let rig = &turned.rig;
-    let motion = Motion::new(rig.skeleton(), rig.bone_sizes(), &rig.morph_layout(), clip, &settings, &[])?;
+    let motion = Motion::new(turned.rig.puppet(), clip, &settings, &[])?;
     let (start, end) = clip.span().ok_or("no keys")?;
     motion.pose(start + 0.25 * (end - start), &mut turned.pose);
     let view = View::Side;

@@ -5,12 +5,13 @@ use glam::{DQuat, DVec3};
 use sinew::recipe::CorrectionSpec;
 use sinew::*;
 use sinew_render::*;
+use std::sync::Arc;
 
 type Error = Box<dyn std::error::Error>;
 
 /// A character bent by hand.
 struct Subject {
-    rig: Rig,
+    rig: Arc<Rig>,
     pose: Pose,
     color: [f32; 4],
     /// Only what is this near to a joint, in sizes, is framed.
@@ -20,7 +21,7 @@ struct Subject {
 impl Subject {
     fn new(spec: &str, bone: &str, turn: DQuat, near: f64) -> Result<Self, Error> {
         let zoo = sinew_zoo::build(spec)?;
-        let (rig, _) = Rig::build(&zoo.raw)?;
+        let rig = Arc::new(Rig::build(&zoo.raw)?.0);
         let mut pose = rig.rest_pose();
         let bone = rig.skeleton().bones().find(|&b| rig.skeleton().name(b) == bone).ok_or("no such bone")?;
         if let LocalTransform::Trs(trs) = &mut pose.locals[bone.index()] {
@@ -33,13 +34,10 @@ impl Subject {
     }
 
     fn picture(&self, corrections: Vec<CorrectionSpec>, view: View, size: Size) -> Result<Image, Error> {
-        let graph = FrameIndependentGraph::build(&self.rig, &Recipe { corrections, ..Recipe::default() })?;
-        let mut world = WorldPose::default();
-        world.compose(self.rig.skeleton(), &self.pose);
-        let kinematics = Kinematics::at_rest(self.rig.skeleton().len(), 0);
-        let frame = Frame { rig: &self.rig, pose: &self.pose, world: &world, kinematics: &kinematics, time: 0.0 };
-        let mut out = DeformedMesh::default();
-        evaluate(&graph, &frame, &Cpu::serial(), &mut Scratch::default(), &mut out);
+        let stage = Stage::new(&self.rig, &Recipe { corrections, ..Recipe::default() })?;
+        let mut workspace = Workspace::default();
+        stage.posed(&self.pose, &stage.at_rest(), 0.0, &mut workspace)?.deform(&Cpu::serial());
+        let out = workspace.mesh();
         let mut mesh = Mesh::new(&out.positions, &out.normals, self.rig.triangles());
         mesh.material.base_color = self.color;
         mesh.wire = Some(Wire::default());

@@ -57,6 +57,16 @@ pub struct EngineSkinning {
 }
 
 impl EngineSkinning {
+    /// Number of points.
+    pub fn len(&self) -> usize {
+        self.linear.len() * LANES
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.linear.is_empty()
+    }
+
     /// Where a point is, relative to its character's origin.
     pub fn position(&self, point: usize) -> Vec3 {
         self.points.get(point)

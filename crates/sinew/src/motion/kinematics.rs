@@ -89,7 +89,7 @@ impl Kinematics {
     }
 
     /// All zero, of the given size, keeping memory.
-    pub(super) fn reset(&mut self, bones: usize, filtered: usize) {
+    pub(crate) fn reset(&mut self, bones: usize, filtered: usize) {
         self.bones.clear();
         self.bones.resize(bones, BoneMotion::default());
         self.filtered.resize_with(filtered, Vec::new);

@@ -339,6 +339,12 @@ impl Motion {
         self.clock.timeline.sample_time(t)
     }
 
+    /// The same for what is keyed: the end of a loop is not its start, so that a gap between them can be seen.
+    pub(crate) fn key_time(&self, t: f64) -> f64 {
+        let timeline = &self.clock.timeline;
+        if (timeline.start..=timeline.end).contains(&t) { t } else { self.sample_time(t) }
+    }
+
     /// The pose at `t`, clamped or wrapped. Bones the clip does not touch stand at rest; morph weights it does not
     /// touch keep what `out` holds.
     pub fn pose(&self, t: f64, out: &mut Pose) {

@@ -7,10 +7,10 @@ use super::trade::Trade;
 use crate::BakeFailure;
 use crate::field::Kind;
 use crate::groups::vertices;
+use crate::pulled::PulledGroup;
 use crate::report::{
     ClipReport, FlattenedReport, GroupReport, GroupShortfall, Located, Report, Seam, Shortfall, listed,
 };
-use crate::stage::PulledGroup;
 use sinew::Rig;
 use sinew::simd::LANES;
 use std::collections::BTreeSet;

@@ -15,12 +15,12 @@ mod trade;
 
 use crate::factor::factor;
 use crate::groups::groups;
+use crate::pulled::{Pulled, PulledGroup, Wanted, each_frame, rest_stretch};
 use crate::range::Range;
 use crate::sampling::Grid;
-use crate::stage::{Pulled, PulledGroup, Stage, Wanted, Workspace, each_frame};
 use crate::{BakeClip, BakeFailure, Baked, Options, Progress, Subject};
 use sinew::rig::PartKind;
-use sinew::{Motion, Rig};
+use sinew::{Playing, Rig, Stage, Workspace};
 use solution::Solution;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use trade::directions_within;
@@ -82,7 +82,8 @@ pub fn bake(
 
 /// What all steps share.
 struct Run<'a> {
-    stage: Stage<'a>,
+    subject: Subject<'a>,
+    stage: Stage,
     groups: Vec<PulledGroup>,
     place_of_slot: Vec<u32>,
     clips: &'a [BakeClip<'a>],
@@ -112,12 +113,12 @@ impl<'a> Run<'a> {
         options: &'a Options,
         tell: &'a (dyn Fn(Progress) + Sync),
     ) -> Result<Self, BakeFailure> {
-        let stage = Stage::new(subject)?;
-        let rest_stretch = stage.rest_stretch();
+        let stage = Stage::new(subject.rig, subject.recipe)?;
+        let rest_stretch = rest_stretch(&stage);
         let (found, place_of_slot) = groups(subject.rig);
         let groups = found.into_iter().map(|group| PulledGroup::new(group, &rest_stretch)).collect();
         let meter = Meter { done: AtomicUsize::new(0), total: AtomicUsize::new(0), tell };
-        let mut run = Self { stage, groups, place_of_slot, clips, grids: Vec::new(), options, meter };
+        let mut run = Self { subject, stage, groups, place_of_slot, clips, grids: Vec::new(), options, meter };
         for clip in clips {
             run.grids.push(Grid::new(run.motion(clip)?.report(), options.fps, &clip.clip.name)?);
         }
@@ -129,18 +130,15 @@ impl<'a> Run<'a> {
     }
 
     fn rig(&self) -> &'a Rig {
-        self.stage.subject.rig
+        self.subject.rig
     }
 
     fn samples(&self) -> usize {
         self.grids.iter().map(Grid::samples).sum()
     }
 
-    fn motion(&self, clip: &BakeClip<'_>) -> Result<Motion, BakeFailure> {
-        let rig = self.rig();
-        let BakeClip { clip, settings } = clip;
-        let filtered = self.stage.filtered_signals();
-        Ok(Motion::new(rig.skeleton(), rig.bone_sizes(), &rig.morph_layout(), clip, settings, filtered)?)
+    fn motion(&self, clip: &BakeClip<'_>) -> Result<Playing<'_>, BakeFailure> {
+        Ok(self.stage.motion(clip.clip, &clip.settings)?)
     }
 
     fn pull(&self, group: &PulledGroup, clip: usize, time: f64, workspace: &Workspace) -> Result<Pulled, BakeFailure> {
@@ -170,7 +168,7 @@ impl<'a> Run<'a> {
             let motion = self.motion(clip)?;
             let looks: Vec<f64> = grid.times.iter().map(|&time| grid.look(time)).collect();
             for times in looks.chunks(self.block()) {
-                let frames = each_frame(&self.stage, &motion, times, Wanted::Positions, |place, workspace| {
+                let frames = each_frame(&motion, times, Wanted::Positions, |place, workspace| {
                     self.meter.frame("looking at the motion");
                     let pull = |group| Ok(self.pull(group, index, times[place], workspace)?.x);
                     self.groups.iter().map(pull).collect::<Result<Vec<Vec<f32>>, BakeFailure>>()

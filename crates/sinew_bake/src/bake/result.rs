@@ -5,8 +5,8 @@ use super::{BLOCK_BYTES, Run};
 use crate::directions::Fit;
 use crate::field::{Field, Kind};
 use crate::matrix::Tall;
+use crate::pulled::{Wanted, each_frame};
 use crate::report::{AngleError, Error, Report};
-use crate::stage::{Wanted, each_frame};
 use crate::{BakeFailure, Baked, BakedPart, PrimitiveTarget};
 use glam::Vec3;
 
@@ -31,10 +31,7 @@ impl Run<'_> {
             .zip(&*solutions)
             .map(|(group, solution)| match solution.count {
                 0 => Vec::new(),
-                _ => Kind::ALL
-                    .iter()
-                    .filter_map(|&kind| Field::new(self.stage.subject, &group.group.parts, kind))
-                    .collect(),
+                _ => Kind::ALL.iter().filter_map(|&kind| Field::new(self.subject, &group.group.parts, kind)).collect(),
             })
             .collect();
         if fields.iter().all(Vec::is_empty) {
@@ -51,9 +48,9 @@ impl Run<'_> {
             let motion = self.motion(clip)?;
             let samples: Vec<f64> = grid.times.iter().step_by(2).map(|&time| grid.look(time)).collect();
             for times in samples.chunks(block) {
-                let frames = each_frame(&self.stage, &motion, times, Wanted::Directions, |_, workspace| {
+                let frames = each_frame(&motion, times, Wanted::Directions, |_, workspace| {
                     self.meter.frame("fitting normals");
-                    let morphs = self.stage.morph_weights(workspace);
+                    let morphs = &workspace.pose().morph_weights[..];
                     let deltas = |field: &Field| field.deltas(self.rig(), workspace, morphs);
                     Ok(fields.iter().map(|fields| fields.iter().map(deltas).collect::<Vec<_>>()).collect::<Vec<_>>())
                 })?;
@@ -93,7 +90,7 @@ impl Run<'_> {
             let mut times = [&grid.times[..], &refined[index]].concat();
             times.sort_by(f64::total_cmp);
             let looks: Vec<f64> = times.iter().map(|&time| grid.look(time)).collect();
-            let frames = each_frame(&self.stage, &motion, &looks, wanted, |place, workspace| {
+            let frames = each_frame(&motion, &looks, wanted, |place, workspace| {
                 self.meter.frame("checking the result");
                 let mut found = Vec::with_capacity(solutions.len());
                 for (group, solution) in self.groups.iter().zip(solutions) {
@@ -101,7 +98,7 @@ impl Run<'_> {
                     let weights = solution.curves[index].at(times[place]);
                     let mut error = pulled.x.clone();
                     solution.played.add_product(-1.0, column(&weights), &mut error);
-                    let morphs = self.stage.morph_weights(workspace);
+                    let morphs = &workspace.pose().morph_weights[..];
                     let angle = |(field, targets): &(Field, Tall)| {
                         field.angles(self.rig(), workspace, morphs, targets.times(column(&weights)).data())
                     };

@@ -6,9 +6,9 @@ use crate::BakeFailure;
 use crate::field::Field;
 use crate::keys::{self, WeightCurve};
 use crate::matrix::Tall;
+use crate::pulled::{Pulled, PulledGroup, Wanted, each_frame};
 use crate::report::Seam;
 use crate::sampling::Grid;
-use crate::stage::{Pulled, PulledGroup, Wanted, each_frame};
 use faer::MatRef;
 use std::sync::atomic::Ordering;
 
@@ -171,7 +171,7 @@ impl Run<'_> {
                 let times: Vec<f64> = open.iter().map(Stretch::middle).collect();
                 let (Some(motion), false) = (&motion, times.is_empty()) else { break };
                 self.meter.total.fetch_add(2 * times.len(), Ordering::Relaxed);
-                let fits = each_frame(&self.stage, motion, &times, Wanted::Positions, |place, workspace| {
+                let fits = each_frame(motion, &times, Wanted::Positions, |place, workspace| {
                     self.meter.frame("placing keys");
                     let project = |&group: &usize| {
                         let pulled = self.pull(&self.groups[group], index, times[place], workspace)?;

@@ -2,8 +2,8 @@
 
 use super::{Run, TARGETS_SHARE};
 use crate::factor::Factors;
+use crate::pulled::{Pulled, PulledGroup, Wanted, each_frame};
 use crate::report::{Shortfall, TradePoint, is_round};
-use crate::stage::{Pulled, PulledGroup, Wanted, each_frame};
 use crate::{BakeFailure, Options};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
@@ -72,7 +72,7 @@ impl Run<'_> {
         for (index, (clip, grid)) in self.clips.iter().zip(&self.grids).enumerate() {
             let motion = self.motion(clip)?;
             let looks: Vec<f64> = grid.times.iter().map(|&time| grid.look(time)).collect();
-            let frames = each_frame(&self.stage, &motion, &looks, Wanted::Positions, |place, workspace| {
+            let frames = each_frame(&motion, &looks, Wanted::Positions, |place, workspace| {
                 self.meter.frame("measuring targets");
                 let mut fits = Vec::with_capacity(trades.len());
                 for ((trade, group), stretch) in trades.iter().zip(&self.groups).zip(&stretch) {

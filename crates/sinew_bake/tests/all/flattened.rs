@@ -22,7 +22,7 @@ fn a_half_turn_about_the_limb_is_reported_and_stays_finite() {
     let track = Track { node: 1, translation: None, rotation: Some(rotation), scale: None, morph: None };
     let clip = Clip { name: "wring".into(), tracks: vec![track] };
     character.raw.animated = vec![1];
-    let rig = Rig::build(&character.raw).unwrap().0;
+    let rig = std::sync::Arc::new(Rig::build(&character.raw).unwrap().0);
     let recipe = RecipeFile::parse("version = 1\nbase = \"dqs\"\n").unwrap();
     let subject = Subject { raw: &character.raw, rig: &rig, recipe: recipe.recipe() };
     let clips = [BakeClip { clip: &clip, settings: MotionSettings::default() }];

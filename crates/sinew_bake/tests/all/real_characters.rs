@@ -11,7 +11,7 @@ fn preset(name: &str) -> Recipe {
 
 fn bake_file(file: &str, recipe: &Recipe, clips: &[&str], tolerance: f64) -> Option<Baked> {
     let file = sinew_gltf::import(&asset(file)?).unwrap();
-    let rig = Rig::build(&file.raw).unwrap().0;
+    let rig = std::sync::Arc::new(Rig::build(&file.raw).unwrap().0);
     let clips: Vec<BakeClip<'_>> = file
         .clips
         .iter()

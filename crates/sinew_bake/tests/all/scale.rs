@@ -13,7 +13,7 @@ fn report(scale: f64) -> Report {
     character.raw.bones.iter_mut().filter(|bone| bone.parent.is_none()).for_each(|bone| bone.parent = Some(root));
     let local = LocalTransform::Trs(Trs { scale: DVec3::splat(scale), ..Trs::IDENTITY });
     character.raw.bones.push(RawBone { name: "scale".into(), parent: None, local });
-    let rig = Rig::build(&character.raw).unwrap().0;
+    let rig = std::sync::Arc::new(Rig::build(&character.raw).unwrap().0);
     let recipe = RecipeFile::parse(sinew::presets::get("jelly").unwrap()).unwrap();
     let clips: Vec<_> =
         character.clips.iter().map(|clip| BakeClip { clip, settings: MotionSettings::default() }).collect();

@@ -10,9 +10,7 @@ use crate::text::quoted;
 use sinew::correct::MuscleReport;
 use sinew::kinodynamic::Diagnosis;
 use sinew::rig::{Part, Primitive};
-use sinew::{
-    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Motion, Recipe, Scratch, WorldPose, evaluate,
-};
+use sinew::{Cpu, DeformedMesh, Kinematics, Outputs, Stage, Workspace, WorldPose};
 
 /// One frame of a scene, as every format writes it. All of it is finite.
 pub(super) struct Snapshot<'a> {
@@ -46,24 +44,16 @@ impl<'a> Snapshot<'a> {
         options: &FrameArgs,
     ) -> Result<Self, Fault> {
         let rig = &scene.rig;
-        let skeleton = rig.skeleton();
         let mut recipe = asked.recipe().clone();
         if let Some(base) = options.base {
             recipe.base = base_spec(base, &recipe.base);
         }
         let culprit =
             if asked.file.is_empty() { scene.name.clone() } else { format!("{} on {}", asked.file, scene.name) };
-        let build = |recipe: &Recipe| {
-            FrameIndependentGraph::build(rig, recipe).map_err(|error| Fault::in_file(&culprit, error))
-        };
-        let graph = build(&recipe)?;
-        let filtered = graph.filtered_signals();
+        let stage = Stage::new(rig, &recipe).map_err(|error| Fault::in_file(&culprit, error))?;
 
-        let mut pose = rig.rest_pose();
-        let mut world = WorldPose::default();
-        let mut kinematics = Kinematics::at_rest(skeleton.len(), filtered.len());
+        let mut workspace = Workspace::with(Outputs { base: true, ..Outputs::default() });
         let mut played = None;
-        let mut time = options.time.unwrap_or(0.0);
         if let Some(wanted) = &options.clip {
             let index = find_clip(scene, wanted)?;
             let clip = &scene.clips[index];
@@ -71,40 +61,29 @@ impl<'a> Snapshot<'a> {
             if let Some(looping) = options.looping {
                 settings.looping = looping_of(looping);
             }
-            let motion = Motion::new(skeleton, rig.bone_sizes(), &rig.morph_layout(), clip, &settings, filtered)
-                .map_err(|error| Fault::in_file(&culprit, error))?;
-            time = motion.sample_time(time);
-            motion.pose(time, &mut pose);
-            world.compose(skeleton, &pose);
-            if hand_set.is_none() {
-                motion.kinematics(time, &world, skeleton, &mut kinematics);
-            }
+            let playing = stage.motion(clip, &settings).map_err(|error| Fault::in_file(&culprit, error))?;
+            let time = playing.motion().sample_time(options.time.unwrap_or(0.0));
+            playing.frame(time, &mut workspace);
             played = Some(PlayedClip { index, name: &clip.name, time });
         } else {
-            world.compose(skeleton, &pose);
+            stage.resting(&mut workspace).deform(&Cpu::serial());
         }
         if let Some(hand_set) = hand_set {
-            for (bone, motion) in hand_set.bones(skeleton)? {
-                kinematics.set_steady(bone, motion, filtered);
+            let mut kinematics = stage.at_rest();
+            for (bone, motion) in hand_set.bones(rig.skeleton())? {
+                stage.set_steady(&mut kinematics, bone, motion);
             }
+            let (pose, time) = (workspace.pose().clone(), workspace.time());
+            let posed = stage.posed(&pose, &kinematics, time, &mut workspace);
+            posed.map_err(|error| Fault::in_file(&culprit, error))?.deform(&Cpu::serial());
         }
-
-        let frame = Frame { rig, pose: &pose, world: &world, kinematics: &kinematics, time };
-        let (mut scratch, mut deformed) = (Scratch::default(), DeformedMesh::default());
-        evaluate(&graph, &frame, &Cpu::serial(), &mut scratch, &mut deformed);
-        let skinned = if !recipe.adds() {
-            deformed.clone()
-        } else {
-            let base_only = build(&recipe.base_only())?;
-            let mut skinned = DeformedMesh::default();
-            evaluate(&base_only, &frame, &Cpu::serial(), &mut scratch, &mut skinned);
-            skinned
-        };
+        let (deformed, skinned) = (workspace.take_mesh(), workspace.take_base());
+        let (world, kinematics) = (workspace.world().clone(), workspace.kinematics().clone());
         let base = base_name(&recipe.base);
-        let diagnosis = graph.fold_over_free().map(|base| base.diagnose(rig, &world));
+        let diagnosis = stage.fold_over_free().map(|base| base.diagnose(rig, &world));
         // A scene without skin has nothing to tell.
         let diagnosis = diagnosis.filter(|found| found.smallest_determinant.is_finite());
-        let muscles = graph.muscles();
+        let muscles = stage.muscles();
         let snapshot = Self { scene, clip: played, base, world, kinematics, deformed, skinned, diagnosis, muscles };
         snapshot.check_finite()?;
         Ok(snapshot)

@@ -245,12 +245,11 @@ fn bones(scene: &Scene) -> Vec<BoneReport<'_>> {
 
 fn clips(scene: &Scene) -> Result<Vec<ClipReport<'_>>, Fault> {
     let rig = &scene.rig;
-    let morph_layout = rig.morph_layout();
     let mut reports = Vec::with_capacity(scene.clips.len());
     for (index, clip) in scene.clips.iter().enumerate() {
         let settings = MotionSettings::default();
-        let motion = Motion::new(rig.skeleton(), rig.bone_sizes(), &morph_layout, clip, &settings, &[])
-            .map_err(|error| Fault::in_file(&scene.name, error))?;
+        let motion =
+            Motion::new(rig.puppet(), clip, &settings, &[]).map_err(|error| Fault::in_file(&scene.name, error))?;
         let found = motion.report();
         reports.push(ClipReport {
             index,

@@ -1,6 +1,6 @@
 //! Draws moments of a stage, all from one camera.
 
-use super::stage::{Moment, Stage};
+use super::scenery::{Moment, Scenery};
 use super::survey::Survey;
 use super::wardrobe::{Garment, Wardrobe};
 use crate::fault::Fault;
@@ -77,7 +77,7 @@ struct Bones {
 
 /// Draws any moment of a stage.
 pub struct Artist<'a> {
-    stage: &'a Stage<'a>,
+    stage: &'a Scenery<'a>,
     shot: Shot,
     pieces: Vec<Piece<'a>>,
     camera: Camera,
@@ -89,7 +89,7 @@ pub struct Artist<'a> {
 
 impl<'a> Artist<'a> {
     /// Looks over the clip and the moments to be `drawn`, and sets up the camera.
-    pub fn new(stage: &'a Stage<'a>, wardrobe: &'a Wardrobe, shot: Shot, drawn: &[f64]) -> Result<Self, Fault> {
+    pub fn new(stage: &'a Scenery<'a>, wardrobe: &'a Wardrobe, shot: Shot, drawn: &[f64]) -> Result<Self, Fault> {
         let rig = &stage.scene.rig;
         let empty = Framing::new(shot.viewpoint.view, FramingLens::default(), shot.size);
         let survey = Survey::new(stage, drawn, &empty, shot.trajectories);
@@ -156,7 +156,7 @@ impl<'a> Artist<'a> {
     pub fn seen<T>(&self, moment: &Moment, side: Side, ask: impl FnOnce(&Visibility<'_>) -> T) -> T {
         let mesh = match side {
             Side::Base => &moment.base,
-            Side::Result => moment.result(),
+            Side::Result => &moment.result,
         };
         let heat = self.heat.as_ref().filter(|_| side == Side::Result);
         let colors: Option<Vec<_>> = heat.map(|(heat, scale)| {
@@ -211,14 +211,14 @@ impl<'a> Artist<'a> {
             Heat::Displacement => {
                 let size = self.stage.scene.rig.characters()[piece.character].size;
                 let place = |mesh: &DeformedMesh, vertex| mesh.world_position(piece.character, vertex);
-                let moved = |v| place(&moment.base, v).distance(place(moment.result(), v));
+                let moved = |v| place(&moment.base, v).distance(place(&moment.result, v));
                 piece.vertices.clone().map(|v| (100.0 * moved(v) / size) as f32).collect()
             }
         }
     }
 }
 
-fn heat(stage: &Stage<'_>, survey: &Survey, name: &str) -> Result<(Heat, Scale), Fault> {
+fn heat(stage: &Scenery<'_>, survey: &Survey, name: &str) -> Result<(Heat, Scale), Fault> {
     let rig = &stage.scene.rig;
     if let Some(map) = rig.maps().iter().find(|map| map.name == name) {
         let values: Vec<f32> =
@@ -243,7 +243,7 @@ fn heat(stage: &Stage<'_>, survey: &Survey, name: &str) -> Result<(Heat, Scale),
 }
 
 impl Bones {
-    fn new(stage: &Stage<'_>) -> Self {
+    fn new(stage: &Scenery<'_>) -> Self {
         let rig = &stage.scene.rig;
         let mut joints: Vec<BoneId> = rig.palette().iter().map(|entry| entry.bone).collect();
         joints.sort_unstable();

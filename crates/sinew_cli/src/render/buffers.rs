@@ -3,7 +3,7 @@
 //! Source: NumPy Enhancement Proposal 1, format version 1.0.
 
 use super::artist::{Artist, Side};
-use super::stage::Moment;
+use super::scenery::Moment;
 use crate::fault::Fault;
 use crate::output::{Destination, Stopped};
 use sinew_render::Buffers;

@@ -5,14 +5,14 @@ mod artist;
 mod buffers;
 mod film;
 mod moments;
-mod stage;
+mod scenery;
 mod survey;
 mod wardrobe;
 
 pub use args::{RenderArgs, Viewpoint};
 pub use artist::Shot;
 pub use film::FilmFormat;
-pub use stage::Play;
+pub use scenery::Play;
 
 use crate::fault::Fault;
 use crate::load::{Scene, load_as_it_is};
@@ -25,10 +25,10 @@ use artist::{Artist, Side};
 use buffers::{BufferFolder, Seen};
 use film::in_order;
 use moments::Film;
+use scenery::Scenery;
 use sinew_gltf::Document;
 use sinew_render::encode::{FrameRate, write_png};
 use sinew_render::{Image, MAX_SIDE, Sheet, Size};
-use stage::Stage;
 use std::path::Path;
 use wardrobe::Wardrobe;
 
@@ -114,7 +114,7 @@ pub fn run(options: &RenderArgs, talk: &Talk) -> Result<(), Fault> {
 
 /// A character that sits for pictures: with its clip, its recipe and what it wears.
 pub struct Sitting<'a> {
-    pub stage: Stage<'a>,
+    pub stage: Scenery<'a>,
     wardrobe: Wardrobe,
     /// What the result is called beside the base.
     result: String,
@@ -129,7 +129,7 @@ impl<'a> Sitting<'a> {
         play: Play<'_>,
         talk: &Talk,
     ) -> Result<Self, Fault> {
-        let stage = Stage::new(scene, recipe, play)?;
+        let stage = Scenery::new(scene, recipe, play)?;
         let (wardrobe, warnings) = Wardrobe::open(scene, document);
         talk.warnings(&warnings);
         let result = if recipe.file.is_empty() { "result" } else { last_part(&recipe.file) };
@@ -239,7 +239,7 @@ fn storage(path: &Path, kind: Option<Kind>) -> Result<Storage, Fault> {
     }
 }
 
-fn kind(options: &RenderArgs, storage: Storage, stage: &Stage<'_>) -> Result<Kind, Fault> {
+fn kind(options: &RenderArgs, storage: Storage, stage: &Scenery<'_>) -> Result<Kind, Fault> {
     let kind = match (options.kind, storage) {
         (Some(kind), _) => kind,
         (None, Storage::Film(_)) => Kind::Film,
@@ -253,7 +253,7 @@ fn kind(options: &RenderArgs, storage: Storage, stage: &Stage<'_>) -> Result<Kin
 }
 
 /// The moments to draw.
-fn film_of(options: &RenderArgs, kind: Kind, stage: &Stage<'_>) -> Result<Film, Fault> {
+fn film_of(options: &RenderArgs, kind: Kind, stage: &Scenery<'_>) -> Result<Film, Fault> {
     let span = stage.span();
     let rate: FrameRate = options.fps;
     match kind {

@@ -1,6 +1,6 @@
 //! Which moments of a clip are drawn.
 
-use super::stage::Span;
+use super::scenery::Span;
 use sinew_render::encode::FrameRate;
 
 /// Times of a film, and the rate at which it plays in the clip's own time.

@@ -1,7 +1,7 @@
 //! One look over a whole clip before anything is drawn: where the camera must stand to see all of it, where the ground
 //! is, how far effects move the skin, and the paths of some vertices.
 
-use super::stage::{Moment, Span, Stage};
+use super::scenery::{Moment, Scenery, Span};
 use glam::DVec3;
 use rayon::prelude::*;
 use sinew::DeformedMesh;
@@ -43,7 +43,7 @@ struct Glance {
 
 impl Survey {
     /// Looks at the clip and at the moments to be drawn; `empty` is a framing without points.
-    pub fn new(stage: &Stage<'_>, drawn: &[f64], empty: &Framing, paths: usize) -> Self {
+    pub fn new(stage: &Scenery<'_>, drawn: &[f64], empty: &Framing, paths: usize) -> Self {
         let span = stage.span();
         let count = (span.length * RATE).ceil().clamp(1.0, MOST) as usize + usize::from(!span.loops);
         let grid = span.spread(count);
@@ -70,7 +70,7 @@ impl Survey {
         let mut lines = Vec::new();
         for (tracked, &(character, vertex)) in vertices.iter().enumerate() {
             for (side, rgb, width) in [(0, BASE, 1.5), (1, RESULT, 2.2)] {
-                let mesh = if side == 0 { &moment.base } else { moment.result() };
+                let mesh = if side == 0 { &moment.base } else { &moment.result };
                 let mut trail = vec![mesh.world_position(character, vertex)];
                 for index in (now - back..=now).rev() {
                     let wrapped = index.rem_euclid(places.len() as i64) as usize;
@@ -104,7 +104,7 @@ impl Paths {
 }
 
 impl Glance {
-    fn new(stage: &Stage<'_>, moment: &Moment, empty: &Framing, tracked: &[(usize, usize)]) -> Self {
+    fn new(stage: &Scenery<'_>, moment: &Moment, empty: &Framing, tracked: &[(usize, usize)]) -> Self {
         let rig = &stage.scene.rig;
         let mut framing = empty.clone();
         let (mut ground, mut farthest) = (f64::INFINITY, 0.0_f64);
@@ -126,11 +126,11 @@ impl Glance {
 }
 
 fn both(moment: &Moment) -> [&DeformedMesh; 2] {
-    [&moment.base, moment.result()]
+    [&moment.base, &moment.result]
 }
 
 /// `count` vertices far from one another (Gonzalez 1985): tips of limbs, ears and tails come first.
-fn spread_vertices(stage: &Stage<'_>, moment: &Moment, count: usize) -> Vec<(usize, usize)> {
+fn spread_vertices(stage: &Scenery<'_>, moment: &Moment, count: usize) -> Vec<(usize, usize)> {
     let drawn = stage.scene.rig.parts().iter().flat_map(|part| {
         part.primitives.iter().flat_map(|p| p.vertices.clone()).map(|vertex| (part.character, vertex))
     });

@@ -2,9 +2,7 @@
 
 use crate::common::{Folder, command, json, sinew, stem, text};
 use serde_json::Value;
-use sinew::{
-    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Motion, RecipeFile, Rig, Scratch, WorldPose, evaluate,
-};
+use sinew::{RecipeFile, Rig, Stage, Workspace};
 use sinew_testkit::assets::{asset, assets};
 use sinew_testkit::random::Random;
 use sinew_testkit::spec::SpecFile;
@@ -18,7 +16,7 @@ fn full() -> bool {
 
 /// A character as the library sees it.
 struct Character {
-    rig: Rig,
+    rig: std::sync::Arc<Rig>,
     clips: Vec<sinew::Clip>,
 }
 
@@ -32,7 +30,7 @@ fn character(file: &str) -> Character {
         }
         None => sinew_gltf::import(Path::new(file)).unwrap(),
     };
-    Character { rig: Rig::build(&asset.raw).unwrap().0, clips: asset.clips }
+    Character { rig: std::sync::Arc::new(Rig::build(&asset.raw).unwrap().0), clips: asset.clips }
 }
 
 /// Largest distance, as a share of the size, between the baked file as the specification plays it and the frames
@@ -40,18 +38,15 @@ fn character(file: &str) -> Character {
 fn worst(file: &str, recipe: &str, baked: &str, report: &Value) -> f64 {
     let Character { rig, clips } = character(file);
     let recipe = RecipeFile::parse(recipe).unwrap();
-    let graph = FrameIndependentGraph::build(&rig, recipe.recipe()).unwrap();
+    let stage = Stage::new(&rig, recipe.recipe()).unwrap();
     let spec = SpecFile::open(Path::new(baked));
-    let (mut worst, mut scratch, mut mesh) = (0.0f64, Scratch::default(), DeformedMesh::default());
+    let (mut worst, mut workspace) = (0.0f64, Workspace::default());
     for told in report["clips"].as_array().unwrap() {
         let name = told["name"].as_str().unwrap();
         let index = clips.iter().position(|clip| clip.name == name).unwrap();
-        let settings = recipe.motion(name);
-        let (sizes, layout) = (rig.bone_sizes(), rig.morph_layout());
-        let filtered = graph.filtered_signals();
-        let motion = Motion::new(rig.skeleton(), sizes, &layout, &clips[index], &settings, filtered).unwrap();
+        let playing = stage.motion(&clips[index], &recipe.motion(name)).unwrap();
         let samples = told["samples"].as_u64().unwrap() as usize;
-        let (start, end) = (motion.report().start, motion.report().last_key);
+        let (start, end) = (playing.report().start, playing.report().last_key);
         let places = 2 * samples - 1;
         for place in 0..places {
             let exact = start + (end - start) * place as f64 / (places - 1).max(1) as f64;
@@ -64,13 +59,7 @@ fn worst(file: &str, recipe: &str, baked: &str, report: &Value) -> f64 {
                 }
                 continue;
             }
-            let (mut pose, mut world) = (rig.rest_pose(), WorldPose::default());
-            let mut kinematics = Kinematics::at_rest(rig.skeleton().len(), filtered.len());
-            motion.pose(time, &mut pose);
-            world.compose(rig.skeleton(), &pose);
-            motion.kinematics(time, &world, rig.skeleton(), &mut kinematics);
-            let frame = Frame { rig: &rig, pose: &pose, world: &world, kinematics: &kinematics, time };
-            evaluate(&graph, &frame, &Cpu::serial(), &mut scratch, &mut mesh);
+            let mesh = playing.frame(time, &mut workspace);
             for part in rig.parts() {
                 let size = rig.characters()[part.character].size;
                 let played = spec.positions(part.node, Some(index), time);

@@ -3,10 +3,8 @@
 
 use crate::Asset;
 use sinew::rig::Part;
-use sinew::{
-    Clip, Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Looping, Motion, MotionSettings, Pose, Recipe,
-    Rig, Scratch, WorldPose, evaluate,
-};
+use sinew::{Clip, Cpu, DeformedMesh, Looping, MotionSettings, Playing, Recipe, Rig, Stage, Workspace};
+use std::sync::Arc;
 
 /// Moments at which a clip is looked at.
 const MOMENTS: u32 = 61;
@@ -30,40 +28,9 @@ pub struct ClipDistance {
     pub vertex: usize,
 }
 
-/// One character being played.
-struct Player<'a> {
-    rig: &'a Rig,
-    graph: FrameIndependentGraph,
-    rest: Pose,
-    world: WorldPose,
-    still: Kinematics,
-    scratch: Scratch,
-    mesh: DeformedMesh,
-}
-
-impl<'a> Player<'a> {
-    fn new(rig: &'a Rig) -> Option<Self> {
-        let graph = FrameIndependentGraph::build(rig, &Recipe::default()).ok()?;
-        let still = Kinematics::at_rest(rig.skeleton().len(), 0);
-        let (world, scratch, mesh) = Default::default();
-        Some(Self { rig, graph, rest: rig.rest_pose(), world, still, scratch, mesh })
-    }
-
-    fn motion(&self, clip: &Clip) -> Option<Motion> {
-        let settings = MotionSettings { looping: Looping::No, ..MotionSettings::default() };
-        let rig = self.rig;
-        Motion::new(rig.skeleton(), rig.bone_sizes(), &rig.morph_layout(), clip, &settings, &[]).ok()
-    }
-
-    fn play(&mut self, motion: Option<&Motion>, time: f64) {
-        let mut pose = self.rest.clone();
-        if let Some(motion) = motion {
-            motion.pose(time, &mut pose);
-        }
-        self.world.compose(self.rig.skeleton(), &pose);
-        let frame = Frame { rig: self.rig, pose: &pose, world: &self.world, kinematics: &self.still, time };
-        evaluate(&self.graph, &frame, &Cpu::serial(), &mut self.scratch, &mut self.mesh);
-    }
+/// A clip as both play it: from its first key to its last.
+fn played<'s>(stage: &'s Stage, clip: &Clip) -> Option<Playing<'s>> {
+    stage.motion(clip, &MotionSettings { looping: Looping::No, ..MotionSettings::default() }).ok()
 }
 
 /// The largest distance in every clip both have (by name, or by number where names repeat), and in the default pose.
@@ -72,27 +39,33 @@ pub fn in_motion(first: &Asset, second: &Asset) -> Vec<ClipDistance> {
     let (Ok((rig, _)), Ok((other_rig, _))) = (Rig::build(&first.raw), Rig::build(&second.raw)) else {
         return Vec::new();
     };
+    let (rig, other_rig) = (Arc::new(rig), Arc::new(other_rig));
     let shared: Vec<(&Part, &Part)> = (rig.parts().iter())
         .filter_map(|part| Some((part, other_rig.parts().iter().find(|other| is_same(part, other))?)))
         .collect();
-    let (Some(mut a), Some(mut b)) = (Player::new(&rig), Player::new(&other_rig)) else { return Vec::new() };
+    let base = Recipe::default();
+    let (Ok(stage), Ok(other_stage)) = (Stage::new(&rig, &base), Stage::new(&other_rig, &base)) else {
+        return Vec::new();
+    };
     if shared.is_empty() {
         return Vec::new();
     }
+    let (mut a, mut b) = (Workspace::default(), Workspace::default());
     let mut distances = Vec::new();
-    a.play(None, 0.0);
-    b.play(None, 0.0);
-    distances.extend(farthest(&a, &b, &shared, None, 0.0));
+    stage.resting(&mut a).deform(&Cpu::serial());
+    other_stage.resting(&mut b).deform(&Cpu::serial());
+    distances.extend(farthest(&rig, [a.mesh(), b.mesh()], &shared, None, 0.0));
     for (number, clip) in first.clips.iter().enumerate() {
         let Some(other) = counterpart(clip, number, &second.clips) else { continue };
-        let (Some(motion), Some(other_motion)) = (a.motion(clip), b.motion(other)) else { continue };
+        let (Some(playing), Some(other_playing)) = (played(&stage, clip), played(&other_stage, other)) else {
+            continue;
+        };
         let spans = [clip.span(), other.span()].into_iter().flatten();
         let Some((start, end)) = spans.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))) else { continue };
         let moments = (0..MOMENTS).filter_map(|moment| {
             let time = start + (end - start) * f64::from(moment) / f64::from(MOMENTS - 1);
-            a.play(Some(&motion), time);
-            b.play(Some(&other_motion), time);
-            farthest(&a, &b, &shared, Some(&clip.name), time)
+            let meshes = [playing.frame(time, &mut a), other_playing.frame(time, &mut b)];
+            farthest(&rig, meshes, &shared, Some(&clip.name), time)
         });
         distances.extend(moments.reduce(|a, b| if b.distance > a.distance { b } else { a }));
     }
@@ -110,18 +83,18 @@ fn counterpart<'c>(clip: &Clip, number: usize, clips: &'c [Clip]) -> Option<&'c 
 }
 
 fn farthest(
-    a: &Player<'_>,
-    b: &Player<'_>,
+    rig: &Rig,
+    [a, b]: [&DeformedMesh; 2],
     shared: &[(&Part, &Part)],
     clip: Option<&str>,
     time: f64,
 ) -> Option<ClipDistance> {
     let mut worst: Option<ClipDistance> = None;
     for (part, other) in shared {
-        let size = a.rig.characters().get(part.character).map_or(1.0, |character| character.size);
+        let size = rig.characters().get(part.character).map_or(1.0, |character| character.size);
         for (primitive, (x, y)) in part.primitives.iter().zip(&other.primitives).enumerate() {
             for (vertex, (x, y)) in x.vertices.clone().zip(y.vertices.clone()).enumerate() {
-                let (p, q) = (a.mesh.world_position(part.character, x), b.mesh.world_position(other.character, y));
+                let (p, q) = (a.world_position(part.character, x), b.world_position(other.character, y));
                 let distance = p.distance(q);
                 if distance.is_finite() && worst.as_ref().is_none_or(|worst| distance > worst.distance) {
                     let (clip, node) = (clip.map(str::to_owned), part.node);

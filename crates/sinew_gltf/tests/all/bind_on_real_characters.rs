@@ -1,11 +1,12 @@
 //! Automatic weights against the artist's, as a table:
-//! `cargo test -p sinew_gltf --test bind_on_real_characters -- --nocapture`.
+//! `cargo test -p sinew_gltf --test all bind_on_real_characters -- --nocapture`.
 //!
 //! The figure is the mean distance between the two skinned poses over all vertices and clips, in thousandths of the
 //! character's size.
 use sinew::bind::{BindOptions, Method, bind_skin};
 use sinew::*;
 use sinew_testkit::assets::asset;
+use std::sync::Arc;
 
 const CHARACTERS: [&str; 7] = [
     "CesiumMan.glb",
@@ -28,23 +29,16 @@ const FRAMES: usize = 8;
 
 /// Positions of all frames of all clips.
 fn poses(raw: &RawRig, clips: &[Clip]) -> (Vec<glam::DVec3>, f64) {
-    let (rig, _) = Rig::build(raw).expect("builds");
-    let graph = FrameIndependentGraph::build(&rig, &Recipe::default()).expect("an empty recipe fits");
-    let (mut scratch, mut out) = (Scratch::default(), DeformedMesh::default());
+    let rig = Arc::new(Rig::build(raw).expect("builds").0);
+    let stage = Stage::new(&rig, &Recipe::default()).expect("an empty recipe fits");
+    let mut workspace = Workspace::default();
     let mut found = Vec::new();
     for clip in clips {
-        let layout = rig.morph_layout();
-        let settings = MotionSettings::default();
-        let motion = Motion::new(rig.skeleton(), rig.bone_sizes(), &layout, clip, &settings, &[]).expect("reads");
+        let playing = stage.motion(clip, &MotionSettings::default()).expect("reads");
         let (start, end) = clip.span().unwrap_or((0.0, 0.0));
         for frame in 0..FRAMES {
             let time = start + (end - start) * frame as f64 / FRAMES as f64;
-            let (mut pose, mut world) = (rig.rest_pose(), WorldPose::default());
-            motion.pose(time, &mut pose);
-            world.compose(rig.skeleton(), &pose);
-            let kinematics = Kinematics::at_rest(rig.skeleton().len(), 0);
-            let frame = Frame { rig: &rig, pose: &pose, world: &world, kinematics: &kinematics, time };
-            evaluate(&graph, &frame, &Cpu::serial(), &mut scratch, &mut out);
+            let out = playing.frame(time, &mut workspace);
             found.extend((0..out.positions.len()).map(|vertex| out.world_position(0, vertex)));
         }
     }

@@ -8,13 +8,10 @@ use sinew_gltf::{Document, export};
 
 fn at_rest(raw: &RawRig) -> Vec<DVec3> {
     let (rig, _) = Rig::build(raw).expect("builds");
-    let graph = FrameIndependentGraph::build(&rig, &Recipe::default()).expect("fits");
-    let (pose, mut world) = (rig.rest_pose(), WorldPose::default());
-    world.compose(rig.skeleton(), &pose);
-    let kinematics = Kinematics::at_rest(rig.skeleton().len(), 0);
-    let frame = Frame { rig: &rig, pose: &pose, world: &world, kinematics: &kinematics, time: 0.0 };
-    let mut out = DeformedMesh::default();
-    evaluate(&graph, &frame, &Cpu::serial(), &mut Scratch::default(), &mut out);
+    let stage = Stage::new(&rig.into(), &Recipe::default()).expect("fits");
+    let mut workspace = Workspace::default();
+    stage.resting(&mut workspace).deform(&Cpu::serial());
+    let out = workspace.mesh();
     (0..out.positions.len()).map(|vertex| out.world_position(0, vertex)).collect()
 }
 

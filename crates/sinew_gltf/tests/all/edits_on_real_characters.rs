@@ -6,21 +6,13 @@ use sinew::strokes::surface::SurfaceTree;
 use sinew::strokes::{Reach, Sample, Stroke, SurfaceStroke};
 use sinew::*;
 use sinew_testkit::assets::asset;
+use std::sync::Arc;
 
-fn frame(rig: &Rig, clip: &Clip, graph: &FrameIndependentGraph, time: f64) -> (WorldPose, DeformedMesh) {
-    let settings = MotionSettings::default();
-    let motion =
-        Motion::new(rig.skeleton(), rig.bone_sizes(), &rig.morph_layout(), clip, &settings, graph.filtered_signals());
-    let motion = motion.expect("the clip can be read");
-    let mut pose = rig.rest_pose();
-    motion.pose(time, &mut pose);
-    let mut world = WorldPose::default();
-    world.compose(rig.skeleton(), &pose);
-    let kinematics = Kinematics::at_rest(rig.skeleton().len(), graph.filtered_signals().len());
-    let mut out = DeformedMesh::default();
-    let frame = Frame { rig, pose: &pose, world: &world, kinematics: &kinematics, time };
-    evaluate(graph, &frame, &Cpu::serial(), &mut Scratch::default(), &mut out);
-    (world, out)
+fn frame(clip: &Clip, stage: &Stage, time: f64) -> (WorldPose, DeformedMesh) {
+    let playing = stage.motion(clip, &MotionSettings::default()).expect("the clip can be read");
+    let mut workspace = Workspace::default();
+    playing.frame(time, &mut workspace);
+    (workspace.world().clone(), workspace.take_mesh())
 }
 
 fn stroke(points: &[DVec3]) -> Stroke {
@@ -32,12 +24,12 @@ fn stroke(points: &[DVec3]) -> Stroke {
 fn an_edit_reproduces_at_its_pose_and_stays_attached_over_every_clip() {
     let Some(path) = asset("CesiumMan.glb") else { return };
     let mut imported = sinew_gltf::import(&path).expect("imports");
-    let (rig, _) = Rig::build(&imported.raw).expect("builds");
+    let rig = Arc::new(Rig::build(&imported.raw).expect("builds").0);
     let size = rig.characters()[0].size;
-    let base = FrameIndependentGraph::build(&rig, &Recipe::default()).expect("fits");
+    let base = Stage::new(&rig, &Recipe::default()).expect("fits");
     let stage = EditStage::new(&rig, 0).expect("a surface");
     let made_at = 0.6;
-    let (world, mesh) = frame(&rig, &imported.clips[0], &base, made_at);
+    let (world, mesh) = frame(&imported.clips[0], &base, made_at);
     let before = stage.points(&rig, &mesh);
     // From the farthest point to the front of the character, a hand's breadth outward.
     let middle = before.iter().sum::<DVec3>() / before.len() as f64;
@@ -55,12 +47,12 @@ fn an_edit_reproduces_at_its_pose_and_stays_attached_over_every_clip() {
             }
         }
     }
-    let (rig, _) = Rig::build(&imported.raw).expect("builds");
+    let rig = Arc::new(Rig::build(&imported.raw).expect("builds").0);
     let edit = EditSpec::new(EditShape::Shape(vec![(0.0, "bump".to_owned())]));
-    let edited = FrameIndependentGraph::build(&rig, &Recipe { edits: vec![edit], ..Recipe::default() }).expect("fits");
-    let base = FrameIndependentGraph::build(&rig, &Recipe::default()).expect("fits");
+    let edited = Stage::new(&rig, &Recipe { edits: vec![edit], ..Recipe::default() }).expect("fits");
+    let base = Stage::new(&rig, &Recipe::default()).expect("fits");
     let stage = EditStage::new(&rig, 0).expect("a surface");
-    let there = stage.points(&rig, &frame(&rig, &imported.clips[0], &edited, made_at).1);
+    let there = stage.points(&rig, &frame(&imported.clips[0], &edited, made_at).1);
     let off = there.iter().zip(&pulled.points).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max) / size;
     let made = before.iter().zip(&pulled.points).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max) / size;
     println!("at its own pose: moved {made:.4}, off {off:.2e} of the size");
@@ -72,8 +64,8 @@ fn an_edit_reproduces_at_its_pose_and_stays_attached_over_every_clip() {
         let frames = ((end - start) * 60.0) as usize;
         for i in 0..=frames {
             let time = start + i as f64 / 60.0;
-            let plain = stage.points(&rig, &frame(&rig, clip, &base, time).1);
-            let now = stage.points(&rig, &frame(&rig, clip, &edited, time).1);
+            let plain = stage.points(&rig, &frame(clip, &base, time).1);
+            let now = stage.points(&rig, &frame(clip, &edited, time).1);
             let moves: Vec<DVec3> = now.iter().zip(&plain).map(|(a, b)| *a - *b).collect();
             let largest = moves.iter().map(|d| d.length()).fold(0.0, f64::max) / size;
             (least, most) = (least.min(largest), most.max(largest));
@@ -95,12 +87,12 @@ fn an_edit_reproduces_at_its_pose_and_stays_attached_over_every_clip() {
 fn strokes_on_the_skin_stay_on_it_through_every_clip() {
     let Some(path) = asset("CesiumMan.glb") else { return };
     let imported = sinew_gltf::import(&path).expect("imports");
-    let (rig, _) = Rig::build(&imported.raw).expect("builds");
+    let rig = Arc::new(Rig::build(&imported.raw).expect("builds").0);
     let size = rig.characters()[0].size;
-    let graph = FrameIndependentGraph::build(&rig, &Recipe::default()).expect("fits");
+    let graph = Stage::new(&rig, &Recipe::default()).expect("fits");
     let stage = EditStage::new(&rig, 0).expect("a surface");
     let faces = stage.triangles();
-    let first = stage.points(&rig, &frame(&rig, &imported.clips[0], &graph, 0.0).1);
+    let first = stage.points(&rig, &frame(&imported.clips[0], &graph, 0.0).1);
     let (low, high) = first.iter().fold((DVec3::MAX, DVec3::MIN), |(l, h), p| (l.min(*p), h.max(*p)));
     let tree = SurfaceTree::new(faces, &first).expect("corners exist");
     let laid = SurfaceStroke::lay(&stroke(&[low, 0.5 * (low + high), high]), &tree, 200).expect("a surface");
@@ -108,7 +100,7 @@ fn strokes_on_the_skin_stay_on_it_through_every_clip() {
     for clip in &imported.clips {
         let (start, end) = clip.span().expect("keys");
         for i in 0..=((end - start) * 30.0) as usize {
-            let points = stage.points(&rig, &frame(&rig, clip, &graph, start + i as f64 / 30.0).1);
+            let points = stage.points(&rig, &frame(clip, &graph, start + i as f64 / 30.0).1);
             let tree = SurfaceTree::new(faces, &points).expect("corners exist");
             for sample in laid.follow(faces, &points).expect("the same surface") {
                 let nearest = tree.nearest(sample.position).and_then(|at| at.at(faces, &points)).expect("a surface");

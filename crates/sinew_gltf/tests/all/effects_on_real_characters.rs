@@ -7,9 +7,10 @@ use sinew::recipe::EffectSpec;
 use sinew::*;
 use sinew_testkit::assets::{asset, assets};
 use std::collections::HashMap;
+use std::sync::Arc;
 
-fn graph_of(rig: &Rig, effects: Vec<EffectSpec>) -> FrameIndependentGraph {
-    FrameIndependentGraph::build(rig, &Recipe { effects, ..Recipe::default() }).expect("the recipe fits")
+fn stage_of(rig: &Arc<Rig>, effects: Vec<EffectSpec>) -> Stage {
+    Stage::new(rig, &Recipe { effects, ..Recipe::default() }).expect("the recipe fits")
 }
 
 /// Every effect of the registry; those that need a cone get one above the character.
@@ -26,12 +27,10 @@ fn every_effect(rig: &Rig) -> Vec<EffectSpec> {
         .collect()
 }
 
-fn evaluated(rig: &Rig, graph: &FrameIndependentGraph, pose: &Pose, kinematics: &Kinematics) -> DeformedMesh {
-    let mut world = WorldPose::default();
-    world.compose(rig.skeleton(), pose);
-    let mut out = DeformedMesh::default();
-    let frame = Frame { rig, pose, world: &world, kinematics, time: 0.0 };
-    evaluate(graph, &frame, &Cpu::serial(), &mut Scratch::default(), &mut out);
+fn evaluated(stage: &Stage, pose: &Pose, kinematics: &Kinematics) -> DeformedMesh {
+    let mut workspace = Workspace::default();
+    stage.posed(pose, kinematics, 0.0, &mut workspace).expect("fits the rig").deform(&Cpu::serial());
+    let out = workspace.take_mesh();
     assert!(out.positions.iter().all(|p| p.is_finite()));
     out
 }
@@ -49,7 +48,7 @@ fn seam_copies_end_at_identical_positions_under_every_effect() {
         if vertices > 60_000 && std::env::var_os("SINEW_FULL").is_none() {
             continue;
         }
-        let (rig, _) = Rig::build(&imported.raw).expect("builds");
+        let rig = Arc::new(Rig::build(&imported.raw).expect("builds").0);
         let mut groups: HashMap<Copies, Vec<usize>> = HashMap::new();
         let mut vertex = 0;
         for (mesh, raw) in imported.raw.meshes.iter().enumerate() {
@@ -70,21 +69,13 @@ fn seam_copies_end_at_identical_positions_under_every_effect() {
                 }
             }
         }
-        let graph = graph_of(&rig, every_effect(&rig));
+        let stage = stage_of(&rig, every_effect(&rig));
+        let mut workspace = Workspace::default();
         for clip in imported.clips.iter().take(2) {
-            let settings = MotionSettings::default();
-            let layout = rig.morph_layout();
-            let filtered = graph.filtered_signals();
-            let motion =
-                Motion::new(rig.skeleton(), rig.bone_sizes(), &layout, clip, &settings, filtered).expect("reads");
-            let mut pose = rig.rest_pose();
-            let time = motion.report().start + 0.37 * (motion.report().last_key - motion.report().start);
-            motion.pose(time, &mut pose);
-            let mut world = WorldPose::default();
-            world.compose(rig.skeleton(), &pose);
-            let mut kinematics = Kinematics::at_rest(rig.skeleton().len(), filtered.len());
-            motion.kinematics(time, &world, rig.skeleton(), &mut kinematics);
-            let out = evaluated(&rig, &graph, &pose, &kinematics);
+            let playing = stage.motion(clip, &MotionSettings::default()).expect("reads");
+            let time = playing.report().start + 0.37 * (playing.report().last_key - playing.report().start);
+            let out = playing.frame(time, &mut workspace);
+            assert!(out.positions.iter().all(|p| p.is_finite()));
             for group in groups.values().filter(|group| group.len() > 1) {
                 for &other in &group[1..] {
                     let (a, b) = (out.positions[group[0]], out.positions[other]);
@@ -105,24 +96,26 @@ fn hand_set_motion_on_the_authors_rig() {
     let imported = sinew_gltf::import(&path).expect("imports");
     let (rig, warnings) = Rig::build(&imported.raw).expect("builds");
     assert!(warnings.is_empty());
+    let rig = Arc::new(rig);
     let skeleton = rig.skeleton();
     let neck = skeleton.bones().find(|&bone| skeleton.name(bone) == "neck").expect("a neck");
     let size = rig.characters()[0].size;
     let pose = rig.rest_pose();
-    let still = evaluated(&rig, &graph_of(&rig, Vec::new()), &pose, &Kinematics::at_rest(skeleton.len(), 0));
+    let base = stage_of(&rig, Vec::new());
+    let still = evaluated(&base, &pose, &base.at_rest());
     let mut world = WorldPose::default();
     world.compose(skeleton, &pose);
     let (axis, origin) = (DVec3::X, world.joint_origin(neck));
     let moved = |effects: Vec<EffectSpec>, braking: bool| {
-        let graph = graph_of(&rig, effects);
-        let mut kinematics = Kinematics::at_rest(skeleton.len(), graph.filtered_signals().len());
+        let stage = stage_of(&rig, effects);
+        let mut kinematics = stage.at_rest();
         let motion = BoneMotion {
             angular_velocity: axis * 6.0,
             angular_acceleration: axis * if braking { -60.0 } else { 60.0 },
             ..BoneMotion::default()
         };
-        kinematics.set_steady(neck, motion, graph.filtered_signals());
-        let out = evaluated(&rig, &graph, &pose, &kinematics);
+        stage.set_steady(&mut kinematics, neck, motion);
+        let out = evaluated(&stage, &pose, &kinematics);
         (0..out.positions.len()).map(|v| f64::from(out.positions[v].distance(still.positions[v]))).collect::<Vec<_>>()
     };
     let distance = |v: usize| axis.cross(still.world_position(0, v) - origin).length();

@@ -6,6 +6,7 @@ use sinew::recipe::{EffectSpec, Normals};
 use sinew::*;
 use sinew_testkit::assets::asset;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// Cuts every triangle in four at its edges' middles; the first vertices stay what they were.
 fn subdivided(coarse: &RawPrimitive) -> RawPrimitive {
@@ -81,23 +82,12 @@ fn exact_normals_agree_with_the_finer_surface() {
             } else {
                 Vec::new()
             };
-            let graph =
-                FrameIndependentGraph::build(&rig, &Recipe { normals, effects, ..Recipe::default() }).expect("fits");
+            let rig = Arc::new(rig);
+            let stage = Stage::new(&rig, &Recipe { normals, effects, ..Recipe::default() }).expect("fits");
             let clip = &imported.clips[imported.clips.len() - 1];
-            let settings = MotionSettings::default();
-            let layout = rig.morph_layout();
-            let motion =
-                Motion::new(rig.skeleton(), rig.bone_sizes(), &layout, clip, &settings, graph.filtered_signals())
-                    .expect("reads");
-            let time = motion.report().start + 0.4 * (motion.report().last_key - motion.report().start);
-            let (mut pose, mut world) = (rig.rest_pose(), WorldPose::default());
-            motion.pose(time, &mut pose);
-            world.compose(rig.skeleton(), &pose);
-            let mut kinematics = Kinematics::at_rest(rig.skeleton().len(), graph.filtered_signals().len());
-            motion.kinematics(time, &world, rig.skeleton(), &mut kinematics);
-            let mut out = DeformedMesh::default();
-            let frame = Frame { rig: &rig, pose: &pose, world: &world, kinematics: &kinematics, time };
-            evaluate(&graph, &frame, &Cpu::serial(), &mut Scratch::default(), &mut out);
+            let playing = stage.motion(clip, &MotionSettings::default()).expect("reads");
+            let time = playing.report().start + 0.4 * (playing.report().last_key - playing.report().start);
+            let out = playing.frame(time, &mut Workspace::default()).clone();
             (rig, out)
         };
         // The turn that base and effects give the finer surface's normals, from rest to the frame.

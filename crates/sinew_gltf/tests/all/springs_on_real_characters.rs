@@ -5,6 +5,7 @@ use sinew::recipe::CorrectionSpec;
 use sinew::*;
 use sinew_testkit::assets::asset;
 use sinew_testkit::random::Random;
+use std::sync::Arc;
 
 #[test]
 fn random_parameters_never_diverge() {
@@ -12,7 +13,7 @@ fn random_parameters_never_diverge() {
     for name in ["CesiumMan.glb", "Fox.glb", "KayKit_Knight.glb"] {
         let Some(path) = asset(name) else { return };
         let imported = sinew_gltf::import(&path).expect("imports");
-        let (rig, _) = Rig::build(&imported.raw).expect("builds");
+        let rig = Arc::new(Rig::build(&imported.raw).expect("builds").0);
         let size = rig.characters()[0].size;
         let mut random = Random::new(7);
         for round in 0..rounds {
@@ -47,19 +48,8 @@ fn random_parameters_never_diverge() {
     }
 }
 
-fn at(rig: &Rig, clip: &Clip, recipe: &Recipe, time: f64) -> DeformedMesh {
-    let graph = FrameIndependentGraph::build(rig, recipe).expect("the recipe fits");
-    let settings = MotionSettings::default();
-    let signals = graph.filtered_signals();
-    let motion = Motion::new(rig.skeleton(), rig.bone_sizes(), &rig.morph_layout(), clip, &settings, signals);
-    let motion = motion.expect("the clip can be read");
-    let mut pose = rig.rest_pose();
-    motion.pose(time, &mut pose);
-    let mut world = WorldPose::default();
-    world.compose(rig.skeleton(), &pose);
-    let kinematics = Kinematics::at_rest(rig.skeleton().len(), signals.len());
-    let mut out = DeformedMesh::default();
-    let frame = Frame { rig, pose: &pose, world: &world, kinematics: &kinematics, time };
-    evaluate(&graph, &frame, &Cpu::serial(), &mut Scratch::default(), &mut out);
-    out
+fn at(rig: &Arc<Rig>, clip: &Clip, recipe: &Recipe, time: f64) -> DeformedMesh {
+    let stage = Stage::new(rig, recipe).expect("the recipe fits");
+    let playing = stage.motion(clip, &MotionSettings::default()).expect("the clip can be read");
+    playing.frame(time, &mut Workspace::default()).clone()
 }

@@ -1,11 +1,12 @@
 //! Volume of closed characters through all their clips, before and after, as a table:
-//! `cargo test -p sinew_gltf --test volume_on_real_characters -- --nocapture`.
+//! `cargo test -p sinew_gltf --test all volume_on_real_characters -- --nocapture`.
 use glam::{DVec3, Vec3};
 use sinew::correct::{Measure, Outcome};
 use sinew::recipe::CorrectionSpec;
 use sinew::*;
 use sinew_testkit::assets::asset;
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 const CLOSED: [&str; 7] = [
     "CesiumMan.glb",
@@ -52,39 +53,31 @@ fn closed_characters_keep_their_volume() {
     for name in CLOSED {
         let Some(path) = asset(name) else { return };
         let imported = sinew_gltf::import(&path).expect("imports");
-        let (rig, _) = Rig::build(&imported.raw).expect("builds");
+        let rig = Arc::new(Rig::build(&imported.raw).expect("builds").0);
         for (scope, shape) in [("whole", "organic"), ("whole", "rubber"), ("both", "bulge"), ("both", "muscle")] {
             let mut spec = CorrectionSpec::new("volume").expect("there is one");
             spec.values.choose("scope", scope).expect("a scope");
             spec.values.choose("shape", shape).expect("a shape");
             let recipe = Recipe { corrections: vec![spec], ..Recipe::default() };
-            let graph = FrameIndependentGraph::build(&rig, &recipe).expect("fits");
-            let (mut scratch, mut out) = (Scratch::default(), DeformedMesh::default());
+            let stage = Stage::new(&rig, &recipe).expect("fits");
+            let mut workspace = Workspace::default();
             let (mut before, mut after, mut rounds, mut largest) = (0.0f64, 0.0f64, 0, 0.0f64);
             let mut frames = 0;
             let mut unfinished: BTreeMap<String, usize> = BTreeMap::new();
             for clip in &imported.clips {
-                let layout = rig.morph_layout();
-                let settings = MotionSettings::default();
-                let motion =
-                    Motion::new(rig.skeleton(), rig.bone_sizes(), &layout, clip, &settings, &[]).expect("reads");
+                let playing = stage.motion(clip, &MotionSettings::default()).expect("reads");
                 let (start, end) = clip.span().unwrap_or((0.0, 0.0));
                 let full = std::env::var_os("SINEW_FULL").is_some();
                 let count = if full { ((end - start) * 30.0).ceil() as usize + 1 } else { FRAMES };
                 for frame in 0..count {
                     let time = start + (end - start) * frame as f64 / count as f64;
-                    let (mut pose, mut world) = (rig.rest_pose(), WorldPose::default());
-                    motion.pose(time, &mut pose);
-                    world.compose(rig.skeleton(), &pose);
-                    let kinematics = Kinematics::at_rest(rig.skeleton().len(), 0);
-                    let frame = Frame { rig: &rig, pose: &pose, world: &world, kinematics: &kinematics, time };
-                    evaluate(&graph, &frame, &Cpu::serial(), &mut scratch, &mut out);
+                    let out = playing.frame(time, &mut workspace);
                     let whole = out.corrected.volumes.iter().find(|report| report.measure == Measure::Whole);
                     let whole = whole.expect("a report on the whole");
                     let drift = |volume: f64| (volume / whole.target - 1.0).abs();
                     assert!(matches!(whole.outcome, Outcome::Restored | Outcome::Still), "{name}: {whole:?}");
                     // Positions are rounded to f32 after the correction.
-                    let measured = enclosed(&imported.raw, &rig, &out);
+                    let measured = enclosed(&imported.raw, &rig, out);
                     assert!((measured / whole.after - 1.0).abs() < 1e-5, "{name}: {measured} {whole:?}");
                     before = before.max(drift(whole.before));
                     after = after.max(drift(measured));

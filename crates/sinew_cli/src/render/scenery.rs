@@ -5,10 +5,8 @@ use crate::fault::Fault;
 use crate::load::Scene;
 use crate::played::{base_spec, find_clip, looping_of};
 use crate::recipe::LoadedRecipe;
-use sinew::{
-    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Motion, MotionSettings, Recipe, Scratch, WorldPose,
-    evaluate,
-};
+use sinew::{Cpu, DeformedMesh, Motion, Outputs, Stage, Workspace, WorldPose};
+use std::sync::Arc;
 
 /// How to play a scene.
 #[derive(Clone, Copy, Default)]
@@ -20,13 +18,12 @@ pub struct Play<'a> {
 }
 
 /// A scene with its clip and recipe.
-pub struct Stage<'a> {
+pub struct Scenery<'a> {
     pub scene: &'a Scene,
     /// Name of the clip; empty where the file has none.
     pub clip: &'a str,
-    motion: Option<Motion>,
-    base: FrameIndependentGraph,
-    effects: Option<FrameIndependentGraph>,
+    stage: Stage,
+    motion: Option<Arc<Motion>>,
 }
 
 /// The meshes of one moment.
@@ -34,17 +31,11 @@ pub struct Moment {
     pub time: f64,
     pub world: WorldPose,
     pub base: DeformedMesh,
-    effects: Option<DeformedMesh>,
-}
-
-impl Moment {
     /// With effects, if there are any.
-    pub fn result(&self) -> &DeformedMesh {
-        self.effects.as_ref().unwrap_or(&self.base)
-    }
+    pub result: DeformedMesh,
 }
 
-impl<'a> Stage<'a> {
+impl<'a> Scenery<'a> {
     pub fn new(scene: &'a Scene, asked: &LoadedRecipe, play: Play<'_>) -> Result<Self, Fault> {
         let rig = &scene.rig;
         if rig.triangles().is_empty() {
@@ -56,31 +47,26 @@ impl<'a> Stage<'a> {
         }
         let culprit =
             if asked.file.is_empty() { scene.name.clone() } else { format!("{} on {}", asked.file, scene.name) };
-        let build = |recipe: &Recipe| {
-            FrameIndependentGraph::build(rig, recipe).map_err(|error| Fault::in_file(&culprit, error))
-        };
-        let base = build(&recipe.base_only())?;
-        let adds = recipe.adds();
-        let effects = adds.then(|| build(&recipe)).transpose()?;
+        let stage = Stage::new(rig, &recipe).map_err(|error| Fault::in_file(&culprit, error))?;
         let clip = match play.clip {
             Some(wanted) => Some(&scene.clips[find_clip(scene, wanted)?]),
             None => scene.clips.first(),
         };
-        let filtered = effects.as_ref().map_or(&[][..], FrameIndependentGraph::filtered_signals);
         let motion = clip.map(|clip| {
-            let mut settings: MotionSettings = asked.motion(clip);
+            let mut settings = asked.motion(clip);
             if let Some(looping) = play.looping {
                 settings.looping = looping_of(looping);
             }
-            Motion::new(rig.skeleton(), rig.bone_sizes(), &rig.morph_layout(), clip, &settings, filtered)
-                .map_err(|error| Fault::in_file(&culprit, error))
+            let playing = stage.motion(clip, &settings).map_err(|error| Fault::in_file(&culprit, error))?;
+            Ok(Arc::clone(playing.motion()))
         });
-        Ok(Self { scene, clip: clip.map_or("", |clip| &clip.name), motion: motion.transpose()?, base, effects })
+        let motion = motion.transpose()?;
+        Ok(Self { scene, clip: clip.map_or("", |clip| &clip.name), stage, motion })
     }
 
     /// Whether there are effects to see.
     pub fn has_effects(&self) -> bool {
-        self.effects.is_some()
+        self.stage.recipe().adds()
     }
 
     /// First moment and length in seconds, and whether the end is the beginning.
@@ -93,29 +79,21 @@ impl<'a> Stage<'a> {
 
     /// Everything at a time, clamped or wrapped. Any order, any thread, the same bits.
     pub fn moment(&self, time: f64) -> Moment {
-        let rig = &self.scene.rig;
-        let skeleton = rig.skeleton();
-        let filtered = self.effects.as_ref().map_or(0, |graph| graph.filtered_signals().len());
-        let (mut pose, mut world) = (rig.rest_pose(), WorldPose::default());
-        let mut kinematics = Kinematics::at_rest(skeleton.len(), filtered);
-        let mut time = time;
-        if let Some(motion) = &self.motion {
-            time = motion.sample_time(time);
-            motion.pose(time, &mut pose);
-        }
-        world.compose(skeleton, &pose);
-        if let Some(motion) = &self.motion {
-            motion.kinematics(time, &world, skeleton, &mut kinematics);
-        }
-        let frame = Frame { rig, pose: &pose, world: &world, kinematics: &kinematics, time };
-        let mut scratch = Scratch::default();
-        let mut shown = |graph: &FrameIndependentGraph| {
-            let mut mesh = DeformedMesh::default();
-            evaluate(graph, &frame, &Cpu::serial(), &mut scratch, &mut mesh);
-            mesh
+        let mut workspace = Workspace::with(Outputs { base: true, ..Outputs::default() });
+        let playing = self.motion.as_ref().and_then(|motion| self.stage.resume(motion).ok());
+        let time = match playing {
+            Some(playing) => {
+                let time = playing.motion().sample_time(time);
+                playing.frame(time, &mut workspace);
+                time
+            }
+            None => {
+                self.stage.resting(&mut workspace).deform(&Cpu::serial());
+                time
+            }
         };
-        let (base, effects) = (shown(&self.base), self.effects.as_ref().map(shown));
-        Moment { time, world, base, effects }
+        let (base, result) = (workspace.take_base(), workspace.take_mesh());
+        Moment { time, world: workspace.world().clone(), base, result }
     }
 }
 

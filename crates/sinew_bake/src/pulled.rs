@@ -1,30 +1,12 @@
-//! One frame as the bake sees it: where every vertex belongs, where the engine's own skinning puts it, and the blended
-//! 3×3 that stands between a morph and the world.
+//! Frames as the bake sees them: what the effects do to every point, pulled back through the blended 3×3 that stands
+//! between a morph and the world.
 
+use crate::BakeFailure;
 use crate::groups::{Group, Point};
 use crate::pull_back::PullBack;
-use crate::{BakeFailure, Subject};
-use glam::{DMat3, Vec3};
+use glam::Vec3;
 use rayon::prelude::*;
-use sinew::graph::GraphError;
-use sinew::recipe::{BaseSpec, Normals};
-use sinew::simd::LANES;
-use sinew::{
-    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Motion, Pose, Recipe, Rig, Scratch, WorldPose,
-    evaluate,
-};
-
-/// What the frames of one bake have in common.
-pub(crate) struct Stage<'a> {
-    pub subject: Subject<'a>,
-    /// With effects, normals as cheap as possible.
-    positions: FrameIndependentGraph,
-    /// With effects, normals as asked for.
-    directions: FrameIndependentGraph,
-    /// As an engine skins it.
-    engine: FrameIndependentGraph,
-    rest: Pose,
-}
+use sinew::{Cpu, Outputs, Playing, Stage, Workspace};
 
 /// What of a frame is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,103 +15,17 @@ pub(crate) enum Wanted {
     Directions,
 }
 
-/// Memory for a frame; one per thread.
-pub(crate) struct Workspace {
-    pose: Pose,
-    world: WorldPose,
-    kinematics: Kinematics,
-    scratch: Scratch,
-    palette: Vec<DMat3>,
-    /// With effects.
-    pub deformed: DeformedMesh,
-    /// As an engine skins it.
-    pub engine: DeformedMesh,
-    /// The blended 3×3 per slot.
-    pub world_from_rest: Vec<DMat3>,
+/// How much each slot is stretched at the nodes' default transforms.
+pub(crate) fn rest_stretch(stage: &Stage) -> Vec<f64> {
+    let mut workspace = workspace(Wanted::Positions);
+    stage.resting(&mut workspace).deform(&Cpu::serial());
+    let engine = workspace.engine();
+    let stretch = |point| engine.world_from_rest(point).to_cols_array().iter().map(|x| x * x).sum::<f64>().sqrt();
+    (0..engine.len()).map(stretch).collect()
 }
 
-impl<'a> Stage<'a> {
-    pub fn new(subject: Subject<'a>) -> Result<Self, GraphError> {
-        let Subject { rig, recipe, .. } = subject;
-        let engine = Recipe { base: BaseSpec::Lbs, normals: Normals::Engine, ..recipe.base_only() };
-        let positions = Recipe { normals: Normals::Engine, ..recipe.clone() };
-        Ok(Self {
-            subject,
-            positions: FrameIndependentGraph::build(rig, &positions)?,
-            directions: FrameIndependentGraph::build(rig, recipe)?,
-            engine: FrameIndependentGraph::build(rig, &engine)?,
-            rest: rig.rest_pose(),
-        })
-    }
-
-    /// Signals the motions must prepare.
-    pub fn filtered_signals(&self) -> &[sinew::FilteredSignal] {
-        self.directions.filtered_signals()
-    }
-
-    pub fn workspace(&self) -> Workspace {
-        Workspace {
-            pose: self.rest.clone(),
-            world: WorldPose::default(),
-            kinematics: Kinematics::at_rest(self.subject.rig.skeleton().len(), self.filtered_signals().len()),
-            scratch: Scratch::default(),
-            palette: Vec::new(),
-            deformed: DeformedMesh::default(),
-            engine: DeformedMesh::default(),
-            world_from_rest: Vec::new(),
-        }
-    }
-
-    /// Evaluates the frame at `time` into `workspace`.
-    pub fn frame(&self, motion: &Motion, time: f64, wanted: Wanted, workspace: &mut Workspace) {
-        let rig = self.subject.rig;
-        let Workspace { pose, world, kinematics, scratch, palette, deformed, engine, world_from_rest } = workspace;
-        pose.morph_weights.clone_from(&self.rest.morph_weights);
-        motion.pose(time, pose);
-        world.compose(rig.skeleton(), pose);
-        motion.kinematics(time, world, rig.skeleton(), kinematics);
-        let frame = Frame { rig, pose, world, kinematics, time };
-        let graph = match wanted {
-            Wanted::Positions => &self.positions,
-            Wanted::Directions => &self.directions,
-        };
-        evaluate(graph, &frame, &Cpu::serial(), scratch, deformed);
-        evaluate(&self.engine, &frame, &Cpu::serial(), scratch, engine);
-        blend_matrices(rig, world, palette, world_from_rest);
-    }
-
-    /// Weight of each of the file's own morph targets in the frame last evaluated.
-    pub fn morph_weights<'w>(&self, workspace: &'w Workspace) -> &'w [f32] {
-        &workspace.pose.morph_weights
-    }
-
-    /// How much each slot is stretched at the nodes' default transforms.
-    pub fn rest_stretch(&self) -> Vec<f64> {
-        let rig = self.subject.rig;
-        let mut world = WorldPose::default();
-        world.compose(rig.skeleton(), &self.rest);
-        let (mut palette, mut matrices) = (Vec::new(), Vec::new());
-        blend_matrices(rig, &world, &mut palette, &mut matrices);
-        matrices.iter().map(|matrix| matrix.to_cols_array().iter().map(|x| x * x).sum::<f64>().sqrt()).collect()
-    }
-}
-
-/// `Σ w_i T_i` without translation, per slot.
-fn blend_matrices(rig: &Rig, world: &WorldPose, palette: &mut Vec<DMat3>, out: &mut Vec<DMat3>) {
-    palette.clear();
-    palette.extend(rig.palette().iter().map(|e| world.world_from_bone(e.bone).matrix3 * e.bone_from_rest.matrix3));
-    out.clear();
-    out.resize(rig.rows().len() * LANES, DMat3::ZERO);
-    for (row, out) in rig.rows().iter().zip(out.chunks_exact_mut(LANES)) {
-        let skin = row.skin.start as usize..row.skin.end as usize;
-        for (&entry, weights) in rig.skin_entries()[skin.clone()].iter().zip(&rig.skin_weights()[skin]) {
-            for (out, &weight) in out.iter_mut().zip(weights) {
-                if weight != 0.0 {
-                    *out += palette[entry as usize] * f64::from(weight);
-                }
-            }
-        }
-    }
+fn workspace(wanted: Wanted) -> Workspace {
+    Workspace::with(Outputs { directions: wanted == Wanted::Directions, base: false, engine: true })
 }
 
 /// A group ready to be pulled back.
@@ -177,8 +73,8 @@ impl PulledGroup {
         let mut out = Pulled { x: vec![0.0; 3 * count], metric: vec![0.0; 6 * count], ..Pulled::default() };
         for (index, (point, &scale)) in self.group.points.iter().zip(&self.scales).enumerate() {
             let (slot, vertex) = (point.slot as usize, point.vertex as usize);
-            let d = (workspace.deformed.positions[vertex] - workspace.engine.positions[vertex]).as_dvec3();
-            let world_from_rest = workspace.world_from_rest[slot];
+            let d = (workspace.mesh().positions[vertex] - workspace.engine().position(slot)).as_dvec3();
+            let world_from_rest = workspace.engine().world_from_rest(slot);
             let pull = PullBack::new(world_from_rest, scale);
             let u = pull.rest_from_world * d;
             if !(u.is_finite() && world_from_rest.is_finite()) {
@@ -252,8 +148,7 @@ pub(crate) struct WorldError {
 
 /// Evaluates many frames of one clip on all cores, in order; `see` gets each frame's workspace.
 pub(crate) fn each_frame<T: Send>(
-    stage: &Stage<'_>,
-    motion: &Motion,
+    playing: &Playing<'_>,
     times: &[f64],
     wanted: Wanted,
     see: impl Fn(usize, &mut Workspace) -> Result<T, BakeFailure> + Sync,
@@ -262,9 +157,9 @@ pub(crate) fn each_frame<T: Send>(
         .par_iter()
         .enumerate()
         .map_init(
-            || stage.workspace(),
+            || workspace(wanted),
             |workspace, (index, &time)| {
-                stage.frame(motion, time, wanted, workspace);
+                playing.frame(time, workspace);
                 see(index, workspace)
             },
         )
