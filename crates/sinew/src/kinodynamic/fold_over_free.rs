@@ -14,7 +14,8 @@
 //! | Runge–Kutta | the classical fourth order on the velocity: the reference |
 //!
 //! Points are carried as many at a time as vectors hold, in f32 for frames and in f64 for what is differenced, in
-//! coordinates in which the character is about 1 large. Steps need not divide the way: the last is what is left of it, so that their number
+//! coordinates in which the character is about 1 large. What every method does at a place, blending limbs there, is one
+//! function for each instruction set: inlined wherever it is called, it would be half of all code with vectors. Steps need not divide the way: the last is what is left of it, so that their number
 //! may follow the bend from frame to frame without a jump.
 //! Oracle: divergence by central differences; determinant of the Jacobian at 150°; volume of a closed tube at 90° and its
 //! order of convergence; a point that one limb owns ends where the limb puts it.
@@ -22,10 +23,10 @@
 use super::affine_field::{Affine, Affines, Field, Twisting};
 use super::fractional::Generator;
 use super::pose_path::{Joint, PosePath};
-use super::real::{PointsOf, Real, Row, Unit, Wide3, lane, load, set_lane, splat, store};
+use super::real::{Kernel, PointsOf, Real, Row, Unit, Wide3, lane, load, set_lane, splat, store};
 use super::tissue::{Limb, PosedLimbs, Value};
-use super::volume_term::{Branch, Handing, JointField, Pass, STILL, Volume, share_out, volume, volume_share};
-use crate::simd::{LANES, Level, Simd, dispatch, prelude::*};
+use super::volume_term::{Branch, Handing, JointField, Pass, STILL, share_out, volume, volume_share};
+use crate::simd::{LANES, Level, Simd, prelude::*};
 use glam::{DAffine3, DMat3, DVec3};
 use std::ops::Range;
 
@@ -299,7 +300,7 @@ impl<T: Real> Passage<T> {
         scratch: &mut PointScratch<T>,
     ) {
         scratch.resize(anatomy);
-        dispatch!(level, simd => self.carry_row(simd, anatomy, points, count, scratch));
+        T::dispatch(level, Carry { passage: self, anatomy, points, count, scratch });
     }
 
     /// As [`Passage::carry`], for any points, in bind space.
@@ -312,85 +313,6 @@ impl<T: Real> Passage<T> {
         }
     }
 
-    #[inline(always)]
-    fn carry_row<S: Simd>(
-        &self,
-        simd: S,
-        anatomy: &Anatomy,
-        points: &mut PointsOf<T>,
-        count: usize,
-        scratch: &mut PointScratch<T>,
-    ) {
-        // Two vectors share what is read of a limb.
-        if T::Wide::<S>::LEN == LANES {
-            self.carry_some::<S, 1>(simd, anatomy, points, 0, scratch);
-        } else {
-            for at in (0..count).step_by(2 * T::Wide::<S>::LEN) {
-                self.carry_some::<S, 2>(simd, anatomy, points, at, scratch);
-            }
-        }
-    }
-
-    /// C vectors of points.
-    #[inline(always)]
-    fn carry_some<S: Simd, const C: usize>(
-        &self,
-        simd: S,
-        anatomy: &Anatomy,
-        points: &mut PointsOf<T>,
-        at: usize,
-        scratch: &mut PointScratch<T>,
-    ) {
-        let mut p = [Wide3::<S, T>::zero(simd); C];
-        for (c, p) in p.iter_mut().enumerate() {
-            *p = Wide3::load(simd, points, at + c * T::Wide::<S>::LEN);
-        }
-        for step in &self.steps[..self.count] {
-            p = self.step(simd, anatomy, step, p, scratch);
-        }
-        for (c, p) in p.into_iter().enumerate() {
-            p.store(points, at + c * T::Wide::<S>::LEN);
-        }
-    }
-
-    #[inline(always)]
-    fn step<S: Simd, const C: usize>(
-        &self,
-        simd: S,
-        anatomy: &Anatomy,
-        step: &Step<T>,
-        p: [Wide3<S, T>; C],
-        scratch: &mut PointScratch<T>,
-    ) -> [Wide3<S, T>; C] {
-        let ([start, middle, end], limbs) = (&step.stages, &step.limbs);
-        let (whole, half) = (splat::<S, T>(simd, step.dl), splat::<S, T>(simd, step.half));
-        match self.method {
-            Method::Euler => {
-                let (moves, b) = start.blend::<S, Affine<S, T>, C>(simd, anatomy, &limbs[0], &p, scratch);
-                let mut to = p;
-                for c in 0..C {
-                    to[c] = b[c].mul_add(whole, p[c].add(moves[c].at(p[c])));
-                }
-                to
-            }
-            Method::SecondOrder if limbs[0].is_rigid() => {
-                step.second_order::<S, Twisting<S, T>, C>(simd, anatomy, &p, scratch)
-            }
-            Method::SecondOrder => step.second_order::<S, Affine<S, T>, C>(simd, anatomy, &p, scratch),
-            Method::RungeKutta => {
-                let k1 = start.velocity(simd, anatomy, &limbs[0], &p, scratch);
-                let k2 = middle.velocity(simd, anatomy, &limbs[1], &ahead(&p, &k1, half), scratch);
-                let k3 = middle.velocity(simd, anatomy, &limbs[1], &ahead(&p, &k2, half), scratch);
-                let k4 = end.velocity(simd, anatomy, &limbs[2], &ahead(&p, &k3, whole), scratch);
-                let mut sum = p;
-                for c in 0..C {
-                    sum[c] = k2[c].add(k3[c]).mul_add(splat::<S, T>(simd, T::of(2.0)), k1[c].add(k4[c]));
-                }
-                ahead(&p, &sum, whole * splat::<S, T>(simd, T::of(1.0 / 6.0)))
-            }
-        }
-    }
-
     /// The velocity at one place of the way, per unit of it.
     #[cfg(test)]
     pub fn velocity(anatomy: &Anatomy, world: &[DAffine3], l: f64, p: DVec3, scratch: &mut PointScratch<T>) -> DVec3 {
@@ -400,10 +322,7 @@ impl<T: Real> Passage<T> {
         let step = &way.steps[0];
         let mut row = anatomy.row::<T>(&[p]);
         scratch.resize(anatomy);
-        dispatch!(Level::new(), simd => {
-            let p = [Wide3::load(simd, &row, 0)];
-            step.stages[0].velocity(simd, anatomy, &step.limbs[0], &p, scratch)[0].store(&mut row, 0);
-        });
+        T::dispatch(Level::new(), Velocity { step, anatomy, row: &mut row, scratch });
         anatomy.unit.back().transform_vector3(lane(&row, 0))
     }
 
@@ -420,36 +339,125 @@ impl<T: Real> Passage<T> {
         let mut most: f64 = 0.0;
         for points in points {
             let mut strains = [T::default(); LANES];
-            dispatch!(level, simd => self.strain_row(simd, anatomy, points, &mut strains, scratch));
+            T::dispatch(level, Strain { passage: self, anatomy, points, strains: &mut strains, scratch });
             let strains = strains.into_iter().map(T::to_f64);
             most = strains.filter(|strain| strain.is_finite()).fold(most, f64::max);
         }
         most
     }
+}
 
+/// Takes the first points of a row all the way.
+struct Carry<'a, T> {
+    passage: &'a Passage<T>,
+    anatomy: &'a Anatomy,
+    points: &'a mut PointsOf<T>,
+    count: usize,
+    scratch: &'a mut PointScratch<T>,
+}
+
+impl<T: Real> Kernel for Carry<'_, T> {
     #[inline(always)]
-    fn strain_row<S: Simd>(
-        &self,
-        simd: S,
-        anatomy: &Anatomy,
-        points: &PointsOf<T>,
-        out: &mut Row<T>,
-        scratch: &mut PointScratch<T>,
-    ) {
-        for at in (0..LANES).step_by(T::Wide::<S>::LEN) {
-            let mut p = [Wide3::load(simd, points, at)];
-            let mut most = splat::<S, T>(simd, T::default());
-            for step in &self.steps[..self.count] {
-                let [half] = match step.limbs[0].is_rigid() {
-                    true => step.half_way::<S, Twisting<S, T>, 1>(simd, anatomy, &p, scratch),
-                    false => step.half_way::<S, Affine<S, T>, 1>(simd, anatomy, &p, scratch),
+    fn run<S: Simd>(self, simd: S) {
+        // Two vectors share what is read of a limb.
+        if T::Wide::<S>::LEN == LANES { self.some::<S, 1>(simd) } else { self.some::<S, 2>(simd) }
+    }
+}
+
+impl<T: Real> Carry<'_, T> {
+    /// C vectors of points at a time.
+    #[inline(always)]
+    fn some<S: Simd, const C: usize>(self, simd: S) {
+        let Self { passage, anatomy, points, count, scratch } = self;
+        for at in (0..count).step_by(C * T::Wide::<S>::LEN) {
+            let mut p = load_some::<S, T, C>(simd, points, at);
+            for step in &passage.steps[..passage.count] {
+                p = match step.limbs[0].is_rigid() {
+                    true => step.walk::<S, Twisting<S, T>, C>(simd, passage.method, anatomy, &p, scratch),
+                    false => step.walk::<S, Affine<S, T>, C>(simd, passage.method, anatomy, &p, scratch),
                 };
-                most = most.max(step.stages[1].strain(simd, anatomy, &step.limbs[0], half, scratch));
-                p = self.step(simd, anatomy, step, p, scratch);
             }
-            store::<S, T>(most, out, at);
+            for (c, p) in p.into_iter().enumerate() {
+                p.store(points, at + c * T::Wide::<S>::LEN);
+            }
         }
     }
+}
+
+/// The most that each point of a row is strained on a way of second order.
+struct Strain<'a, T> {
+    passage: &'a Passage<T>,
+    anatomy: &'a Anatomy,
+    points: &'a PointsOf<T>,
+    strains: &'a mut Row<T>,
+    scratch: &'a mut PointScratch<T>,
+}
+
+impl<T: Real> Kernel for Strain<'_, T> {
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        // As many vectors as are carried, whose functions it shares.
+        if T::Wide::<S>::LEN == LANES { self.some::<S, 1>(simd) } else { self.some::<S, 2>(simd) }
+    }
+}
+
+impl<T: Real> Strain<'_, T> {
+    /// C vectors of points at a time.
+    #[inline(always)]
+    fn some<S: Simd, const C: usize>(self, simd: S) {
+        let Self { passage, anatomy, points, strains, scratch } = self;
+        for at in (0..LANES).step_by(C * T::Wide::<S>::LEN) {
+            let mut p = load_some::<S, T, C>(simd, points, at);
+            let mut most = [splat::<S, T>(simd, T::default()); C];
+            for step in &passage.steps[..passage.count] {
+                let rigid = step.limbs[0].is_rigid();
+                let half_way = match rigid {
+                    true => step.half_way::<S, Twisting<S, T>, C>(simd, anatomy, &p, scratch),
+                    false => step.half_way::<S, Affine<S, T>, C>(simd, anatomy, &p, scratch),
+                };
+                let strains = step.stages[1].strain(simd, anatomy, &step.limbs[0], &half_way, scratch);
+                for c in 0..C {
+                    most[c] = most[c].max(strains[c]);
+                }
+                p = match rigid {
+                    true => step.whole_way::<S, Twisting<S, T>, C>(simd, anatomy, &p, &half_way, scratch),
+                    false => step.whole_way::<S, Affine<S, T>, C>(simd, anatomy, &p, &half_way, scratch),
+                };
+            }
+            for (c, most) in most.into_iter().enumerate() {
+                store::<S, T>(most, strains, at + c * T::Wide::<S>::LEN);
+            }
+        }
+    }
+}
+
+/// The velocity at the first stage of a step, in place of each point.
+#[cfg(test)]
+struct Velocity<'a, T> {
+    step: &'a Step<T>,
+    anatomy: &'a Anatomy,
+    row: &'a mut PointsOf<T>,
+    scratch: &'a mut PointScratch<T>,
+}
+
+#[cfg(test)]
+impl<T: Real> Kernel for Velocity<'_, T> {
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        let Self { step, anatomy, row, scratch } = self;
+        let p = load_some::<S, T, 1>(simd, row, 0);
+        step.stages[0].velocity(simd, anatomy, &step.limbs[0], &p, scratch)[0].store(row, 0);
+    }
+}
+
+/// C vectors of a row, from `at` on.
+#[inline(always)]
+fn load_some<S: Simd, T: Real, const C: usize>(simd: S, points: &PointsOf<T>, at: usize) -> [Wide3<S, T>; C] {
+    let mut p = [Wide3::<S, T>::zero(simd); C];
+    for (c, p) in p.iter_mut().enumerate() {
+        *p = Wide3::load(simd, points, at + c * T::Wide::<S>::LEN);
+    }
+    p
 }
 
 /// `p + t v`.
@@ -467,7 +475,42 @@ fn ahead<S: Simd, T: Real, const C: usize>(
 }
 
 impl<T: Real> Step<T> {
-    /// The predictor.
+    #[inline(always)]
+    fn walk<S: Simd, F: Field<S, T>, const C: usize>(
+        &self,
+        simd: S,
+        method: Method,
+        anatomy: &Anatomy,
+        p: &[Wide3<S, T>; C],
+        scratch: &mut PointScratch<T>,
+    ) -> [Wide3<S, T>; C] {
+        match method {
+            Method::Euler => self.euler::<S, F, C>(simd, anatomy, p, scratch),
+            Method::SecondOrder => {
+                let half_way = self.half_way::<S, F, C>(simd, anatomy, p, scratch);
+                self.whole_way::<S, F, C>(simd, anatomy, p, &half_way, scratch)
+            }
+            Method::RungeKutta => self.runge_kutta(simd, anatomy, p, scratch),
+        }
+    }
+
+    #[inline(always)]
+    fn euler<S: Simd, F: Field<S, T>, const C: usize>(
+        &self,
+        simd: S,
+        anatomy: &Anatomy,
+        p: &[Wide3<S, T>; C],
+        scratch: &mut PointScratch<T>,
+    ) -> [Wide3<S, T>; C] {
+        let (moves, b) = self.stages[0].blend::<S, F, C>(simd, anatomy, &self.limbs[0], p, scratch);
+        let mut to = *p;
+        for c in 0..C {
+            to[c] = b[c].mul_add(splat::<S, T>(simd, self.dl), p[c].add(moves[c].at(p[c])));
+        }
+        to
+    }
+
+    /// The predictor of second order.
     #[inline(always)]
     fn half_way<S: Simd, F: Field<S, T>, const C: usize>(
         &self,
@@ -484,16 +527,17 @@ impl<T: Real> Step<T> {
         to
     }
 
+    /// The step of second order, by what is half way.
     #[inline(always)]
-    fn second_order<S: Simd, F: Field<S, T>, const C: usize>(
+    fn whole_way<S: Simd, F: Field<S, T>, const C: usize>(
         &self,
         simd: S,
         anatomy: &Anatomy,
         p: &[Wide3<S, T>; C],
+        half_way: &[Wide3<S, T>; C],
         scratch: &mut PointScratch<T>,
     ) -> [Wide3<S, T>; C] {
-        let half_way = self.half_way::<S, F, C>(simd, anatomy, p, scratch);
-        let (fields, b) = self.stages[1].blend::<S, F, C>(simd, anatomy, &self.limbs[0], &half_way, scratch);
+        let (fields, b) = self.stages[1].blend::<S, F, C>(simd, anatomy, &self.limbs[0], half_way, scratch);
         let mut to = *p;
         for c in 0..C {
             let half_way = fields[c].flow(simd, self.half, p[c]);
@@ -501,10 +545,32 @@ impl<T: Real> Step<T> {
         }
         to
     }
+
+    #[inline(always)]
+    fn runge_kutta<S: Simd, const C: usize>(
+        &self,
+        simd: S,
+        anatomy: &Anatomy,
+        p: &[Wide3<S, T>; C],
+        scratch: &mut PointScratch<T>,
+    ) -> [Wide3<S, T>; C] {
+        let (mut slopes, mut at) = ([*p; 4], *p);
+        // Where each slope is taken, and how far along it the next.
+        for (slope, (stage, t)) in slopes.iter_mut().zip([(0, self.half), (1, self.half), (1, self.dl), (2, self.dl)]) {
+            *slope = self.stages[stage].velocity(simd, anatomy, &self.limbs[stage], &at, scratch);
+            at = ahead(p, slope, splat::<S, T>(simd, t));
+        }
+        let [k1, k2, k3, k4] = slopes;
+        let mut sum = *p;
+        for c in 0..C {
+            sum[c] = k2[c].add(k3[c]).mul_add(splat::<S, T>(simd, T::of(2.0)), k1[c].add(k4[c]));
+        }
+        ahead(p, &sum, splat::<S, T>(simd, self.dl) * splat::<S, T>(simd, T::of(1.0 / 6.0)))
+    }
 }
 
 impl<T: Real> Stage<T> {
-    /// `Σ w_i A_i` and the volume term at `p`.
+    /// `Σ w_i A_i` and the volume term at `p`, out of line.
     #[inline(always)]
     fn blend<S: Simd, F: Field<S, T>, const C: usize>(
         &self,
@@ -514,26 +580,41 @@ impl<T: Real> Stage<T> {
         p: &[Wide3<S, T>; C],
         scratch: &mut PointScratch<T>,
     ) -> ([F; C], [Wide3<S, T>; C]) {
+        simd.vectorize(
+            #[inline(always)]
+            || self.blend_inline(simd, anatomy, limbs, p, scratch),
+        )
+    }
+
+    #[inline(always)]
+    fn blend_inline<S: Simd, F: Field<S, T>, const C: usize>(
+        &self,
+        simd: S,
+        anatomy: &Anatomy,
+        limbs: &Affines<T>,
+        p: &[Wide3<S, T>; C],
+        scratch: &mut PointScratch<T>,
+    ) -> ([F; C], [Wide3<S, T>; C]) {
         let PointScratch { values, shared, carried } = scratch;
-        let mut b = [Wide3::zero(simd); C];
-        if anatomy.passes.is_empty() {
-            self.limbs.evaluate::<S, C, false>(simd, &anatomy.limbs, p, values);
-            return (F::blend(simd, limbs, values).0, b);
+        match anatomy.passes.is_empty() {
+            true => self.limbs.evaluate::<S, C, false>(simd, &anatomy.limbs, p, values),
+            false => self.limbs.evaluate::<S, C, true>(simd, &anatomy.limbs, p, values),
         }
-        self.limbs.evaluate::<S, C, true>(simd, &anatomy.limbs, p, values);
         let (blended, per_total) = F::blend(simd, limbs, values);
+        let mut b = [Wide3::zero(simd); C];
         let fields = self.fields.chunks_exact(anatomy.joints.len().max(1));
         for (pass, fields) in anatomy.passes.iter().zip(fields) {
             for c in 0..C {
                 let at = c * T::Wide::<S>::LEN;
-                let sums = match &pass.shares {
-                    None => volume(simd, &anatomy.branches, fields, p[c], values, at, carried),
-                    Some(shares) => {
-                        let whole = share_out(simd, shares, values, at, shared);
-                        Volume { whole, ..volume(simd, &anatomy.branches, fields, p[c], shared, at, carried) }
-                    }
-                };
-                let sum = sums.weighted.scale(per_total[c]).cross_add(sums.whole, sums.turned);
+                let mut all = None;
+                let mut of_pass = &*values;
+                if let Some(shares) = &pass.shares {
+                    all = Some(share_out(simd, shares, values, at, shared));
+                    of_pass = shared;
+                }
+                let sums = volume(simd, &anatomy.branches, fields, p[c], of_pass, at, carried);
+                let whole = all.unwrap_or(sums.whole);
+                let sum = sums.weighted.scale(per_total[c]).cross_add(whole, sums.turned);
                 b[c] = sum.mul_add(per_total[c], b[c]);
             }
         }
@@ -566,37 +647,40 @@ impl<T: Real> Stage<T> {
 
     /// `Σ‖v_i − v̄‖·‖∇w_i‖`.
     #[inline(always)]
-    fn strain<S: Simd>(
+    fn strain<S: Simd, const C: usize>(
         &self,
         simd: S,
         anatomy: &Anatomy,
         limbs: &Affines<T>,
-        p: Wide3<S, T>,
+        p: &[Wide3<S, T>; C],
         scratch: &mut PointScratch<T>,
-    ) -> T::Wide<S> {
+    ) -> [T::Wide<S>; C] {
         let values = &mut scratch.values;
-        self.limbs.evaluate::<S, 1, true>(simd, &anatomy.limbs, &[p], values);
+        self.limbs.evaluate::<S, C, true>(simd, &anatomy.limbs, p, values);
         let zero = Wide3::<S, T>::zero(simd);
-        let (mut mean, mut total, mut total_gradient) = (zero, zero.x, zero);
-        for (line, value) in values.iter().enumerate() {
-            let m = load::<S, T>(simd, &value.m, 0);
-            mean = limbs.of_line(simd, line, p).mul_add(m, mean);
-            total += m;
-            total_gradient = total_gradient.add(Wide3::load(simd, &value.gradient, 0));
-        }
-        let per_total = splat::<S, T>(simd, T::of(1.0)) / total;
-        let mean = mean.scale(per_total);
-        let mut sum = zero.x;
-        for lines in &anatomy.lines {
-            let (mut m, mut gradient) = (zero.x, zero);
-            for value in &values[lines.clone()] {
-                m += load::<S, T>(simd, &value.m, 0);
-                gradient = gradient.add(Wide3::load(simd, &value.gradient, 0));
+        let mut strains = [zero.x; C];
+        for c in 0..C {
+            let at = c * T::Wide::<S>::LEN;
+            let (mut mean, mut total, mut total_gradient) = (zero, zero.x, zero);
+            for (line, value) in values.iter().enumerate() {
+                let m = load::<S, T>(simd, &value.m, at);
+                mean = limbs.of_line(simd, line, p[c]).mul_add(m, mean);
+                total += m;
+                total_gradient = total_gradient.add(Wide3::load(simd, &value.gradient, at));
             }
-            let gradient = total_gradient.mul_add(-(m * per_total), gradient).scale(per_total);
-            let apart = limbs.of_line(simd, lines.start, p).sub(mean);
-            sum = (gradient.dot(gradient) * apart.dot(apart)).sqrt() + sum;
+            let per_total = splat::<S, T>(simd, T::of(1.0)) / total;
+            let mean = mean.scale(per_total);
+            for lines in &anatomy.lines {
+                let (mut m, mut gradient) = (zero.x, zero);
+                for value in &values[lines.clone()] {
+                    m += load::<S, T>(simd, &value.m, at);
+                    gradient = gradient.add(Wide3::load(simd, &value.gradient, at));
+                }
+                let gradient = total_gradient.mul_add(-(m * per_total), gradient).scale(per_total);
+                let apart = limbs.of_line(simd, lines.start, p[c]).sub(mean);
+                strains[c] = (gradient.dot(gradient) * apart.dot(apart)).sqrt() + strains[c];
+            }
         }
-        sum
+        strains
     }
 }

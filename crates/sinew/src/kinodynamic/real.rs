@@ -1,10 +1,11 @@
-//! Points of either precision, as many at a time as the processor's own vectors hold: f32 for frames, f64 for what is
-//! differenced, and as the reference of both.
+//! Points of either precision, as many at a time as vectors hold: f32 for frames, with the processor's own vectors; f64
+//! for what is differenced, and as the reference of both, with those that every processor has. Each instruction set is
+//! one more copy of a kernel to compile, and nobody waits for f64.
 //!
 //! As in [`crate::simd`], kernels are `#[inline(always)]` all the way down and hold no closures, and products that are
 //! summed are explicit multiply-adds.
 
-use crate::simd::{LANES, Simd, prelude::*};
+use crate::simd::{LANES, Level, Simd, dispatch, prelude::*};
 use glam::{DAffine3, DMat3, DVec3};
 
 /// A precision.
@@ -18,6 +19,13 @@ pub(crate) trait Real: SimdFloatElement + Copy + Default + Send + Sync + std::fm
     fn of(value: f64) -> Self;
     /// As it is.
     fn to_f64(self) -> f64;
+    /// Runs a kernel with the vectors of this precision.
+    fn dispatch(level: Level, kernel: impl Kernel);
+}
+
+/// What is computed for a row of points, whatever the instruction set.
+pub(crate) trait Kernel {
+    fn run<S: Simd>(self, simd: S);
 }
 
 impl Real for f32 {
@@ -33,6 +41,10 @@ impl Real for f32 {
     fn to_f64(self) -> f64 {
         f64::from(self)
     }
+
+    fn dispatch(level: Level, kernel: impl Kernel) {
+        dispatch!(level, simd => kernel.run(simd));
+    }
 }
 
 impl Real for f64 {
@@ -47,6 +59,16 @@ impl Real for f64 {
     #[inline(always)]
     fn to_f64(self) -> f64 {
         self
+    }
+
+    fn dispatch(_: Level, kernel: impl Kernel) {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(simd) = Level::baseline().as_sse2() {
+            kernel.run(simd);
+        }
+        // Elsewhere there is one instruction set to dispatch to.
+        #[cfg(not(target_arch = "x86_64"))]
+        dispatch!(Level::baseline(), simd => kernel.run(simd));
     }
 }
 

@@ -296,6 +296,33 @@ fn a_point_far_inside_a_limb_goes_where_the_limb_goes() {
     }
 }
 
+#[test]
+fn limbs_that_only_slide_take_their_skin_along() {
+    // Both limbs by the same way, so that every point goes it.
+    let anatomy = anatomy(1.0, 0.5, 0.5);
+    let slide = DVec3::new(0.3, -0.2, 0.7);
+    let joints = vec![
+        Joint { parent: None, bind: DAffine3::IDENTITY },
+        Joint { parent: Some(0), bind: DAffine3::from_translation(DVec3::Y) },
+        Joint { parent: Some(0), bind: DAffine3::from_translation(DVec3::Y * 5.0) },
+    ];
+    let limb = |joint, from: f64| {
+        let line = [(DVec3::Y * from, DVec3::Y * (from + 3.0))];
+        Limb::new(joint, &line, 1.0).unwrap()
+    };
+    let sliding = Anatomy::new(joints, vec![limb(1, 1.0), limb(2, 5.0)]).unwrap();
+    let world = [0.0, 1.0, 5.0].map(|y| DVec3::Y * y + if y > 0.0 { slide } else { DVec3::ZERO });
+    let world = world.map(DAffine3::from_translation);
+    for p in [DVec3::new(0.4, 2.0, 0.3), DVec3::new(-0.2, 4.5, 0.9)] {
+        for method in [Method::Euler, Method::SecondOrder, Method::RungeKutta] {
+            let carried = carry(&sliding, &way(&sliding, &world, method, 4.0), p);
+            assert!((carried - p - slide).length() < 1e-9, "{method:?}: {carried}");
+            let still = carry(&anatomy, &way(&anatomy, &bent(1.0, 0.0), method, 4.0), p);
+            assert!((still - p).length() < 1e-12, "{method:?}: {still}");
+        }
+    }
+}
+
 /// The bound's strain on a way of so many steps, of the most strained point.
 fn strain(anatomy: &Anatomy, world: &[DAffine3], steps: f64, points: &[DVec3]) -> f64 {
     let way = way(anatomy, world, Method::SecondOrder, steps);

@@ -7,9 +7,9 @@
 //! Tissue, bone and weights of the skin add to the line, which is their floor: Σm never vanishes and ∇w stays bounded.
 //! Oracle: gradients by central differences; weights sum to 1, gradients to 0.
 
-use super::real::{PointsOf, Real, Row, Unit, Wide3, lane, rounded, splat, store};
+use super::real::{Kernel, PointsOf, Real, Row, Unit, Wide3, lane, rounded, splat, store};
 use super::surface_weights::SurfaceWeights;
-use crate::simd::{LANES, Level, Simd, dispatch, prelude::*};
+use crate::simd::{LANES, Level, Simd, prelude::*};
 use glam::{DAffine3, DMat3, DVec3};
 
 /// ε² in limb radii.
@@ -287,15 +287,28 @@ impl PosedLimbs<f64> {
     /// m and ∇m of each limb at one point.
     pub fn at(&self, limbs: &[Limb], p: DVec3) -> Vec<(f64, DVec3)> {
         let mut values = vec![Value::default(); self.lines.len()];
-        dispatch!(Level::new(), simd => {
-            self.evaluate::<_, 1, true>(simd, limbs, &[Wide3::splat(simd, p.to_array())], &mut values);
-        });
+        f64::dispatch(Level::baseline(), AtPoint { posed: self, limbs, p, values: &mut values });
         let mut values = values.iter();
         let limb = |limb: &Limb| {
             let lines = values.by_ref().take(limb.lines());
             lines.fold((0.0, DVec3::ZERO), |(m, g), value| (m + value.m[0], g + lane(&value.gradient, 0)))
         };
         limbs.iter().map(limb).collect()
+    }
+}
+
+/// All lines at one point, in the first lanes of `values`.
+struct AtPoint<'a> {
+    posed: &'a PosedLimbs<f64>,
+    limbs: &'a [Limb],
+    p: DVec3,
+    values: &'a mut [Value<f64>],
+}
+
+impl Kernel for AtPoint<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, simd: S) {
+        self.posed.evaluate::<S, 1, true>(simd, self.limbs, &[Wide3::splat(simd, self.p.to_array())], self.values);
     }
 }
 
