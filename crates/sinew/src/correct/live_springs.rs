@@ -6,8 +6,8 @@
 //!
 //! Oracle: a character that stands still ends in the shape of the correction `springs`.
 
-use super::edit_stage::EditStage;
 use super::springs::{BoneSpring, SpringFrame, SpringRest, SpringScratch, SpringState, Springs, Stiffness, Swing};
+use crate::attach::skin::AttachedSkin;
 use crate::graph::DeformedMesh;
 use crate::pose::WorldPose;
 use crate::rig::Rig;
@@ -16,7 +16,7 @@ use glam::DVec3;
 /// The swinging skin of one character.
 #[derive(Clone, Debug)]
 pub struct LiveSprings {
-    stage: EditStage,
+    skin: AttachedSkin,
     springs: Springs,
     swing: Swing,
     state: SpringState,
@@ -26,18 +26,18 @@ pub struct LiveSprings {
 impl LiveSprings {
     /// `None` for a character without faces or bones.
     pub fn new(rig: &Rig, character: usize, stiffness: &Stiffness, swing: Swing) -> Option<Self> {
-        let stage = EditStage::new(rig, character)?;
-        let (anchors, lines) = (stage.hanging.anchors(), stage.hanging.directions());
+        let skin = AttachedSkin::new(rig, character)?;
+        let (anchors, lines) = (skin.anchors(), skin.directions());
         let rest = SpringRest {
-            points: &stage.surface.bind,
+            points: skin.bind(),
             anchors: &anchors,
             lines: &lines,
-            adjacency: &stage.hanging.adjacency,
+            adjacency: skin.adjacency(),
             factors: &[],
             blend_length: None,
         };
         let springs = Springs::new(&rest, stiffness, BoneSpring::default());
-        Some(Self { stage, springs, swing, state: SpringState::default(), scratch: SpringScratch::default() })
+        Some(Self { skin, springs, swing, state: SpringState::default(), scratch: SpringScratch::default() })
     }
 
     /// Forgets what was: the next frame starts at its skin, at rest.
@@ -48,8 +48,8 @@ impl LiveSprings {
     /// `dt_secs` after the last frame: moves the positions of an evaluated frame to where the skin swings. Normals are
     /// left as they are.
     pub fn step(&mut self, rig: &Rig, world: &WorldPose, dt_secs: f64, mesh: &mut DeformedMesh) {
-        let hung = self.stage.hung(rig, world);
-        let skinned: Vec<DVec3> = self.stage.points(rig, mesh).iter().map(|p| *p / hung.scale).collect();
+        let hung = self.skin.pose(rig, world);
+        let skinned: Vec<DVec3> = self.skin.points(rig, mesh).iter().map(|p| *p / hung.scale).collect();
         let frame = SpringFrame { anchors: &hung.anchors, aims: &hung.aims, lines: &hung.directions, edits: &[] };
         if frame.aims.len() != skinned.len() {
             return;
@@ -57,7 +57,7 @@ impl LiveSprings {
         self.springs.swing(&frame, &skinned, (&self.swing, dt_secs), &mut self.state, &mut self.scratch);
         let nodes: Vec<DVec3> = self.state.points().iter().map(|p| *p * hung.scale).collect();
         if nodes.iter().all(|p| p.is_finite()) {
-            self.stage.put(rig, &nodes, mesh);
+            self.skin.put(rig, &nodes, mesh);
         }
     }
 }

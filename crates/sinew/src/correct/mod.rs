@@ -14,25 +14,18 @@
 //! | [`springs`], `spring_rows`, `descent` | springs between neighbours and bones; in rows; how they come to rest |
 //! | `spring_skin`, [`live_springs`] | springs as a correction; with history, for what is driven live |
 //! | [`surface_edit`], `edits`, `bulge` | edits that follow any pose; those of a recipe; growth along bones as a correction |
-//! | [`edit_stage`] | where edits are made: the surface of a pose, and what was done to it |
-//! | [`arap`], [`laplacian`], `cotangents`, `cholesky` | surfaces solved from handles |
 //!
 //! The list is run again while a correction finds new contacts (a bulge may cross the border that the skin was brought
 //! back to), at most four times; nodes in contact stay where they are. Sums run in f64 in index order.
 //!
 //! **Adding a correction** is a file here, a [`Correction`] in [`CORRECTIONS`], and its oracle test.
 
-pub mod arap;
 mod body;
 mod bulge;
-mod cholesky;
 mod correction_map;
-mod cotangents;
 mod descent;
-pub mod edit_stage;
 mod edits;
 mod fold_over;
-pub mod laplacian;
 pub mod live_springs;
 mod local_volume;
 mod patches;

@@ -460,7 +460,10 @@ fn root_gain_separates_travel_from_limbs_and_keys_change_over_time() {
     spec.root = 0.0;
     let graph = stage.graph(&recipe(vec![spec]));
     let still = by_hand(&stage, &base, &[]);
-    assert_eq!(crate::common::bits(&by_hand(&stage, &graph, &[(root, motion)])).len(), crate::common::bits(&still).len());
+    assert_eq!(
+        crate::common::bits(&by_hand(&stage, &graph, &[(root, motion)])).len(),
+        crate::common::bits(&still).len()
+    );
     assert!(by_hand(&stage, &graph, &[(root, motion)]).positions == still.positions);
     assert!(by_hand(&stage, &graph, &[(limb, motion)]).positions != still.positions);
 

@@ -3,22 +3,19 @@
 //!
 //! A stroke drawn on the skin marks the vertices that are held; where it should go says how far each of them moves. The
 //! region around them gives way as [`Solve`] says. What comes out is kept as changes of scale vectors
-//! ([`super::surface_edit`]), one per node, and written to every display copy.
+//! ([`sinew::correct::surface_edit`]), one per node, and written to every display copy.
 //!
 //! Oracle: an edit encoded and evaluated at its own pose is the surface it was made of (tests/edits.rs).
 
-use super::arap::{Arap, RegionError};
-use super::laplacian::Laplacian;
-use super::surface::Surface;
-use super::surface_edit::Encoded;
-use crate::attach::hanging::{HangPlan, Hanging, Hung};
-use crate::clip::rotation_log;
-use crate::graph::DeformedMesh;
-use crate::pose::WorldPose;
-use crate::rig::Rig;
-use crate::strokes::surface::SurfaceTree;
-use crate::strokes::{Reach, Region, Stroke, SurfaceStroke};
-use glam::{DAffine3, DMat3, DVec3};
+use crate::arap::{Arap, RegionError};
+use crate::laplacian::Laplacian;
+use glam::{DMat3, DVec3};
+use sinew::attach::skin::AttachedSkin;
+use sinew::clip::rotation_log;
+use sinew::correct::surface_edit::Encoded;
+use sinew::strokes::surface::SurfaceTree;
+use sinew::strokes::{Reach, Region, Stroke, SurfaceStroke};
+use sinew::{Rig, WorldPose};
 
 /// How the region around what is held gives way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,35 +51,18 @@ pub enum PullError {
 /// The surface of one character.
 #[derive(Clone, Debug)]
 pub struct EditStage {
-    pub(super) surface: Surface,
-    faces: Vec<[u32; 3]>,
-    pub(super) hanging: Hanging,
+    skin: AttachedSkin,
 }
 
 impl EditStage {
     /// `None` for a character without faces or bones.
     pub fn new(rig: &Rig, character: usize) -> Option<Self> {
-        let surface = Surface::new(rig, character)?;
-        let hanging = Hanging::new(rig, &surface, &HangPlan::default())?;
-        Some(Self { faces: surface.faces(), surface, hanging })
+        Some(Self { skin: AttachedSkin::new(rig, character)? })
     }
 
-    /// Its triangles, by nodes.
-    pub fn triangles(&self) -> &[[u32; 3]] {
-        &self.faces
-    }
-
-    /// Its nodes in a frame, in world space.
-    pub fn points(&self, rig: &Rig, mesh: &DeformedMesh) -> Vec<DVec3> {
-        let mut of_slot = vec![None; rig.rows().len() * crate::simd::LANES];
-        for (vertex, &slot) in rig.point_of_vertex().iter().enumerate() {
-            of_slot[slot as usize] = Some(mesh.world_position(self.surface.character, vertex));
-        }
-        let mean = |slots: &[u32]| {
-            let seen: Vec<DVec3> = slots.iter().filter_map(|&slot| of_slot[slot as usize]).collect();
-            seen.iter().sum::<DVec3>() / seen.len().max(1) as f64
-        };
-        self.surface.members.iter().map(mean).collect()
+    /// The skin that is edited.
+    pub fn skin(&self) -> &AttachedSkin {
+        &self.skin
     }
 
     /// Pulls what lies under the stroke `from` to `to`: points at the same fraction of their lengths belong together.
@@ -97,10 +77,10 @@ impl EditStage {
     ) -> Result<Pulled, PullError> {
         /// Places looked at along the stroke.
         const PLACES: usize = 256;
-        let tree = SurfaceTree::new(&self.faces, before).ok_or(PullError::NoSurface)?;
+        let (faces, adjacency) = (self.skin.triangles(), self.skin.adjacency());
+        let tree = SurfaceTree::new(faces, before).ok_or(PullError::NoSurface)?;
         let laid = SurfaceStroke::lay(from, &tree, PLACES).ok_or(PullError::NoSurface)?;
-        let seeds = laid.corners(&self.faces);
-        let adjacency = &self.hanging.adjacency;
+        let seeds = laid.corners(faces);
         let region = Region::grow(before, adjacency, &seeds, reach);
         let mut points = before.to_vec();
         for &node in region.kinematic() {
@@ -109,18 +89,18 @@ impl EditStage {
         }
         match solve {
             Solve::Arap(iterations) => {
-                Arap::new(before, &self.faces, &region)?.solve(before, &mut points, iterations);
+                Arap::new(before, faces, &region)?.solve(before, &mut points, iterations);
             }
             Solve::Laplacian => Laplacian::new(before.len(), adjacency, &region)?.solve(adjacency, before, &mut points),
             Solve::ScaleVectors => {
-                let hung = self.hung(rig, world);
+                let hung = self.skin.pose(rig, world);
                 let anchor = |node: usize| hung.anchors[node] * hung.scale;
                 let vectors = |points: &[DVec3]| -> Vec<DVec3> {
                     points.iter().enumerate().map(|(node, p)| *p - anchor(node)).collect()
                 };
                 let (rest, mut now) = (vectors(before), vectors(&points));
                 let still = vec![DMat3::IDENTITY; before.len()];
-                Arap::new(before, &self.faces, &region)?.solve_scale_vectors(&rest, &still, &mut now, false);
+                Arap::new(before, faces, &region)?.solve_scale_vectors(&rest, &still, &mut now, false);
                 points = now.iter().enumerate().map(|(node, s)| anchor(node) + *s).collect();
             }
         }
@@ -137,44 +117,39 @@ impl EditStage {
     ) -> Result<Vec<DVec3>, RegionError> {
         /// Of a bone's length: what is held.
         const HELD: f64 = 0.1;
-        let hung = self.hung(rig, world);
-        let bind = &self.surface.bind;
-        let rest: Vec<DVec3> = bind.iter().zip(self.hanging.anchors()).map(|(p, anchor)| *p - anchor).collect();
-        let in_the_middle = |node: &u32| (self.hanging.attachments[*node as usize].t - 0.5).abs() < HELD;
+        let hung = self.skin.pose(rig, world);
+        let bind = self.skin.bind();
+        // A character flattened to nothing has no scale vectors.
+        if hung.aims.len() != bind.len() {
+            return Ok(hung.anchors);
+        }
+        let rest: Vec<DVec3> = bind.iter().zip(self.skin.anchors()).map(|(p, anchor)| *p - anchor).collect();
+        let in_the_middle = |node: &u32| (self.skin.attachments()[*node as usize].t - 0.5).abs() < HELD;
         let seeds: Vec<u32> = (0..rest.len() as u32).filter(in_the_middle).collect();
-        let region = Region::grow(bind, &self.hanging.adjacency, &seeds, Reach::Rings(usize::MAX));
+        let region = Region::grow(bind, self.skin.adjacency(), &seeds, Reach::Rings(usize::MAX));
         let mut vectors = hung.aims.clone();
-        let rotation = |node: usize| hung.turn(&self.hanging, node);
+        let rotation = |node: usize| self.skin.turn(&hung, node);
         let rotations: Vec<DMat3> = (0..rest.len()).map(rotation).collect();
-        Arap::new(bind, &self.faces, &region)?.solve_scale_vectors(&rest, &rotations, &mut vectors, keep_lengths);
+        Arap::new(bind, self.skin.triangles(), &region)?.solve_scale_vectors(
+            &rest,
+            &rotations,
+            &mut vectors,
+            keep_lengths,
+        );
         let place = |(anchor, s): (&DVec3, &DVec3)| (*anchor + *s) * hung.scale;
         Ok(hung.anchors.iter().zip(&vectors).map(place).collect())
     }
 
-    /// Puts nodes in world space into a frame's vertices.
-    pub fn put(&self, rig: &Rig, nodes: &[DVec3], mesh: &mut DeformedMesh) {
-        let mut of_slot = vec![None; rig.rows().len() * crate::simd::LANES];
-        for (slots, p) in self.surface.members.iter().zip(nodes) {
-            slots.iter().for_each(|&slot| of_slot[slot as usize] = Some(*p));
-        }
-        let origin = mesh.origins[self.surface.character];
-        for (position, &slot) in mesh.positions.iter_mut().zip(rig.point_of_vertex()) {
-            if let Some(p) = of_slot[slot as usize] {
-                *position = (p - origin).as_vec3();
-            }
-        }
-    }
-
     /// 1 at what is held, falling with every ring towards the border of the region.
     fn depths(&self, region: &Region) -> Vec<f64> {
-        let mut rings = vec![u32::MAX; self.surface.nodes()];
+        let mut rings = vec![u32::MAX; self.skin.bind().len()];
         region.fixed().iter().for_each(|&node| rings[node as usize] = 0);
         let mut front = region.fixed().to_vec();
         let mut deepest = 0;
         while !front.is_empty() {
             let mut next = Vec::new();
             for &node in &front {
-                for &n in self.hanging.adjacency.of(node as usize) {
+                for &n in self.skin.adjacency().of(node as usize) {
                     if rings[n as usize] == u32::MAX && region.passive().binary_search(&n).is_ok() {
                         rings[n as usize] = rings[node as usize] + 1;
                         deepest = deepest.max(rings[n as usize]);
@@ -195,7 +170,7 @@ impl EditStage {
 
     /// What was done to each node at a pose; [`Encoded::IDENTITY`] where nothing was, or where it has no scale vector.
     pub fn encode(&self, world: &WorldPose, rig: &Rig, before: &[DVec3], after: &[DVec3]) -> Vec<Encoded> {
-        let hung = self.hung(rig, world);
+        let hung = self.skin.pose(rig, world);
         let encode = |(node, (&before, &after)): (usize, (&DVec3, &DVec3))| {
             let (anchor, axes) = (hung.anchors[node] * hung.scale, hung.axes[node]);
             let moved = (before != after).then(|| Encoded::of(axes.inverse() * (before - anchor), axes, anchor, after));
@@ -206,37 +181,13 @@ impl EditStage {
 
     /// The maps of a shape for a recipe, by the ending of their names, with a value for each vertex of the rig.
     pub fn maps(&self, rig: &Rig, changes: &[Encoded], inside: &[f64]) -> [(&'static str, Vec<f32>); 5] {
-        let mut node_of_slot = vec![None; rig.rows().len() * crate::simd::LANES];
-        for (node, slots) in self.surface.members.iter().enumerate() {
-            slots.iter().for_each(|&slot| node_of_slot[slot as usize] = Some(node));
-        }
-        let map = |value: &dyn Fn(usize) -> f64| -> Vec<f32> {
-            let of = |&slot: &u32| node_of_slot[slot as usize].map_or(0.0, |node| value(node) as f32);
-            rig.point_of_vertex().iter().map(of).collect()
-        };
-        let turn = |axis: usize| map(&|node| rotation_log(changes[node].turn)[axis]);
+        let turn = |axis: usize| self.skin.map(rig, |node| rotation_log(changes[node].turn)[axis]);
         [
-            ("", map(&|node| inside[node])),
-            (".length", map(&|node| changes[node].ratio - 1.0)),
+            ("", self.skin.map(rig, |node| inside[node])),
+            (".length", self.skin.map(rig, |node| changes[node].ratio - 1.0)),
             (".turn.x", turn(0)),
             (".turn.y", turn(1)),
             (".turn.z", turn(2)),
         ]
-    }
-
-    /// The skin as the bones of a pose take it.
-    pub(super) fn hung(&self, rig: &Rig, world: &WorldPose) -> Hung {
-        let world_from_rest: Vec<DAffine3> =
-            rig.palette().iter().map(|entry| world.world_from_bone(entry.bone) * entry.bone_from_rest).collect();
-        let entries = 0..world_from_rest.len() as u32;
-        let from_bind: Vec<DAffine3> =
-            entries.map(|entry| self.surface.world_from_bind(entry, &world_from_rest)).collect();
-        let mut hung = Hung::default();
-        if !self.hanging.pose(&from_bind, &self.surface.bind, &mut hung) {
-            hung.scale = 1.0;
-            hung.anchors = vec![DVec3::ZERO; self.surface.nodes()];
-        }
-        self.hanging.pose_axes(&from_bind, &mut hung);
-        hung
     }
 }

@@ -1,10 +1,10 @@
 //! Surface edits and strokes on the skin of a real character, over every clip it has.
 use glam::DVec3;
-use sinew::correct::edit_stage::{EditStage, Solve};
 use sinew::recipe::{EditShape, EditSpec};
 use sinew::strokes::surface::SurfaceTree;
 use sinew::strokes::{Reach, Sample, Stroke, SurfaceStroke};
 use sinew::*;
+use sinew_author::{EditStage, Solve};
 use sinew_testkit::assets::asset;
 
 fn frame(rig: &Rig, clip: &Clip, graph: &FrameIndependentGraph, time: f64) -> (WorldPose, DeformedMesh) {
@@ -38,7 +38,7 @@ fn an_edit_reproduces_at_its_pose_and_stays_attached_over_every_clip() {
     let stage = EditStage::new(&rig, 0).expect("a surface");
     let made_at = 0.6;
     let (world, mesh) = frame(&rig, &imported.clips[0], &base, made_at);
-    let before = stage.points(&rig, &mesh);
+    let before = stage.skin().points(&rig, &mesh);
     // From the farthest point to the front of the character, a hand's breadth outward.
     let middle = before.iter().sum::<DVec3>() / before.len() as f64;
     let top = before.iter().copied().max_by(|a, b| (a.x - middle.x).total_cmp(&(b.x - middle.x))).expect("points");
@@ -60,7 +60,7 @@ fn an_edit_reproduces_at_its_pose_and_stays_attached_over_every_clip() {
     let edited = FrameIndependentGraph::build(&rig, &Recipe { edits: vec![edit], ..Recipe::default() }).expect("fits");
     let base = FrameIndependentGraph::build(&rig, &Recipe::default()).expect("fits");
     let stage = EditStage::new(&rig, 0).expect("a surface");
-    let there = stage.points(&rig, &frame(&rig, &imported.clips[0], &edited, made_at).1);
+    let there = stage.skin().points(&rig, &frame(&rig, &imported.clips[0], &edited, made_at).1);
     let off = there.iter().zip(&pulled.points).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max) / size;
     let made = before.iter().zip(&pulled.points).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max) / size;
     println!("at its own pose: moved {made:.4}, off {off:.2e} of the size");
@@ -72,8 +72,8 @@ fn an_edit_reproduces_at_its_pose_and_stays_attached_over_every_clip() {
         let frames = ((end - start) * 60.0) as usize;
         for i in 0..=frames {
             let time = start + i as f64 / 60.0;
-            let plain = stage.points(&rig, &frame(&rig, clip, &base, time).1);
-            let now = stage.points(&rig, &frame(&rig, clip, &edited, time).1);
+            let plain = stage.skin().points(&rig, &frame(&rig, clip, &base, time).1);
+            let now = stage.skin().points(&rig, &frame(&rig, clip, &edited, time).1);
             let moves: Vec<DVec3> = now.iter().zip(&plain).map(|(a, b)| *a - *b).collect();
             let largest = moves.iter().map(|d| d.length()).fold(0.0, f64::max) / size;
             (least, most) = (least.min(largest), most.max(largest));
@@ -99,8 +99,8 @@ fn strokes_on_the_skin_stay_on_it_through_every_clip() {
     let size = rig.characters()[0].size;
     let graph = FrameIndependentGraph::build(&rig, &Recipe::default()).expect("fits");
     let stage = EditStage::new(&rig, 0).expect("a surface");
-    let faces = stage.triangles();
-    let first = stage.points(&rig, &frame(&rig, &imported.clips[0], &graph, 0.0).1);
+    let faces = stage.skin().triangles();
+    let first = stage.skin().points(&rig, &frame(&rig, &imported.clips[0], &graph, 0.0).1);
     let (low, high) = first.iter().fold((DVec3::MAX, DVec3::MIN), |(l, h), p| (l.min(*p), h.max(*p)));
     let tree = SurfaceTree::new(faces, &first).expect("corners exist");
     let laid = SurfaceStroke::lay(&stroke(&[low, 0.5 * (low + high), high]), &tree, 200).expect("a surface");
@@ -108,7 +108,7 @@ fn strokes_on_the_skin_stay_on_it_through_every_clip() {
     for clip in &imported.clips {
         let (start, end) = clip.span().expect("keys");
         for i in 0..=((end - start) * 30.0) as usize {
-            let points = stage.points(&rig, &frame(&rig, clip, &graph, start + i as f64 / 30.0).1);
+            let points = stage.skin().points(&rig, &frame(&rig, clip, &graph, start + i as f64 / 30.0).1);
             let tree = SurfaceTree::new(faces, &points).expect("corners exist");
             for sample in laid.follow(faces, &points).expect("the same surface") {
                 let nearest = tree.nearest(sample.position).and_then(|at| at.at(faces, &points)).expect("a surface");

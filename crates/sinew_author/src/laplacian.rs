@@ -2,16 +2,16 @@
 //! the sense of least squares while handles move.
 //!
 //! `L = I − D⁻¹A` is not symmetric, so `LᵀL` is factored; columns of held vertices go to the right side. It keeps
-//! translations, not rotations: large turns shear the details, which is what [`super::arap`] is for.
+//! translations, not rotations: large turns shear the details, which is what [`crate::arap`] is for.
 //!
 //! Oracle: handles that do not move leave everything; translated handles translate everything; the answer is stationary
 //! for the sum of squares.
 
-use super::arap::RegionError;
-use super::cholesky::Cholesky;
-use crate::strokes::region::Region;
-use crate::topology::Adjacency;
+use crate::arap::RegionError;
+use crate::cholesky::Cholesky;
 use glam::DVec3;
+use sinew::strokes::Region;
+use sinew::topology::Adjacency;
 
 /// A region ready to be solved any number of times.
 #[derive(Clone, Debug)]
@@ -90,8 +90,8 @@ impl Laplacian {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attach::tests::straight;
-    use crate::strokes::region::Reach;
+    use crate::tubes::tube;
+    use sinew::strokes::Reach;
 
     fn residual(adjacency: &Adjacency, before: &[DVec3], points: &[DVec3]) -> f64 {
         let delta = |points: &[DVec3], i: usize| {
@@ -103,7 +103,8 @@ mod tests {
 
     #[test]
     fn details_are_kept_as_least_squares_says() {
-        let (before, adjacency, _) = straight();
+        let (before, faces) = tube(4.0, 41);
+        let adjacency = Adjacency::new(before.len(), &faces);
         let region = Region::grow(&before, &adjacency, &[320, 321], Reach::Rings(6));
         let solver = Laplacian::new(before.len(), &adjacency, &region).expect("held");
         let mut still = before.clone();

@@ -11,11 +11,11 @@
 //! Oracle: rigid motion of the handles moves everything so, at energy 0; the energy never rises; the answer turns with
 //! the handles; a bar with turned ends bends evenly.
 
-use super::cholesky::Cholesky;
-use super::cotangents::cotangent_weights;
-use crate::polar::{nearest_rotation, refined_rotation};
-use crate::strokes::region::Region;
-use glam::{DMat3, DVec3};
+use crate::cholesky::Cholesky;
+use crate::cotangents::cotangent_weights;
+use glam::{DMat3, DQuat, DVec3};
+use sinew::polar::nearest_rotation;
+use sinew::strokes::Region;
 
 /// Why a region cannot be solved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -176,6 +176,29 @@ impl Arap {
     }
 }
 
+/// As [`nearest_rotation`], from a rotation that is near it already (Müller et al. 2016): turned by
+/// `ω = Σ r_k × m_k / Σ r_k·m_k` over the columns until that is nothing. `None` where it is not near.
+fn refined_rotation(near: DMat3, m: DMat3) -> Option<DMat3> {
+    const ROUNDS: usize = 12;
+    const NOTHING: f64 = 1e-9;
+    const NEAR: f64 = 0.5;
+    let mut r = near;
+    for _ in 0..ROUNDS {
+        let (x, y, z) = (r.x_axis, r.y_axis, r.z_axis);
+        let aligned = x.dot(m.x_axis) + y.dot(m.y_axis) + z.dot(m.z_axis);
+        let turn = (x.cross(m.x_axis) + y.cross(m.y_axis) + z.cross(m.z_axis)) / aligned;
+        let angle = turn.length();
+        if !(aligned > 0.0 && angle < NEAR) {
+            return None;
+        }
+        if angle < NOTHING {
+            return Some(r);
+        }
+        r = DMat3::from_quat(DQuat::from_scaled_axis(turn)) * r;
+    }
+    None
+}
+
 /// A free vertex of a part that no spoke joins to a held one.
 fn floating(passive: usize, all: usize, spokes: &[(u32, u32, f64)]) -> Option<usize> {
     let mut reached = vec![false; all];
@@ -195,10 +218,9 @@ fn floating(passive: usize, all: usize, spokes: &[(u32, u32, f64)]) -> Option<us
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::attach::tests::tube;
-    use crate::strokes::region::Reach;
-    use crate::topology::Adjacency;
-    use glam::DQuat;
+    use crate::tubes::tube;
+    use sinew::strokes::Reach;
+    use sinew::topology::Adjacency;
     use std::f64::consts::FRAC_PI_2;
 
     struct Bar {
@@ -209,7 +231,7 @@ mod tests {
 
     /// A tube along +Y, length 8, radius 0.5, held at both ends.
     fn bar() -> Bar {
-        let (points, faces) = tube(|t| (DVec3::Y * (8.0 * t), DVec3::X, DVec3::Z), 0.5, 65, 16);
+        let (points, faces) = tube(8.0, 65);
         let adjacency = Adjacency::new(points.len(), &faces);
         let held: Vec<u32> =
             (0..points.len() as u32).filter(|&v| !(0.5..=7.5).contains(&points[v as usize].y)).collect();
