@@ -1,11 +1,13 @@
-//! Springs as a correction: the skin of a frame is drawn to the equilibrium of [`super::springs`], without history.
+//! Springs as a correction: the skin of a frame is drawn to the equilibrium of [`super::model`], without history.
 
-use super::body::Reach;
-use super::edits::HungEdits;
-use super::spring_rows::{RowScratch, SpringRows};
-use super::springs::{BoneSpring, Scheme, SpringFrame, SpringRest, Springs, Stiffness, Stop};
-use super::{Binding, Bound, Log, Place, Surface, Work, node_means};
-use crate::attach::hanging::{ATTACH, HangPlan, Hanging, SMOOTHING};
+use super::descent::{Scheme, Stop};
+use super::model::{BoneSpring, SpringFrame, SpringRest, Springs, Stiffness};
+use super::row_energy::RowScratch;
+use super::rows::SpringRows;
+use crate::attach::hanging::{ATTACH, HangPlan, Hanging, Hung, SMOOTHING};
+use crate::correct::body::{Body, Reach, Surface};
+use crate::correct::bound::{Binding, Bound, Log, Place, Work, node_means};
+use crate::correct::edits::{EditWork, HungEdits};
 use crate::param::ParamSpec;
 use glam::DVec3;
 
@@ -13,11 +15,11 @@ const BONE_SPRINGS: &[&str] = &["direction", "line"];
 const SCHEMES: &[&str] = &["accelerated", "plain", "fixed"];
 const UNTIL: &[&str] = &["move", "force", "energy", "iterations"];
 /// What bones and painted maps may multiply.
-pub(super) const STIFFNESSES: &[&str] = &["torsion", "surface", "length", "absolute", "bone"];
+pub(crate) const STIFFNESSES: &[&str] = &["torsion", "surface", "length", "absolute", "bone"];
 /// Range of every stiffness.
 const STIFFNESS: [f64; 2] = [0.0, 100.0];
 
-pub(super) const SPRING_PARAMS: &[ParamSpec] = &[
+pub(crate) const SPRING_PARAMS: &[ParamSpec] = &[
     ParamSpec::number("torsion", "", STIFFNESS, 1.0, "keeps neighbours at their angles about the bones"),
     ParamSpec::number("surface", "", STIFFNESS, 0.3, "keeps the lengths of edges"),
     ParamSpec::number("length", "", STIFFNESS, 0.5, "keeps neighbours equally far from the bones"),
@@ -39,7 +41,7 @@ pub(super) const SPRING_PARAMS: &[ParamSpec] = &[
 ];
 
 /// The springs of one surface.
-pub(super) struct SpringSkin {
+pub(crate) struct SpringSkin {
     hanging: Option<Hanging>,
     springs: SpringRows,
     stiffness: Stiffness,
@@ -54,7 +56,9 @@ pub(super) struct SpringSkin {
 
 /// Memory of the correction.
 #[derive(Clone, Debug, Default)]
-pub(super) struct SpringWork {
+struct SpringWork {
+    hung: Hung,
+    edits: EditWork,
     points: Vec<DVec3>,
     solver: RowScratch,
 }
@@ -155,11 +159,19 @@ impl Bound for SpringSkin {
     }
 
     fn apply(&self, place: &Place<'_>, surface: &Surface, work: &mut Work, _: &mut Log<'_>) -> usize {
-        let Work { body, hung, edits, springs: SpringWork { points, solver }, .. } = work;
-        let Some(hanging) = &self.hanging else { return 0 };
+        let Work { body, memory } = work;
+        memory.with(|own| self.pull(place, surface, body, own));
+        0
+    }
+}
+
+impl SpringSkin {
+    fn pull(&self, place: &Place<'_>, surface: &Surface, body: &mut Body, own: &mut SpringWork) {
+        let SpringWork { hung, edits, points, solver } = own;
+        let Some(hanging) = &self.hanging else { return };
         // Bones that move as one leave the equilibrium where it is.
         if body.is_still() && self.edits.is_none() || !hanging.pose(&body.from_bind, body.bind(surface), hung) {
-            return 0;
+            return;
         }
         edits.targets.clear();
         if let Some(hung_edits) = &self.edits {
@@ -190,6 +202,5 @@ impl Bound for SpringSkin {
             }
         }
         surface.place_apexes(&mut body.points);
-        0
     }
 }

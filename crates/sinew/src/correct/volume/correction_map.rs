@@ -17,7 +17,7 @@
 //! stick out (the dependence on connectivity that the paper tells of). Only ratios of γ matter: d is measured in sizes,
 //! areas in their mean, and a factor on all of γ changes nothing.
 
-use super::surface::Surface;
+use crate::correct::body::Surface;
 use crate::limbs::{Leaf, Limbs};
 use crate::maps::RestSurface;
 use crate::rig::Rig;

@@ -1,17 +1,33 @@
 //! The volume correction: of the whole, of the segments, or of both.
 
-use super::body::Reach;
-use super::correction_map::{MapPlan, SHAPES, Shape, correction_map};
-use super::fold_over::Place;
-use super::local_volume::{self, Limits, Restored, target_volume};
-use super::segment_volume::{Nodes, Strip, restore_segments};
-use super::sparse_lu::SparseLu;
-use super::surface::Surface;
-use super::volume_rows::{RowsFrame, VolumeRows};
-use super::{Binding, Bound, Log, Measure, Outcome, Work};
+mod correction_map;
+mod meter;
+mod patches;
+mod segment_kernels;
+mod segment_rows;
+mod segment_steps;
+mod segments;
+mod sparse_lu;
+mod taken;
+#[cfg(test)]
+mod tests;
+mod whole;
+mod whole_kernels;
+mod whole_rows;
+
+pub(super) use meter::VolumeMeter;
+
+use super::body::{Body, Reach, Surface};
+use super::bound::{Binding, Bound, Log, Place, RowsFrame, Work};
+use super::report::{Measure, Outcome, Restored};
 use crate::param::ParamSpec;
 use crate::simd::Points;
 use crate::skeleton::BoneId;
+use correction_map::{MapPlan, SHAPES, Shape, correction_map};
+use segments::{Nodes, SegmentScratch, Strip, restore_segments};
+use sparse_lu::SparseLu;
+use whole::{Limits, target_volume};
+use whole_rows::{VolumeRows, VolumeScratch};
 
 const SCOPES: &[&str] = &["whole", "segments", "both"];
 const STEPS: &[&str] = &["exact", "linear"];
@@ -54,6 +70,13 @@ pub(super) struct Volume {
     rows: VolumeRows,
 }
 
+/// Memory of the correction.
+#[derive(Default)]
+struct VolumeWork {
+    rows: VolumeScratch,
+    segments: SegmentScratch,
+}
+
 impl Volume {
     pub fn bind(binding: &Binding<'_>) -> Self {
         let Binding { rig, rest, surface, values, .. } = *binding;
@@ -94,18 +117,18 @@ impl Volume {
         }
     }
 
-    fn apply_to_nodes(&self, surface: &Surface, work: &mut Work, log: &mut Log<'_>) {
+    fn apply_to_nodes(&self, surface: &Surface, body: &mut Body, scratch: &mut SegmentScratch, log: &mut Log<'_>) {
         let encloses = surface.encloses();
         // What segments are about to change counts as not yet restored.
-        let first = encloses && self.whole && self.segments && !work.body.is_still();
-        let before = first.then(|| work.body.volume(surface));
+        let first = encloses && self.whole && self.segments && !body.is_still();
+        let before = first.then(|| body.volume(surface));
         if self.segments {
-            let mut nodes = Nodes { surface, strips: &self.strips, body: &mut work.body, gamma: &self.gamma };
-            restore_segments(&mut nodes, surface, &self.limits, &self.lu, &mut work.segments);
-            self.log_segments(surface, &work.segments.reports, log);
+            let mut nodes = Nodes { surface, strips: &self.strips, body, gamma: &self.gamma };
+            restore_segments(&mut nodes, surface, &self.limits, &self.lu, scratch);
+            self.log_segments(surface, &scratch.reports, log);
         }
         if encloses && self.whole {
-            let restored = local_volume::restore(surface, &mut work.body, &self.gamma, &self.limits);
+            let restored = whole::restore(surface, body, &self.gamma, &self.limits);
             log.volume(Measure::Whole, &Restored { before: before.unwrap_or(restored.before), ..restored });
         } else if self.whole {
             log.volume(Measure::Whole, &OPEN);
@@ -124,7 +147,8 @@ const OPEN: Restored = Restored { target: 0.0, before: 0.0, after: 0.0, rounds: 
 
 impl Bound for Volume {
     fn apply(&self, _: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
-        self.apply_to_nodes(surface, work, log);
+        let Work { body, memory } = work;
+        memory.with(|own: &mut VolumeWork| self.apply_to_nodes(surface, body, &mut own.segments, log));
         0
     }
 
@@ -144,14 +168,28 @@ impl Bound for Volume {
         work: &mut Work,
         log: &mut Log<'_>,
     ) {
-        if work.body.is_still() {
+        let Work { body, memory } = work;
+        memory.with(|own| self.restore_in_rows(frame, points, surface, (body, own), log));
+    }
+}
+
+impl Volume {
+    fn restore_in_rows(
+        &self,
+        frame: &RowsFrame<'_>,
+        points: &mut Points,
+        surface: &Surface,
+        (body, own): (&mut Body, &mut VolumeWork),
+        log: &mut Log<'_>,
+    ) {
+        let VolumeWork { rows, segments } = own;
+        if body.is_still() {
             // Looks at none.
-            self.apply_to_nodes(surface, work, log);
+            self.apply_to_nodes(surface, body, segments, log);
             return;
         }
-        let Work { body, volume, segments, .. } = work;
         let target = target_volume(surface, body);
-        let Some(mut taken) = self.rows.take(surface, body, frame, points, volume) else { return };
+        let Some(mut taken) = self.rows.take(surface, body, frame, points, rows) else { return };
         if self.segments && !restore_segments(&mut taken, surface, &self.limits, &self.lu, segments) {
             return;
         }

@@ -2,15 +2,15 @@
 //!
 //! Oracle: at any pose the distance to the attachment point is the profile's multiple of what it was.
 
-use super::body::Reach;
-use super::surface_edit::Profile;
-use super::{Binding, Bound, Log, Place, Surface, Work};
-use crate::attach::hanging::{ATTACH, HangPlan, Hanging, SMOOTHING};
+use crate::attach::hanging::{ATTACH, HangPlan, Hanging, Hung, SMOOTHING};
+use crate::correct::body::{Body, Reach, Surface};
+use crate::correct::bound::{Binding, Bound, Log, Place, Work};
+use crate::correct::surface_edit::Profile;
 use crate::param::ParamSpec;
 
 const PROFILES: &[&str] = &["bulge", "linear", "cubic-in", "quartic-out", "sine-in-out", "even"];
 
-pub(super) const BULGE_PARAMS: &[ParamSpec] = &[
+pub(crate) const BULGE_PARAMS: &[ParamSpec] = &[
     ParamSpec::number(
         "amount",
         "",
@@ -24,7 +24,7 @@ pub(super) const BULGE_PARAMS: &[ParamSpec] = &[
 ];
 
 /// The growth of each node of one surface.
-pub(super) struct Bulge {
+pub(crate) struct Bulge {
     hanging: Option<Hanging>,
     /// Length over the length before.
     ratios: Vec<f64>,
@@ -43,17 +43,11 @@ impl Bulge {
     }
 }
 
-impl Bound for Bulge {
-    fn reach(&self) -> Reach {
-        Reach::Always
-    }
-
-    fn apply(&self, _: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
-        let Work { body, hung, .. } = work;
-        let Some(hanging) = &self.hanging else { return 0 };
-        // Passes that follow new contacts find it done.
-        if log.is_later_pass() || !hanging.pose(&body.from_bind, body.bind(surface), hung) {
-            return 0;
+impl Bulge {
+    fn grow(&self, surface: &Surface, body: &mut Body, hung: &mut Hung) {
+        let Some(hanging) = &self.hanging else { return };
+        if !hanging.pose(&body.from_bind, body.bind(surface), hung) {
+            return;
         }
         for (node, &ratio) in self.ratios.iter().enumerate() {
             if ratio != 1.0 && !body.held[node] {
@@ -62,6 +56,20 @@ impl Bound for Bulge {
             }
         }
         surface.place_apexes(&mut body.points);
+    }
+}
+
+impl Bound for Bulge {
+    fn reach(&self) -> Reach {
+        Reach::Always
+    }
+
+    fn apply(&self, _: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
+        let Work { body, memory } = work;
+        // Passes that follow new contacts find it done.
+        if !log.is_later_pass() {
+            memory.with(|hung| self.grow(surface, body, hung));
+        }
         0
     }
 }

@@ -3,9 +3,13 @@
 //! Attachments are those of the default plan, so that an edit made once means the same under any base. Direct edits
 //! come after all corrections; the others are targets of the springs.
 
-use super::body::{Body, Reach};
+mod bulge;
+
+pub(super) use bulge::{BULGE_PARAMS, Bulge};
+
+use super::body::{Body, Reach, Surface};
+use super::bound::{Bound, Log, Place, Work, node_means};
 use super::surface_edit::{Change, EditedPoint, Encoded, SurfaceEdit, Wave, overlap};
-use super::{Bound, Log, Place, Surface, Work, node_means};
 use crate::attach::hanging::{HangPlan, Hanging, Hung};
 use crate::pose::WorldPose;
 use crate::recipe::{Drive, EditShape, EditSpec};
@@ -215,17 +219,19 @@ impl Bound for DirectEdits {
     }
 
     fn apply(&self, place: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
-        let Work { body, edits, .. } = work;
+        let Work { body, memory } = work;
         // Passes that follow new contacts find it done.
         if log.is_later_pass() {
             return 0;
         }
-        self.0.targets(place.time, surface, body, edits);
-        for (node, &(stiffness, target)) in edits.targets.iter().enumerate() {
-            if stiffness > 0.0 && !body.held[node] {
-                body.points[node] = target;
+        memory.with(|edits: &mut EditWork| {
+            self.0.targets(place.time, surface, body, edits);
+            for (node, &(stiffness, target)) in edits.targets.iter().enumerate() {
+                if stiffness > 0.0 && !body.held[node] {
+                    body.points[node] = target;
+                }
             }
-        }
+        });
         surface.place_apexes(&mut body.points);
         0
     }

@@ -19,10 +19,10 @@
 //! Oracle: prism sums to rounding; the sum over all segments of a body that bends little is its change of volume;
 //! terms against prisms of moved corners.
 
-use super::body::Body;
-use super::local_volume::{EXACT, Limits, Outcome, ROUNDS, Restored};
 use super::sparse_lu::{Entries, SparseLu};
-use super::surface::Surface;
+use super::whole::{EXACT, Limits, ROUNDS};
+use crate::correct::body::{Body, Surface};
+use crate::correct::report::{Outcome, Restored};
 use glam::DVec3;
 use std::collections::BTreeMap;
 

@@ -1,12 +1,12 @@
 //! Springs with history, for what is driven live: the skin swings behind its bones and comes to rest where
-//! [`super::springs`] has its equilibrium.
+//! [`super::model`] has its equilibrium.
 //!
 //! Results depend on what was before, so this is no part of a graph: the caller steps it after evaluating a frame, and
 //! resets it on a cut. Any frame rate is stable and comes to the same rest.
 //!
 //! Oracle: a character that stands still ends in the shape of the correction `springs`.
 
-use super::springs::{BoneSpring, SpringFrame, SpringRest, SpringScratch, SpringState, Springs, Stiffness, Swing};
+use super::model::{BoneSpring, SpringFrame, SpringRest, SpringScratch, SpringState, Springs, Stiffness, Swing};
 use crate::attach::skin::AttachedSkin;
 use crate::graph::DeformedMesh;
 use crate::pose::WorldPose;

@@ -4,29 +4,15 @@
 //! segment has at rest under the scale of its bone, closed by fans where it meets its neighbours.
 //!
 //! Oracle: a limb blown up by a factor (tests); the sum over a character that bends little is its change of volume
-//! (`segment_volume`).
+//! (`segments`).
 
-use super::body::Body;
-use super::segment_volume::change;
-use super::surface::Surface;
-use crate::skeleton::BoneId;
-
-/// Volume of what follows one bone most, at one frame. World units, cubed.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SegmentVolume {
-    /// Index of the character.
-    pub character: usize,
-    /// The bone.
-    pub bone: BoneId,
-    /// At rest, under the scale of the bone; 0 where it has no inside.
-    pub rest: f64,
-    /// What was added to it.
-    pub change: f64,
-}
+use super::segments::change;
+use crate::correct::body::{Body, Surface};
+use crate::correct::report::SegmentVolume;
 
 /// The segments of one character at rest.
 #[derive(Clone, Debug)]
-pub(super) struct VolumeMeter {
+pub(crate) struct VolumeMeter {
     volumes: Vec<f64>,
 }
 

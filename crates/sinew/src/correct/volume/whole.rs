@@ -21,8 +21,8 @@
 //!
 //! Oracle: `tests` below, on the cylinder of METHODS; coefficients against finite differences.
 
-use super::body::{Body, volume};
-use super::surface::Surface;
+use crate::correct::body::{Body, Surface, volume};
+use crate::correct::report::{Outcome, Restored};
 use glam::DVec3;
 
 /// Rounds of the exact step.
@@ -46,35 +46,6 @@ pub(super) struct Limits {
     /// No node ends farther from where it was, in sizes of the character, or in reaches of its segment where that is
     /// corrected.
     pub max_move: f64,
-}
-
-/// How a restoration ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
-    /// The bones moved it as one, and no effect did at all: there was nothing to do.
-    Still,
-    /// The volume is what was asked for.
-    Restored,
-    /// One linear step was taken, as asked for: it overshoots.
-    Linear,
-    /// The map is 0 wherever the volume could be changed.
-    NothingMayMove,
-    /// A node would have moved farther than the bound.
-    MoveBound,
-    /// No way along the normals leads there.
-    NotReached,
-    /// It has no inside: only its segments can be measured.
-    Open,
-}
-
-/// Volume before and after.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Restored {
-    pub target: f64,
-    pub before: f64,
-    pub after: f64,
-    pub rounds: u32,
-    pub outcome: Outcome,
 }
 
 /// c1, c2, c3 of `V(p + λ·move) − V(p)`.

@@ -1,8 +1,11 @@
 //! The oracles of the springs, on an analytic tube of two bones.
 #![allow(clippy::print_stdout, reason = "the figures are read by hand")]
 
-use super::*;
+use super::descent::{Scheme, Stop, Stopped};
+use super::model::*;
+use crate::topology::Adjacency;
 use glam::DQuat;
+use glam::DVec3;
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
 /// A tube along +Y, radius 0.5, joints at 0, `half` and 2·`half`.
@@ -394,7 +397,8 @@ fn points_on_the_bone_and_points_on_each_other_are_finite() {
 
 #[test]
 fn rows_have_the_same_energy_and_end_in_the_same_shape() {
-    use crate::correct::spring_rows::{RowScratch, SpringRows};
+    use super::row_energy::RowScratch;
+    use super::rows::SpringRows;
     use crate::simd::Level;
     use std::ops::MulAssign;
     let (mut seed, scale) = (5, 37.0);

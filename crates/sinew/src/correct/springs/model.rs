@@ -23,12 +23,11 @@
 //!
 //! `D_i = Σ_j(κ_t max(1, ‖s_j⁰‖/‖s_i⁰‖) + κ_s + κ_l) + κ_a + κ_b + κ_e` bounds the stiffness that i feels: what
 //! `descent` needs to be stable before anything is tried. Here everything is f64, for programs and as the
-//! reference; frames are solved by the same springs in rows (`spring_rows`).
+//! reference; frames are solved by the same springs in rows (`rows`).
 //!
 //! Oracle: forces against differences of the energy; bind is a fixed point; from rigid, LBS and DQS to the same shape.
 
-use super::descent::{DescentScratch, Energy, Felt, descend};
-pub use super::descent::{Scheme, Solved, Stop, Stopped};
+use super::descent::{DescentScratch, Energy, Felt, Scheme, Solved, Stop, descend};
 use crate::strokes::frames::least_turn;
 use crate::topology::Adjacency;
 use glam::DVec3;
@@ -246,7 +245,7 @@ pub struct SpringScratch {
 
 impl Springs {
     /// The energy at `points`, and minus its gradient in `forces`.
-    fn forces(
+    pub fn forces(
         &self,
         frame: &SpringFrame<'_>,
         points: &[DVec3],
@@ -493,7 +492,3 @@ impl SpringState {
 fn angle(a: DVec3, b: DVec3) -> f64 {
     a.cross(b).length().atan2(a.dot(b))
 }
-
-#[cfg(test)]
-#[path = "springs_tests.rs"]
-mod tests;

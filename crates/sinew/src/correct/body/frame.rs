@@ -1,5 +1,6 @@
 //! The nodes of one character at one frame, in f64 about a point near them: what corrections read and move.
 
+use super::pieces::volume;
 use super::surface::Surface;
 use crate::rig::Rig;
 use crate::simd::Points;
@@ -8,7 +9,7 @@ use glam::{DAffine3, DMat3, DVec3};
 /// One character at one frame. Where only some segments change, only they and their neighbours are at hand; what is
 /// kept of the other nodes means nothing.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Body {
+pub(crate) struct Body {
     /// Nodes and apexes.
     pub points: Vec<DVec3>,
     /// Where they were before any correction.
@@ -59,7 +60,7 @@ const STILL: f64 = 1e-7;
 
 /// What corrections move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Reach {
+pub(crate) enum Reach {
     /// Segments that change, and what touches them.
     Moving,
     /// Anything, where something changes.
@@ -69,7 +70,7 @@ pub(super) enum Reach {
 }
 
 /// What a frame gives a body.
-pub(super) struct BodyFrame<'a> {
+pub(crate) struct BodyFrame<'a> {
     pub rig: &'a Rig,
     /// Per palette entry, relative to the characters' origins.
     pub world_from_rest: &'a [DAffine3],
@@ -333,7 +334,7 @@ impl Body {
 }
 
 /// The largest part of `factor` that takes nothing farther than `bound`: of all ways so far, and what is added to them at 1.
-pub(super) fn bounded(ways: impl Iterator<Item = (DVec3, DVec3)>, factor: f64, bound: f64) -> f64 {
+pub(crate) fn bounded(ways: impl Iterator<Item = (DVec3, DVec3)>, factor: f64, bound: f64) -> f64 {
     let sign = factor.signum();
     let mut allowed = factor.abs();
     for (moved, w) in ways {
@@ -347,17 +348,6 @@ pub(super) fn bounded(ways: impl Iterator<Item = (DVec3, DVec3)>, factor: f64, b
         allowed = allowed.min(((root - b) / a).max(0.0));
     }
     allowed * sign
-}
-
-/// Volume between triangles and the origin: ⅙ Σ [p_i p_j p_k].
-pub(super) fn volume(triangles: impl Iterator<Item = [u32; 3]>, points: &[DVec3]) -> f64 {
-    let sum: f64 = triangles
-        .map(|corners| {
-            let [a, b, c] = corners.map(|node| points[node as usize]);
-            a.dot(b.cross(c))
-        })
-        .sum();
-    sum / 6.0
 }
 
 /// `1 − det(Σ w_i R_i) / Σ w_i det(R_i)`: 0 where one bone has all the weight or all move alike, towards 1 where a twist
@@ -377,6 +367,6 @@ fn bend(influences: &[(u32, f64)], from_bind: &[DAffine3]) -> f64 {
 }
 
 /// Scaled first: a long vector squared may leave the range, and so may a short one.
-pub(super) fn unit(v: DVec3) -> DVec3 {
+pub(crate) fn unit(v: DVec3) -> DVec3 {
     (v / v.abs().max_element()).try_normalize().unwrap_or(DVec3::ZERO)
 }

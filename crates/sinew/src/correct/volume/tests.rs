@@ -1,14 +1,15 @@
 //! The oracles in f64, below the rounding of positions: a cylinder of 16 × 16 points about the y axis, flat ends without
 //! a centre, radius 1, length 6, two bones with their joint in the middle, `w₂ = clamp((y + 2)/4)`.
 
-use super::body::{Body, BodyFrame, Reach, volume};
 use super::correction_map::{MapPlan, Shape, correction_map};
-use super::local_volume::{Limits, Outcome, cubic, first_root, restore, target_volume};
-use super::segment_volume;
-use super::segment_volume::{Nodes, SegmentScratch, Strip, change, prism, prism_terms, terms_at};
+use super::segments;
+use super::segments::{Nodes, SegmentScratch, Strip, change, prism, prism_terms, terms_at};
 use super::sparse_lu::SparseLu;
-use super::surface::Surface;
-use super::volume_rows::{RowsFrame, VolumeRows, VolumeScratch};
+use super::whole::{Limits, cubic, first_root, restore, target_volume};
+use super::whole_rows::{VolumeRows, VolumeScratch};
+use crate::correct::body::{Body, BodyFrame, Reach, Surface, volume};
+use crate::correct::bound::RowsFrame;
+use crate::correct::report::Outcome;
 use crate::maps::RestSurface;
 use crate::pose::{LocalTransform, Trs};
 use crate::raw::{RawBinding, RawBone, RawInfluences, RawJoint, RawMesh, RawPrimitive, RawRig, RawSkin};
@@ -50,7 +51,7 @@ fn restore_segments(
 ) {
     let strips = Strip::all(surface);
     let mut nodes = Nodes { surface, strips: &strips, body, gamma };
-    assert!(segment_volume::restore_segments(&mut nodes, surface, limits, lu, scratch));
+    assert!(segments::restore_segments(&mut nodes, surface, limits, lu, scratch));
 }
 
 fn places() -> Vec<DVec3> {
@@ -257,7 +258,7 @@ fn a_half_turn_is_restored() {
     let mut body = twisted();
     body.differentiate(&stage.surface);
     let missing = exact.target - exact.before;
-    assert!(super::local_volume::aim(&stage.surface, &mut body, &gamma, 0.0, missing));
+    assert!(super::whole::aim(&stage.surface, &mut body, &gamma, 0.0, missing));
     let root = first_root(cubic(stage.surface.shell(), &body.points, &body.moves).map(|c| c / missing)).unwrap();
     assert!((root - 0.694).abs() < 1e-3, "{root}");
 }
@@ -595,7 +596,7 @@ fn segments_of_rows_are_restored_like_those_of_nodes() {
                 let mut in_rows = points.clone();
                 let how = RowsFrame { rig, world_from_rest: &palette, level: Level::new(), pool: None };
                 let mut taken = rows.take(surface, &mut body, &how, &mut in_rows, &mut scratch).unwrap();
-                assert!(segment_volume::restore_segments(&mut taken, surface, &limits, &lu, &mut reports[0]));
+                assert!(segments::restore_segments(&mut taken, surface, &limits, &lu, &mut reports[0]));
                 let whole = surface.encloses().then(|| taken.restore(target, &limits).unwrap());
                 let mut moved = Vec::new();
                 taken.store(&mut moved);
