@@ -39,7 +39,7 @@ pub mod maps;
 pub mod motion;
 mod normals;
 pub mod param;
-mod polar;
+pub mod polar;
 pub mod pose;
 pub mod presets;
 pub mod propagated;

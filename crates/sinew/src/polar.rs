@@ -1,6 +1,6 @@
 //! The rotation in a 3×3: its orthogonal polar factor, mirrors taken out.
 
-use glam::{DMat3, DQuat};
+use glam::DMat3;
 
 /// `det(Q)·Q` of the orthogonal polar factor Q of `m`: the rotation by which `m` carries pseudovectors. A singular
 /// `m` gives a rotation that agrees with it on the directions it keeps.
@@ -34,35 +34,12 @@ pub(crate) fn polar_rotation(m: DMat3) -> DMat3 {
 
 /// The rotation nearest to `m`: that which maximises `tr(Rᵀm)` (Kabsch 1976). Where `m` mirrors, the direction it
 /// stretches least gives way.
-pub(crate) fn nearest_rotation(m: DMat3) -> DMat3 {
+pub fn nearest_rotation(m: DMat3) -> DMat3 {
     let largest = m.to_cols_array().into_iter().fold(0.0, |a: f64, b| a.max(b.abs()));
     if !(largest > 0.0 && largest.is_finite()) || (m * (1.0 / largest)).determinant() >= 0.0 {
         return polar_rotation(m);
     }
     by_principal_axes(m * (1.0 / largest), 1.0)
-}
-
-/// As [`nearest_rotation`], from a rotation that is near it already (Müller et al. 2016): turned by
-/// `ω = Σ r_k × m_k / Σ r_k·m_k` over the columns until that is nothing. `None` where it is not near.
-pub(crate) fn refined_rotation(near: DMat3, m: DMat3) -> Option<DMat3> {
-    const ROUNDS: usize = 12;
-    const NOTHING: f64 = 1e-9;
-    const NEAR: f64 = 0.5;
-    let mut r = near;
-    for _ in 0..ROUNDS {
-        let (x, y, z) = (r.x_axis, r.y_axis, r.z_axis);
-        let aligned = x.dot(m.x_axis) + y.dot(m.y_axis) + z.dot(m.z_axis);
-        let turn = (x.cross(m.x_axis) + y.cross(m.y_axis) + z.cross(m.z_axis)) / aligned;
-        let angle = turn.length();
-        if !(aligned > 0.0 && angle < NEAR) {
-            return None;
-        }
-        if angle < NOTHING {
-            return Some(r);
-        }
-        r = DMat3::from_quat(DQuat::from_scaled_axis(turn)) * r;
-    }
-    None
 }
 
 /// `sign` times the matrix with determinant `sign` that takes the two most stretched axes of `m` where `m` does.

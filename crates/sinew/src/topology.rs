@@ -13,15 +13,15 @@ impl Adjacency {
         size_of_val(&self.ends[..]) + size_of_val(&self.neighbours[..])
     }
 
-    /// Distinct neighbours along triangle edges, ascending.
-    pub(crate) fn new(points: usize, triangles: &[[u32; 3]]) -> Self {
+    /// Distinct neighbours along triangle edges, ascending; corners that are no point are passed over.
+    pub fn new(points: usize, triangles: &[[u32; 3]]) -> Self {
         let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(6 * triangles.len());
         for &[a, b, c] in triangles {
             pairs.extend([(a, b), (b, a), (b, c), (c, b), (c, a), (a, c)]);
         }
         pairs.sort_unstable();
         pairs.dedup();
-        pairs.retain(|(a, b)| a != b);
+        pairs.retain(|&(a, b)| a != b && (a.max(b) as usize) < points);
         let mut ends = vec![0u32; points];
         for &(a, _) in &pairs {
             ends[a as usize] += 1;

@@ -4,10 +4,10 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use glam::DVec3;
-use sinew::correct::arap::Arap;
 use sinew::recipe::CorrectionSpec;
 use sinew::strokes::{Reach, Region};
 use sinew::{Cpu, Recipe, Stage, Workspace};
+use sinew_author::Arap;
 
 use crate::data::{Skinned, Workload};
 use crate::plain;

@@ -24,10 +24,10 @@ use crate::talk::Talk;
 use clap::Args as ClapArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use serde::Deserialize;
-use sinew::correct::edit_stage::{EditStage, Solve};
 use sinew::recipe::{Drive, EditShape, EditSpec, Literal, Place, RecipeFile};
 use sinew::strokes::Reach;
 use sinew::{Cpu, DeformedMesh, Recipe, Rig, Stage, Workspace, WorldPose};
+use sinew_author::{EditStage, Solve};
 use sinew_gltf::map_file::{self, MapFile};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -189,7 +189,7 @@ fn make(scene: &Scene, recipe: &Recipe, edit: &AskedEdit) -> Result<Made, String
     let from = stroke(&edit.from, "from", tolerance)?;
     let to = stroke(&edit.to, "to", tolerance)?;
     let (world, mesh) = pose(scene, recipe, edit)?;
-    let before = stage.points(rig, &mesh);
+    let before = stage.skin().points(rig, &mesh);
     let iterations = edit.iterations.unwrap_or(ITERATIONS).min(MOST_ITERATIONS);
     let solve = match edit.solve {
         SolveName::Arap => Solve::Arap(iterations),

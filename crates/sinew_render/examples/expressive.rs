@@ -3,12 +3,12 @@
 
 use glam::{DQuat, DVec3};
 use sinew::base::IncrementalRotationSpec;
-use sinew::correct::edit_stage::{EditStage, Solve};
 use sinew::correct::surface_edit::Profile;
 use sinew::recipe::{BaseSpec, CorrectionSpec, Drive, EditShape, EditSpec, KeyCurve};
 use sinew::strokes::posing::Posing;
 use sinew::strokes::{Reach, Sample, Selection, Stroke, pose_by_offset};
 use sinew::*;
+use sinew_author::{EditStage, Solve};
 use sinew_render::*;
 use std::path::Path;
 use std::sync::Arc;
@@ -209,7 +209,7 @@ fn right_angle(folder: &Path) -> Result<(), Error> {
     let by_vectors = |keep: bool| -> Result<Image, Error> {
         let mut mesh = subject.evaluate(&Recipe::default(), 0.0)?;
         let nodes = stage.skin_by_scale_vectors(&subject.rig, &subject.world(), keep)?;
-        stage.put(&subject.rig, &nodes, &mut mesh);
+        stage.skin().put(&subject.rig, &nodes, &mut mesh);
         Ok(Shot::new(View::Front)?.draw(&subject, &mesh))
     };
     let columns = ["rigid", "incremental rotation", "ARAP on scale vectors", "lengths kept"];
@@ -312,7 +312,7 @@ fn drawn_on_the_skin(folder: &Path) -> Result<(), Error> {
     let bare = Subject::new("calf")?;
     let stage = EditStage::new(&bare.rig, 0).ok_or("no surface")?;
     let mesh = bare.evaluate(&Recipe::default(), 0.0)?;
-    let before = stage.points(&bare.rig, &mesh);
+    let before = stage.skin().points(&bare.rig, &mesh);
     // Along the back: the highest points between the hips and the shoulders.
     let (low, high) = before.iter().fold((DVec3::MAX, DVec3::MIN), |(l, h), p| (l.min(*p), h.max(*p)));
     let (middle, sides) = (0.5 * (low + high), high - low);

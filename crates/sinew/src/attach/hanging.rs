@@ -127,23 +127,20 @@ pub(crate) struct Hanging {
 
 /// Lines, attachment points and scale vectors as the bones take them, in bind units.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Hung {
-    pub lines: Vec<Line>,
-    turns: Vec<DMat3>,
+pub struct Hung {
+    pub(crate) lines: Vec<Line>,
+    /// How the bone of each line has turned, mirrors included.
+    pub(crate) turns: Vec<DMat3>,
+    /// Attachment points.
     pub anchors: Vec<DVec3>,
+    /// Scale vectors as their bones turn them.
     pub aims: Vec<DVec3>,
+    /// Directions of the nodes' lines.
     pub directions: Vec<DVec3>,
-    /// Rotations of the bones at the nodes' attachment points, even across joints; see [`Hanging::pose_axes`].
+    /// Rotations of the bones at the nodes' attachment points, even across joints.
     pub axes: Vec<DQuat>,
     /// World units per bind unit.
     pub scale: f64,
-}
-
-impl Hung {
-    /// How the bone that a node hangs on has turned, mirrors included.
-    pub fn turn(&self, hanging: &Hanging, node: usize) -> DMat3 {
-        self.turns[hanging.attachments[node].line as usize]
-    }
 }
 
 impl Hanging {

@@ -9,10 +9,12 @@
 //! | [`planar`] | the line on whose side of all dividers the point lies |
 //! | [`smoothed`] | any of them, smoothed along the surface and put back on the lines |
 //! | [`hanging`] | the lines of a rig, its skin bound to them, and where bones take both |
+//! | [`skin`] | the same of a whole character, for programs |
 
 pub mod direct;
 pub mod hanging;
 pub mod planar;
+pub mod skin;
 pub mod smoothed;
 
 use crate::strokes::simplify::nearest_on_segment;

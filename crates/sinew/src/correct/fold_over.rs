@@ -15,15 +15,12 @@
 //!
 //! Oracle: no triangle of one segment cuts one of the other (tests/volume.rs).
 
-use super::body::Body;
-use super::surface::{Segment, Surface};
+use super::body::surface::Segment;
+use super::body::{Body, Reach, Surface};
+use super::bound::{Binding, Bound, Log, Place, Work};
 use crate::limbs::{Leaf, Limbs};
 use crate::lists::Lists;
-use crate::maps::RestSurface;
-use crate::motion::Kinematics;
-use crate::pose::WorldPose;
-use crate::rig::Rig;
-use crate::simd::Level;
+use crate::param::ParamSpec;
 use glam::DVec3;
 
 /// Steps from the skin to the bone, and how many of them may be taken.
@@ -34,6 +31,9 @@ const BISECTIONS: u32 = 30;
 const CLEARANCE: f64 = 0.999;
 /// Distances that differ by less are equal.
 const ON_THE_BORDER: f64 = 1e-9;
+
+pub(super) const FOLD_OVER_PARAMS: &[ParamSpec] =
+    &[ParamSpec::number("angle", "rad", [0.0, std::f64::consts::PI], 0.15, "joints that bend less are passed over")];
 
 /// Two segments that meet, and the nodes of the first that are its own at rest.
 #[derive(Clone, Debug)]
@@ -53,23 +53,9 @@ pub(super) struct FoldOver {
     gain: f64,
 }
 
-/// Where the bones are.
-pub(super) struct Place<'a> {
-    pub rig: &'a Rig,
-    pub world: &'a WorldPose,
-    /// What the frame's points are relative to.
-    pub origin: DVec3,
-    pub kinematics: &'a Kinematics,
-    /// Time in the clip.
-    pub time: f64,
-    /// Instruction set.
-    pub level: Level,
-    /// Threads; `None` = the caller's own.
-    pub pool: Option<&'a rayon::ThreadPool>,
-}
-
 impl FoldOver {
-    pub fn new(rig: &Rig, rest: &RestSurface<'_>, surface: &Surface, angle: f64, gain: f64) -> Self {
+    pub fn bind(binding: &Binding<'_>) -> Self {
+        let Binding { rig, rest, surface, values, gain, .. } = *binding;
         let limbs = Limbs::at(rig, rest.world(), Leaf::Skin);
         let mut meeting: Vec<(u32, u32)> = Vec::new();
         for (own, others) in surface.segment_neighbours.iter().enumerate() {
@@ -92,11 +78,11 @@ impl FoldOver {
         }
         let nodes = Lists::new(meeting.len(), nodes);
         let pairs = meeting.into_iter().map(|(own, other)| Pair { own, other }).collect();
-        Self { pairs, nodes, straight: angle.cos(), gain }
+        Self { pairs, nodes, straight: values.number("angle").cos(), gain }
     }
 
     /// Brings back what has crossed over and holds it there; tells how many nodes.
-    pub fn apply(&self, place: &Place<'_>, surface: &Surface, body: &mut Body, limbs: &mut Limbs) -> usize {
+    fn bring_back(&self, place: &Place<'_>, surface: &Surface, body: &mut Body, limbs: &mut Limbs) -> usize {
         let mut found = 0;
         limbs.pose(place.rig, place.world, Leaf::Skin, place.origin + body.centre());
         for (index, pair) in self.pairs.iter().enumerate() {
@@ -138,6 +124,24 @@ impl FoldOver {
             surface.place_apexes(&mut body.points);
         }
         found
+    }
+}
+
+impl Bound for FoldOver {
+    fn apply(&self, place: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
+        let Work { body, memory } = work;
+        let still = body.is_still();
+        let points = if still { 0 } else { memory.with(|limbs| self.bring_back(place, surface, body, limbs)) };
+        log.contacts(points);
+        points
+    }
+
+    fn makes_contacts(&self) -> bool {
+        true
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Moving
     }
 }
 

@@ -15,9 +15,10 @@
 //! Oracle: life 1 leaves the skin alone; the same bits in any frame order; loops close; windows that grow come to the run
 //! ahead; size is all that scale changes (tests/muscles.rs).
 
-use super::body::Reach;
-use super::surface::Surface;
-use super::{Binding, Bound, Log, Place, Work};
+use super::body::{Body, Reach, Surface};
+use super::bound::{Binding, Bound, Log, Place, Work};
+use super::muscle_spec::{FELT, FittedShape, MuscleShape};
+use super::report::MuscleReport;
 use crate::kinodynamic::{Blocks, Follow, Followers, Following, Muscle, Shape, Sway, VortexField, spread};
 use crate::motion::{Filter, FilteredSignal, Oscillator, Signal, Window};
 use crate::param::{ParamSpec, Values};
@@ -64,8 +65,6 @@ pub(super) const MUSCLE_PARAMS: &[ParamSpec] = &[
     ParamSpec::number("window", "s", [0.0, Window::LONGEST_SECS], 0.5, "length of the window; 0 is the pose alone"),
 ];
 
-/// What muscles feel, in the order of [`felt_signals`].
-pub(crate) const FELT: usize = 5;
 /// Instants of a window whose displacements are accumulated.
 const INSTANTS: u32 = 32;
 
@@ -91,53 +90,6 @@ const FLESHY_SHARE: f64 = 0.05;
 const FLESHY_THICKNESS: f64 = 0.5;
 /// Radii of a muscle, in those of the ellipsoid through its skin.
 const UNDER_THE_SKIN: f64 = 0.8;
-
-/// The shape of a muscle as a recipe gives it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum MuscleShape {
-    /// Fitted to the skin that follows the bone: an ellipsoid, a capsule or the region itself.
-    Fitted(FittedShape),
-    /// In the bone's frame: centre, radii along its axes.
-    Ellipsoid([f64; 6]),
-    /// In the bone's frame: ends, radius.
-    Capsule([f64; 7]),
-}
-
-/// What a muscle is fitted as.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FittedShape {
-    /// The ellipsoid through the skin, drawn inward.
-    Ellipsoid,
-    /// The capsule in its place.
-    Capsule,
-    /// The skin itself, drawn inward.
-    Region,
-}
-
-impl FittedShape {
-    /// The words of recipes.
-    pub(crate) const WORDS: &'static [(&'static str, Self)] =
-        &[("ellipsoid", Self::Ellipsoid), ("capsule", Self::Capsule), ("region", Self::Region)];
-}
-
-/// Muscles as a recipe asks for them, under the bones that carry them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct MuscleSpec {
-    /// Bones whose bending contracts it, by name; `*` and `?` match any.
-    pub flexed_by: Vec<String>,
-    /// Its shape; without one, as the correction says.
-    pub shape: Option<MuscleShape>,
-    /// Painted map of how much of it each place takes. A region is that of the map.
-    pub map: Option<String>,
-}
-
-/// The same with its names looked up.
-pub(crate) struct BoundMuscle {
-    pub bones: Vec<BoneId>,
-    pub flexed_by: Vec<BoneId>,
-    pub shape: Option<MuscleShape>,
-    pub painted: Option<Vec<Lanes>>,
-}
 
 /// The muscles of one character.
 pub(super) struct Muscles {
@@ -303,8 +255,8 @@ impl Muscles {
     }
 
     /// Takes the nodes along the fields.
-    fn carry(&self, how: Follow, place: &Place<'_>, work: &mut Work) {
-        let Work { body, muscles: MuscleWork { fields, followers, .. }, .. } = work;
+    fn carry(&self, how: Follow, place: &Place<'_>, body: &mut Body, own: &mut MuscleWork) {
+        let MuscleWork { fields, followers, .. } = own;
         if fields.iter().all(VortexField::is_empty) {
             return;
         }
@@ -320,6 +272,33 @@ impl Muscles {
             }
         }
     }
+
+    /// Takes the body along with all muscles.
+    fn swing(&self, place: &Place<'_>, body: &mut Body, own: &mut MuscleWork) {
+        let centre = place.origin + body.centre();
+        // What there was at the start of the window, or is now: by the flow.
+        let Some((first, later)) =
+            (if self.accumulates { self.signals.split_last() } else { self.signals.split_first() })
+        else {
+            return;
+        };
+        let [mut now, mut before] = std::mem::take(&mut own.sways);
+        let sways = |moment: &[usize; FELT], sways: &mut Vec<Sway>| {
+            sways.clear();
+            sways.extend(self.muscles.iter().map(|placed| self.sway(place, placed, moment)));
+        };
+        sways(first, &mut before);
+        self.emit(place, centre, true, |muscle| before[muscle], &mut own.fields);
+        self.carry(Follow::Flow, place, body, own);
+        // What each instant since then has added: by a step of its own.
+        for moment in later.iter().rev().filter(|_| self.accumulates) {
+            sways(moment, &mut now);
+            self.emit(place, centre, false, |muscle| now[muscle] - before[muscle], &mut own.fields);
+            std::mem::swap(&mut now, &mut before);
+            self.carry(Follow::Once, place, body, own);
+        }
+        own.sways = [now, before];
+    }
 }
 
 impl Placed {
@@ -333,17 +312,6 @@ impl Placed {
         });
         bent.sum()
     }
-}
-
-/// A muscle of a graph.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MuscleReport {
-    /// The bone that carries it.
-    pub bone: BoneId,
-    /// Vortices it has.
-    pub samples: usize,
-    /// What of its contraction the vortices cannot do: 0 nothing, 1 all of it. 0 for muscles that nothing flexes.
-    pub contraction_residual: f64,
 }
 
 impl Bound for Muscles {
@@ -362,33 +330,12 @@ impl Bound for Muscles {
 
     fn apply(&self, place: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
         // Displacements are made once, however often contacts are sought.
-        if log.next_volume.is_some() {
+        if log.is_later_pass() {
             return 0;
         }
-        let centre = place.origin + work.body.centre();
-        // What there was at the start of the window, or is now: by the flow.
-        let Some((first, later)) =
-            (if self.accumulates { self.signals.split_last() } else { self.signals.split_first() })
-        else {
-            return 0;
-        };
-        let [mut now, mut before] = std::mem::take(&mut work.muscles.sways);
-        let sways = |moment: &[usize; FELT], sways: &mut Vec<Sway>| {
-            sways.clear();
-            sways.extend(self.muscles.iter().map(|placed| self.sway(place, placed, moment)));
-        };
-        sways(first, &mut before);
-        self.emit(place, centre, true, |muscle| before[muscle], &mut work.muscles.fields);
-        self.carry(Follow::Flow, place, work);
-        // What each instant since then has added: by a step of its own.
-        for moment in later.iter().rev().filter(|_| self.accumulates) {
-            sways(moment, &mut now);
-            self.emit(place, centre, false, |muscle| now[muscle] - before[muscle], &mut work.muscles.fields);
-            std::mem::swap(&mut now, &mut before);
-            self.carry(Follow::Once, place, work);
-        }
-        work.muscles.sways = [now, before];
-        surface.place_apexes(&mut work.body.points);
+        let Work { body, memory } = work;
+        memory.with(|own| self.swing(place, body, own));
+        surface.place_apexes(&mut body.points);
         0
     }
 }

@@ -137,8 +137,7 @@ fn the_same_bits_on_any_thread_count_and_in_any_order() {
 
 #[test]
 fn live_springs_swing_and_come_to_the_same_rest() {
-    use sinew::correct::live_springs::LiveSprings;
-    use sinew::correct::springs::{Stiffness, Swing};
+    use sinew::correct::springs::{LiveSprings, Stiffness, Swing};
     let subject = Subject::zoo("tube:vertices=300,bones=2");
     let pose = subject.turned(&[("tube.2", DQuat::from_rotation_z(-0.8))]);
     let steps = [("iterations", 2000.0), ("tolerance", 1e-7)];

@@ -8,7 +8,6 @@ mod bind_on_real_characters;
 mod binding;
 mod common;
 mod diff;
-mod edits_on_real_characters;
 mod effects_on_real_characters;
 mod export;
 mod layer;

@@ -1,0 +1,372 @@
+//! The nodes of one character at one frame, in f64 about a point near them: what corrections read and move.
+
+use super::pieces::volume;
+use super::surface::Surface;
+use crate::rig::Rig;
+use crate::simd::Points;
+use glam::{DAffine3, DMat3, DVec3};
+
+/// One character at one frame. Where only some segments change, only they and their neighbours are at hand; what is
+/// kept of the other nodes means nothing.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Body {
+    /// Nodes and apexes.
+    pub points: Vec<DVec3>,
+    /// Where they were before any correction.
+    start: Vec<DVec3>,
+    centre: DVec3,
+    /// Nodes at hand; of those, nodes that volume may move; triangles at hand, which are all around the latter.
+    pub nodes: Vec<u32>,
+    pub free: Vec<u32>,
+    pub triangles: Vec<u32>,
+    /// What all other triangles add to the volume.
+    rigid_volume: f64,
+    /// Per segment: its triangles are at hand.
+    pub active: Vec<bool>,
+    /// Volume may move every node.
+    pub all_free: bool,
+    /// Per node: at hand; not to be moved by anything, because a triangle that is not at hand would move too.
+    at_hand: Vec<bool>,
+    pub pinned: Vec<bool>,
+    /// Nodes that lie in contact and are not to be moved again.
+    pub held: Vec<bool>,
+    /// Nodes at rest in bind space, where morph targets are active.
+    pub morphed: Option<Vec<DVec3>>,
+    /// Per palette entry: from bind space to these points.
+    pub from_bind: Vec<DAffine3>,
+    /// Per node: the part of the volume around it that blending its bones takes, from 0; and the largest of all.
+    pub bends: Vec<f64>,
+    pub largest_bend: f64,
+    bends_known: bool,
+    /// Per segment: its bones move as one, and no effect moves it.
+    pub still: Vec<bool>,
+    /// Whether anything but bones moves the skin.
+    pub has_effects: bool,
+    /// How far off a coordinate may be from rounding alone.
+    pub noise: f64,
+    pub size: f64,
+
+    /// Twice the area vector of every triangle.
+    pub areas: Vec<DVec3>,
+    /// ∇V at nodes and apexes.
+    pub gradients: Vec<DVec3>,
+    pub normals: Vec<DVec3>,
+    /// The next move at λ = 1, nodes and apexes.
+    pub moves: Vec<DVec3>,
+}
+
+/// Bones whose transforms differ by less over the reach of a segment, in sizes, leave it rigid.
+const STILL: f64 = 1e-7;
+
+/// What corrections move.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Reach {
+    /// Segments that change, and what touches them.
+    Moving,
+    /// Anything, where something changes.
+    Whole,
+    /// Anything, at any time.
+    Always,
+}
+
+/// What a frame gives a body.
+pub(crate) struct BodyFrame<'a> {
+    pub rig: &'a Rig,
+    /// Per palette entry, relative to the characters' origins.
+    pub world_from_rest: &'a [DAffine3],
+    /// Rest points with morph targets, where any is active.
+    pub morphed_rest: Option<&'a Points>,
+    /// No effect moves anything.
+    pub effects_rest: bool,
+    /// How far the corrections go.
+    pub reach: Reach,
+    pub points: &'a Points,
+}
+
+impl Body {
+    /// Takes the frame's bones: what moves against what. Needs no point.
+    pub fn pose(&mut self, surface: &Surface, frame: &BodyFrame<'_>) {
+        self.size = frame.rig.characters()[surface.character].size;
+        self.has_effects = !frame.effects_rest || frame.reach == Reach::Always;
+        self.centre = DVec3::ZERO;
+        self.from_bind.clear();
+        let entries = 0..frame.world_from_rest.len() as u32;
+        self.from_bind.extend(entries.map(|entry| surface.world_from_bind(entry, frame.world_from_rest)));
+        self.still.clear();
+        for (segment, entries) in surface.segments.iter().zip(surface.segment_entries.iter()) {
+            let own = &self.from_bind[segment.entry as usize];
+            let alike = |&entry: &u32| {
+                let other = &self.from_bind[entry as usize];
+                let shift = (other.transform_point3(segment.middle) - own.transform_point3(segment.middle)).length();
+                let turn = (other.matrix3 - own.matrix3).to_cols_array().iter().fold(0.0f64, |m, v| m.max(v.abs()));
+                shift + turn * segment.reach <= STILL * self.size
+            };
+            self.still.push(!self.has_effects && entries.iter().all(alike));
+        }
+        if frame.reach != Reach::Moving && !self.is_still() {
+            self.still.fill(false);
+        }
+        match (frame.morphed_rest, &mut self.morphed) {
+            (None, morphed) => *morphed = None,
+            (Some(rest), morphed) => surface.bind_points(rest, morphed.get_or_insert_default()),
+        }
+    }
+
+    /// Takes the frame's points after its bones; false if they are not finite.
+    pub fn load(&mut self, surface: &Surface, frame: &BodyFrame<'_>) -> bool {
+        let nodes = surface.nodes();
+        self.choose(surface);
+        self.points.resize(nodes, DVec3::ZERO);
+        let mut sum = DVec3::ZERO;
+        for &node in &self.nodes {
+            let slots = surface.members.of(node as usize);
+            let here: DVec3 = slots.iter().map(|&slot| frame.points.get(slot as usize).as_dvec3()).sum();
+            let here = here / slots.len() as f64;
+            self.points[node as usize] = here;
+            sum += here;
+        }
+        self.centre = sum / self.nodes.len().max(1) as f64;
+        let mut farthest = 0.0f64;
+        let mut finite = true;
+        for &node in &self.nodes {
+            let p = &mut self.points[node as usize];
+            farthest = farthest.max(p.abs().max_element());
+            *p -= self.centre;
+            finite &= p.is_finite();
+        }
+        self.noise = farthest * f64::from(f32::EPSILON) / 2.0;
+        self.begin();
+        surface.place_apexes(&mut self.points);
+        for from_bind in &mut self.from_bind {
+            from_bind.translation -= self.centre;
+            finite &= from_bind.is_finite();
+        }
+        self.rigid_volume = self.rigid_volume(surface);
+        self.bends_known = false;
+        finite
+    }
+
+    /// Fills in `bends`, once per frame, for those who ask.
+    pub fn measure_bends(&mut self, surface: &Surface) {
+        if self.bends_known {
+            return;
+        }
+        self.bends_known = true;
+        self.bends.resize(surface.nodes(), 0.0);
+        self.largest_bend = 0.0;
+        for &node in &self.free {
+            let bend = bend(surface.influences_of(node as usize), &self.from_bind);
+            self.bends[node as usize] = bend;
+            self.largest_bend = self.largest_bend.max(bend);
+        }
+    }
+
+    /// Says which segments are at hand.
+    pub fn activate(&mut self, surface: &Surface) {
+        // A rest shape with morph targets has no sums that were made ahead.
+        self.all_free = self.morphed.is_some() || !self.still.contains(&true);
+        self.active.clear();
+        self.active.resize(surface.segments.len(), self.all_free);
+        if self.all_free {
+            return;
+        }
+        // Neighbours too: a still forearm may lie in the way of an upper arm.
+        for (segment, neighbours) in surface.segment_neighbours.iter().enumerate() {
+            for &neighbour in neighbours {
+                let moves = !self.still[segment] || !self.still[neighbour as usize];
+                self.active[segment] |= moves;
+                self.active[neighbour as usize] |= moves;
+            }
+        }
+    }
+
+    /// Says which segments, nodes and triangles are at hand.
+    fn choose(&mut self, surface: &Surface) {
+        self.activate(surface);
+        let nodes = surface.nodes();
+        let count = surface.segments.len();
+        for list in [&mut self.nodes, &mut self.free, &mut self.triangles] {
+            list.clear();
+        }
+        for flags in [&mut self.at_hand, &mut self.pinned] {
+            flags.clear();
+            flags.resize(nodes, false);
+        }
+        if self.all_free {
+            self.nodes.extend(0..nodes as u32);
+            self.free.extend(0..nodes as u32);
+            self.triangles.extend(0..surface.triangles.len() as u32);
+            return;
+        }
+        for segment in (0..count).filter(|&segment| !self.active[segment]) {
+            for &node in surface.segment_borders.of(segment) {
+                self.pinned[node as usize] = true;
+            }
+        }
+        let active = || (0..count).filter(|&segment| self.active[segment]);
+        let corners = active().flat_map(|segment| surface.segment_corners.of(segment)).copied();
+        for node in corners.chain(surface.ring_nodes()) {
+            let at_hand = &mut self.at_hand[node as usize];
+            if !*at_hand {
+                *at_hand = true;
+                self.nodes.push(node);
+                let still = self.still[surface.segment_of_node[node as usize] as usize];
+                if !still && !self.pinned[node as usize] {
+                    self.free.push(node);
+                }
+            }
+        }
+        self.triangles.extend(active().flat_map(|segment| surface.segment_triangles.of(segment)));
+        self.triangles.extend(surface.first_cap as u32..surface.first_sheet as u32);
+    }
+
+    /// The points, without apexes, are where moves are counted from.
+    pub fn begin(&mut self) {
+        self.start.resize(self.points.len(), DVec3::ZERO);
+        self.held.resize(self.points.len(), false);
+        for &node in &self.nodes {
+            self.start[node as usize] = self.points[node as usize];
+            self.held[node as usize] = false;
+        }
+    }
+
+    /// What the points are relative to, itself relative to the character's origin.
+    pub fn centre(&self) -> DVec3 {
+        self.centre
+    }
+
+    /// Nodes at rest in bind space.
+    pub fn bind<'a>(&'a self, surface: &'a Surface) -> &'a [DVec3] {
+        self.morphed.as_deref().unwrap_or(&surface.bind)
+    }
+
+    /// Whether nothing but rigid motion happened to the whole body.
+    pub fn is_still(&self) -> bool {
+        self.still.iter().all(|&still| still)
+    }
+
+    /// How far a node has come.
+    pub fn moved(&self, node: usize) -> DVec3 {
+        self.points[node] - self.start[node]
+    }
+
+    pub fn largest_move(&self) -> f64 {
+        self.nodes.iter().map(|&node| self.moved(node as usize).length_squared()).fold(0.0, f64::max).sqrt()
+    }
+
+    /// What the triangles that are not at hand add to the volume.
+    fn rigid_volume(&self, surface: &Surface) -> f64 {
+        let rigid = surface.segments.iter().zip(&self.active).filter(|(_, active)| !**active);
+        rigid.map(|(segment, _)| segment.rigid_volume(&self.from_bind[segment.entry as usize])).sum()
+    }
+
+    /// Corners of the triangles at hand that bound the inside.
+    pub fn shell<'a>(&'a self, surface: &'a Surface) -> impl Iterator<Item = [u32; 3]> + 'a {
+        let bounds = |&&t: &&u32| (t as usize) < surface.first_sheet;
+        self.triangles.iter().filter(bounds).map(|&t| surface.triangles[t as usize])
+    }
+
+    /// The volume inside.
+    pub fn volume(&self, surface: &Surface) -> f64 {
+        self.rigid_volume + volume(self.shell(surface), &self.points)
+    }
+
+    /// Area vectors, gradients and normals of the points as they are.
+    pub fn differentiate(&mut self, surface: &Surface) {
+        let points = &self.points;
+        self.areas.resize(surface.triangles.len(), DVec3::ZERO);
+        for &t in &self.triangles {
+            let [a, b, c] = surface.triangles[t as usize].map(|node| points[node as usize]);
+            self.areas[t as usize] = (b - a).cross(c - a);
+        }
+        self.gradients.resize(points.len(), DVec3::ZERO);
+        self.normals.resize(points.len(), DVec3::ZERO);
+        let caps = surface.first_cap as u32..surface.first_sheet as u32;
+        for node in self.free.iter().copied().chain(surface.nodes() as u32..points.len() as u32) {
+            let (mut faces, mut closed) = (DVec3::ZERO, DVec3::ZERO);
+            for &t in surface.corners.of(node as usize) {
+                let area = self.areas[t as usize];
+                closed += area;
+                if !caps.contains(&t) {
+                    faces += area;
+                }
+            }
+            self.gradients[node as usize] = closed / 6.0;
+            self.normals[node as usize] = unit(faces);
+        }
+        surface.share_apexes(&mut self.gradients);
+    }
+
+    /// No node at hand is to move.
+    pub fn clear_moves(&mut self, surface: &Surface) {
+        self.moves.resize(surface.nodes(), DVec3::ZERO);
+        for &node in &self.nodes {
+            self.moves[node as usize] = DVec3::ZERO;
+        }
+    }
+
+    /// Adds `factor` times the moves.
+    pub fn step(&mut self, surface: &Surface, factor: f64) {
+        for &node in &self.free {
+            self.points[node as usize] += self.moves[node as usize] * factor;
+        }
+        surface.place_apexes(&mut self.points);
+    }
+
+    /// The largest part of `factor` on the moves that leaves each of some nodes within `bound` of where it started.
+    pub fn bounded<'a>(&self, nodes: impl IntoIterator<Item = &'a u32>, factor: f64, bound: f64) -> f64 {
+        let ways = nodes.into_iter().map(|&node| (self.moved(node as usize), self.moves[node as usize]));
+        bounded(ways, factor, bound)
+    }
+
+    /// Writes what moved back to the points it was loaded from.
+    pub fn store(&self, surface: &Surface, points: &mut Points) {
+        for &node in &self.nodes {
+            let moved = self.moved(node as usize);
+            if moved != DVec3::ZERO {
+                for &slot in surface.members.of(node as usize) {
+                    let p = points.get(slot as usize).as_dvec3() + moved;
+                    points.set(slot as usize, p.as_vec3());
+                }
+            }
+        }
+    }
+}
+
+/// The largest part of `factor` that takes nothing farther than `bound`: of all ways so far, and what is added to them at 1.
+pub(crate) fn bounded(ways: impl Iterator<Item = (DVec3, DVec3)>, factor: f64, bound: f64) -> f64 {
+    let sign = factor.signum();
+    let mut allowed = factor.abs();
+    for (moved, w) in ways {
+        let w = w * sign;
+        if w == DVec3::ZERO || (moved + w * allowed).length_squared() <= bound * bound {
+            continue;
+        }
+        // |moved + s·w| = bound.
+        let (a, b, c) = (w.length_squared(), moved.dot(w), moved.length_squared() - bound * bound);
+        let root = (b * b - a * c).max(0.0).sqrt();
+        allowed = allowed.min(((root - b) / a).max(0.0));
+    }
+    allowed * sign
+}
+
+/// `1 − det(Σ w_i R_i) / Σ w_i det(R_i)`: 0 where one bone has all the weight or all move alike, towards 1 where a twist
+/// collapses the skin.
+fn bend(influences: &[(u32, f64)], from_bind: &[DAffine3]) -> f64 {
+    if influences.len() < 2 {
+        return 0.0;
+    }
+    let (mut blended, mut unblended) = (DMat3::ZERO, 0.0);
+    for &(entry, weight) in influences {
+        let matrix = from_bind[entry as usize].matrix3;
+        blended += matrix * weight;
+        unblended += matrix.determinant() * weight;
+    }
+    let lost = 1.0 - blended.determinant() / unblended;
+    if lost > 0.0 && lost.is_finite() { lost } else { 0.0 }
+}
+
+/// Scaled first: a long vector squared may leave the range, and so may a short one.
+pub(crate) fn unit(v: DVec3) -> DVec3 {
+    (v / v.abs().max_element()).try_normalize().unwrap_or(DVec3::ZERO)
+}

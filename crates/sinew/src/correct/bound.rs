@@ -1,0 +1,198 @@
+//! What every correction is given and what it does: bound to one character, it moves that character's body at a frame and
+//! says what it did.
+
+use super::body::{Body, Reach, Surface};
+use super::muscle_spec::{BoundMuscle, FELT};
+use super::report::{ContactReport, CorrectionReport, Measure, MuscleReport, Outcome, Restored, VolumeReport};
+use super::surface_edit::SurfaceEdit;
+use crate::maps::RestSurface;
+use crate::motion::Kinematics;
+use crate::param::Values;
+use crate::pose::WorldPose;
+use crate::rig::Rig;
+use crate::simd::{LANES, Lanes, Level, Points};
+use crate::skeleton::BoneId;
+use glam::{DAffine3, DVec3};
+use std::any::Any;
+use std::fmt;
+
+/// Parameters and what multiplies them.
+pub type Factors = Vec<(&'static str, f64)>;
+
+/// What a correction is bound to.
+pub(crate) struct Binding<'a> {
+    pub rig: &'a Rig,
+    pub rest: &'a RestSurface<'a>,
+    pub surface: &'a Surface,
+    pub values: &'a Values,
+    pub gain: f64,
+    pub painted: Option<&'a [Lanes]>,
+    pub distances: &'a [(Vec<BoneId>, Vec<BoneId>)],
+    /// Muscles by bone, beside those of `distances`.
+    pub muscles: &'a [BoundMuscle],
+    /// Where what muscles feel stands among the filtered signals, from now back.
+    pub signals: &'a [[usize; FELT]],
+    /// Bones and factors on parameters; later entries win.
+    pub factors: &'a [(Vec<BoneId>, Factors)],
+    /// Parameters and painted factors on them.
+    pub painted_factors: &'a [(&'static str, Vec<Lanes>)],
+    /// Edits that springs draw the skin to.
+    pub edits: &'a [SurfaceEdit],
+    /// Per slot: on a rigid part.
+    pub is_rider: &'a [bool],
+}
+
+impl Binding<'_> {
+    /// Whether each node belongs to something rigid: a sword, a robot's body.
+    pub fn rider_nodes(&self) -> impl Iterator<Item = bool> {
+        self.surface.members.iter().map(|slots| slots.iter().any(|&slot| self.is_rider[slot as usize]))
+    }
+
+    /// Share of the correction that each node takes: the gain times the painted map; nothing for riders.
+    pub fn shares(&self) -> Vec<f64> {
+        let painted = self.painted.map(|map| node_means(self.surface, map));
+        let share = |(node, is_rider): (usize, bool)| {
+            let map = painted.as_ref().map_or(1.0, |map| map[node].max(0.0));
+            if is_rider { 0.0 } else { self.gain * map }
+        };
+        self.rider_nodes().enumerate().map(share).collect()
+    }
+}
+
+/// Means of a painted map over the slots of each node.
+pub(super) fn node_means(surface: &Surface, map: &[Lanes]) -> Vec<f64> {
+    let value = |&slot: &u32| f64::from(map[slot as usize / LANES][slot as usize % LANES]);
+    surface.members.iter().map(|slots| slots.iter().map(value).sum::<f64>() / slots.len().max(1) as f64).collect()
+}
+
+/// A correction bound to one character.
+pub(super) trait Bound: Send + Sync {
+    /// Moves the body; tells how many nodes it brought into contact.
+    fn apply(&self, place: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize;
+    /// The muscles it moves.
+    fn muscles(&self) -> Vec<MuscleReport> {
+        Vec::new()
+    }
+    /// Whether it makes contacts.
+    fn makes_contacts(&self) -> bool {
+        false
+    }
+    /// What it may move.
+    fn reach(&self) -> Reach;
+    /// Whether it works on the nodes of a body, even where it is the only correction.
+    fn needs_nodes(&self) -> bool {
+        true
+    }
+    /// What `apply` does, for one that needs no nodes: only the bones of the body have been taken.
+    fn apply_in_rows(&self, _: &RowsFrame<'_>, _: &mut Points, _: &Surface, _: &mut Work, _: &mut Log<'_>) {}
+}
+
+/// Where the bones are.
+pub(super) struct Place<'a> {
+    pub rig: &'a Rig,
+    pub world: &'a WorldPose,
+    /// What the frame's points are relative to.
+    pub origin: DVec3,
+    pub kinematics: &'a Kinematics,
+    /// Time in the clip.
+    pub time: f64,
+    /// Instruction set.
+    pub level: Level,
+    /// Threads; `None` = the caller's own.
+    pub pool: Option<&'a rayon::ThreadPool>,
+}
+
+/// What a frame gives those that need no nodes.
+pub(super) struct RowsFrame<'a> {
+    pub rig: &'a Rig,
+    pub world_from_rest: &'a [DAffine3],
+    pub level: Level,
+    pub pool: Option<&'a rayon::ThreadPool>,
+}
+
+/// One character at one frame, and what its corrections work in.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Work {
+    pub body: Body,
+    pub memory: Memory,
+}
+
+/// Memory of corrections by its type, so that each knows its own and nobody knows all. Contents mean nothing between
+/// frames, and a copy begins without any.
+#[derive(Default)]
+pub(super) struct Memory(Vec<Box<dyn Any + Send + Sync>>);
+
+impl Memory {
+    /// Works in the memory of type `T`, made when first asked for.
+    pub fn with<T: Default + Send + Sync + 'static, R>(&mut self, work: impl FnOnce(&mut T) -> R) -> R {
+        let found = self.0.iter().position(|memory| memory.is::<T>());
+        let own = found.and_then(|index| self.0.swap_remove(index).downcast::<T>().ok());
+        let mut own = own.unwrap_or_default();
+        let result = work(&mut own);
+        self.0.push(own);
+        result
+    }
+}
+
+impl Clone for Memory {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl fmt::Debug for Memory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Memory").field(&self.0.len()).finish()
+    }
+}
+
+/// Where one pass of one correction writes what it did.
+pub(super) struct Log<'a> {
+    pub report: &'a mut CorrectionReport,
+    pub correction: usize,
+    pub character: usize,
+    /// The entry to be overwritten, in later passes.
+    pub next_volume: Option<usize>,
+}
+
+impl Log<'_> {
+    /// Whether the list is run again after new contacts.
+    pub fn is_later_pass(&self) -> bool {
+        self.next_volume.is_some()
+    }
+
+    pub fn volume(&mut self, measure: Measure, restored: &Restored) {
+        let Restored { target, before, after, rounds, outcome } = *restored;
+        match self.next_volume.as_mut() {
+            Some(next) => {
+                if let Some(entry) = self.report.volumes.get_mut(*next) {
+                    entry.after = after;
+                    entry.rounds += rounds;
+                    entry.outcome = if entry.outcome == Outcome::Still { entry.outcome } else { outcome };
+                }
+                *next += 1;
+            }
+            None => self.report.volumes.push(VolumeReport {
+                correction: self.correction,
+                character: self.character,
+                measure,
+                target,
+                before,
+                after,
+                rounds,
+                largest_move: 0.0,
+                outcome,
+            }),
+        }
+    }
+
+    /// Points brought into contact, beside those of earlier passes.
+    pub fn contacts(&mut self, points: usize) {
+        let Self { correction, character, .. } = *self;
+        let known = |entry: &&mut ContactReport| (entry.correction, entry.character) == (correction, character);
+        match self.report.contacts.iter_mut().find(known) {
+            Some(entry) => entry.points += points,
+            None => self.report.contacts.push(ContactReport { correction, character, points }),
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! Radial edits along bones as a correction (EX 5.1): scale vectors grow by a profile along their line.
+//!
+//! Oracle: at any pose the distance to the attachment point is the profile's multiple of what it was.
+
+use crate::attach::hanging::{ATTACH, HangPlan, Hanging, Hung, SMOOTHING};
+use crate::correct::body::{Body, Reach, Surface};
+use crate::correct::bound::{Binding, Bound, Log, Place, Work};
+use crate::correct::surface_edit::Profile;
+use crate::param::ParamSpec;
+
+const PROFILES: &[&str] = &["bulge", "linear", "cubic-in", "quartic-out", "sine-in-out", "even"];
+
+pub(crate) const BULGE_PARAMS: &[ParamSpec] = &[
+    ParamSpec::number(
+        "amount",
+        "",
+        [-1.0, 4.0],
+        0.25,
+        "growth at the top of the profile; below 0 the limb is drawn in",
+    ),
+    ParamSpec::choice("profile", PROFILES, "how the growth goes along each bone"),
+    ATTACH,
+    SMOOTHING,
+];
+
+/// The growth of each node of one surface.
+pub(crate) struct Bulge {
+    hanging: Option<Hanging>,
+    /// Length over the length before.
+    ratios: Vec<f64>,
+}
+
+impl Bulge {
+    pub fn bind(binding: &Binding<'_>) -> Self {
+        let Binding { rig, surface, values, distances, .. } = *binding;
+        let named = Profile::NAMES.iter().find(|(name, _)| *name == values.word("profile"));
+        let profile = named.map_or(Profile::Bulge, |named| named.1);
+        let hanging = Hanging::new(rig, surface, &HangPlan::of(values, distances));
+        let along = |node: usize| hanging.as_ref().map_or(0.0, |hanging| hanging.attachments[node].t);
+        let ratio = |(node, share): (usize, f64)| profile.ratio(along(node), share * values.number("amount"));
+        let ratios = binding.shares().into_iter().enumerate().map(ratio).collect();
+        Self { hanging, ratios }
+    }
+}
+
+impl Bulge {
+    fn grow(&self, surface: &Surface, body: &mut Body, hung: &mut Hung) {
+        let Some(hanging) = &self.hanging else { return };
+        if !hanging.pose(&body.from_bind, body.bind(surface), hung) {
+            return;
+        }
+        for (node, &ratio) in self.ratios.iter().enumerate() {
+            if ratio != 1.0 && !body.held[node] {
+                let anchor = hung.anchors[node] * hung.scale;
+                body.points[node] = anchor + (body.points[node] - anchor) * ratio;
+            }
+        }
+        surface.place_apexes(&mut body.points);
+    }
+}
+
+impl Bound for Bulge {
+    fn reach(&self) -> Reach {
+        Reach::Always
+    }
+
+    fn apply(&self, _: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
+        let Work { body, memory } = work;
+        // Passes that follow new contacts find it done.
+        if !log.is_later_pass() {
+            memory.with(|hung| self.grow(surface, body, hung));
+        }
+        0
+    }
+}

@@ -1,0 +1,23 @@
+//! Springs between neighbours, attachments and bones: the balance that any skin is drawn to.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `model` | the springs of a skin, their energy and forces in f64; with history |
+//! | `descent` | how they come to rest |
+//! | `rows`, `kernels`, `row_energy` | the same energy in rows of f32: what frames are solved by |
+//! | `skin` | the correction |
+//! | `live` | springs with history, for what is driven live |
+
+mod descent;
+mod kernels;
+mod live;
+mod model;
+mod row_energy;
+mod rows;
+mod skin;
+#[cfg(test)]
+mod tests;
+
+pub use live::LiveSprings;
+pub use model::{Stiffness, Swing};
+pub(super) use skin::{SPRING_PARAMS, STIFFNESSES, SpringSkin};

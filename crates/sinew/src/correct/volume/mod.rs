@@ -1,0 +1,214 @@
+//! The volume correction: of the whole, of the segments, or of both.
+
+mod correction_map;
+mod meter;
+mod patches;
+mod segment_kernels;
+mod segment_rows;
+mod segment_steps;
+mod segments;
+mod sparse_lu;
+mod taken;
+#[cfg(test)]
+mod tests;
+mod whole;
+mod whole_kernels;
+mod whole_rows;
+
+pub(super) use meter::VolumeMeter;
+
+use super::body::{Body, Reach, Surface};
+use super::bound::{Binding, Bound, Log, Place, RowsFrame, Work};
+use super::report::{Measure, Outcome, Restored};
+use crate::param::ParamSpec;
+use crate::simd::Points;
+use crate::skeleton::BoneId;
+use correction_map::{MapPlan, SHAPES, Shape, correction_map};
+use segments::{Nodes, SegmentScratch, Strip, restore_segments};
+use sparse_lu::SparseLu;
+use whole::{Limits, target_volume};
+use whole_rows::{VolumeRows, VolumeScratch};
+
+const SCOPES: &[&str] = &["whole", "segments", "both"];
+const STEPS: &[&str] = &["exact", "linear"];
+
+pub(super) const VOLUME_PARAMS: &[ParamSpec] = &[
+    ParamSpec::choice(
+        "scope",
+        SCOPES,
+        "volume that is kept: of the whole; of each segment, an estimate; of the segments, then of the whole",
+    ),
+    ParamSpec::choice("shape", SHAPES, "where it is put back"),
+    ParamSpec::number("alpha", "", [0.0, 8.0], 1.0, "higher is closer to the places that the shape prefers"),
+    ParamSpec::number("beta", "", [0.0, 8.0], 1.0, "higher is more where the flesh is thick; not for rubber and even"),
+    ParamSpec::number(
+        "local",
+        "",
+        [0.0, 1.0],
+        1.0,
+        "how far the whole is corrected only where bones bend now, and not at joints that are straight",
+    ),
+    ParamSpec::number(
+        "max_move",
+        "× size",
+        [0.0, 1.0],
+        0.25,
+        "no vertex is moved farther (of its segment, where that is corrected); what is missing is told",
+    ),
+    ParamSpec::choice("step", STEPS, "exact volume, or the paper's single linear step, which overshoots"),
+];
+
+/// The volume correction of one character.
+pub(super) struct Volume {
+    whole: bool,
+    segments: bool,
+    limits: Limits,
+    gamma: Vec<f64>,
+    lu: SparseLu,
+    strips: Vec<Strip>,
+    /// For frames where nothing else asks for nodes.
+    rows: VolumeRows,
+}
+
+/// Memory of the correction.
+#[derive(Default)]
+struct VolumeWork {
+    rows: VolumeScratch,
+    segments: SegmentScratch,
+}
+
+impl Volume {
+    pub fn bind(binding: &Binding<'_>) -> Self {
+        let Binding { rig, rest, surface, values, .. } = *binding;
+        let word = |name: &str| values.word(name);
+        let scope = word("scope");
+        let bones_of = |bone: BoneId| {
+            let found = binding.distances.iter().rev().find(|(segments, _)| segments.contains(&bone));
+            found.map(|(_, counted)| counted.as_slice())
+        };
+        let plan = MapPlan {
+            shape: Shape::named(word("shape")),
+            alpha: values.number("alpha"),
+            beta: values.number("beta"),
+            painted: binding.painted,
+            bones_of: &bones_of,
+        };
+        let mut gamma = correction_map(rig, rest, surface, &plan);
+        for (gamma, is_rider) in gamma.iter_mut().zip(binding.rider_nodes()) {
+            if is_rider {
+                *gamma = 0.0;
+            }
+        }
+        // A body that encloses nothing has only its segments.
+        let segments = scope != "whole" || !surface.encloses();
+        Self {
+            rows: VolumeRows::new(rig, surface, &gamma, segments),
+            whole: scope != "segments",
+            segments,
+            limits: Limits {
+                linear: word("step") == "linear",
+                gain: binding.gain,
+                local: values.number("local"),
+                max_move: values.number("max_move"),
+            },
+            gamma,
+            lu: SparseLu::new(&surface.segment_neighbours),
+            strips: if segments { Strip::all(surface) } else { Vec::new() },
+        }
+    }
+
+    fn apply_to_nodes(&self, surface: &Surface, body: &mut Body, scratch: &mut SegmentScratch, log: &mut Log<'_>) {
+        let encloses = surface.encloses();
+        // What segments are about to change counts as not yet restored.
+        let first = encloses && self.whole && self.segments && !body.is_still();
+        let before = first.then(|| body.volume(surface));
+        if self.segments {
+            let mut nodes = Nodes { surface, strips: &self.strips, body, gamma: &self.gamma };
+            restore_segments(&mut nodes, surface, &self.limits, &self.lu, scratch);
+            self.log_segments(surface, &scratch.reports, log);
+        }
+        if encloses && self.whole {
+            let restored = whole::restore(surface, body, &self.gamma, &self.limits);
+            log.volume(Measure::Whole, &Restored { before: before.unwrap_or(restored.before), ..restored });
+        } else if self.whole {
+            log.volume(Measure::Whole, &OPEN);
+        }
+    }
+
+    fn log_segments(&self, surface: &Surface, reports: &[Restored], log: &mut Log<'_>) {
+        for (segment, restored) in surface.segments.iter().zip(reports) {
+            log.volume(Measure::Segment(segment.bone), restored);
+        }
+    }
+}
+
+/// Of a body that encloses nothing.
+const OPEN: Restored = Restored { target: 0.0, before: 0.0, after: 0.0, rounds: 0, outcome: Outcome::Open };
+
+impl Bound for Volume {
+    fn apply(&self, _: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
+        let Work { body, memory } = work;
+        memory.with(|own: &mut VolumeWork| self.apply_to_nodes(surface, body, &mut own.segments, log));
+        0
+    }
+
+    fn reach(&self) -> Reach {
+        if self.whole && self.limits.local < 1.0 { Reach::Whole } else { Reach::Moving }
+    }
+
+    fn needs_nodes(&self) -> bool {
+        false
+    }
+
+    fn apply_in_rows(
+        &self,
+        frame: &RowsFrame<'_>,
+        points: &mut Points,
+        surface: &Surface,
+        work: &mut Work,
+        log: &mut Log<'_>,
+    ) {
+        let Work { body, memory } = work;
+        memory.with(|own| self.restore_in_rows(frame, points, surface, (body, own), log));
+    }
+}
+
+impl Volume {
+    fn restore_in_rows(
+        &self,
+        frame: &RowsFrame<'_>,
+        points: &mut Points,
+        surface: &Surface,
+        (body, own): (&mut Body, &mut VolumeWork),
+        log: &mut Log<'_>,
+    ) {
+        let VolumeWork { rows, segments } = own;
+        if body.is_still() {
+            // Looks at none.
+            self.apply_to_nodes(surface, body, segments, log);
+            return;
+        }
+        let target = target_volume(surface, body);
+        let Some(mut taken) = self.rows.take(surface, body, frame, points, rows) else { return };
+        if self.segments && !restore_segments(&mut taken, surface, &self.limits, &self.lu, segments) {
+            return;
+        }
+        let whole = match (self.whole, surface.encloses()) {
+            (false, _) => None,
+            (true, false) => Some(OPEN),
+            (true, true) => match taken.restore(target, &self.limits) {
+                None => return,
+                restored => restored,
+            },
+        };
+        let first = log.report.volumes.len();
+        if self.segments {
+            self.log_segments(surface, &segments.reports, log);
+        }
+        whole.iter().for_each(|whole| log.volume(Measure::Whole, whole));
+        let largest = taken.store(&mut segments.largest_moves);
+        let by_segment = segments.largest_moves.iter().copied().filter(|_| self.segments);
+        let entries = &mut log.report.volumes[first..];
+        entries.iter_mut().zip(by_segment.chain([largest])).for_each(|(entry, largest)| entry.largest_move = largest);
+    }
+}
