@@ -1,6 +1,6 @@
 //! One frame through the graph. Cannot fail: rig and graph were checked when they were built.
 
-use super::accumulate::{Block, Moved, RowSums};
+use super::accumulate::{Block, Moved, RowSums, outer, transposed};
 use super::collapsed::Collapsed;
 use super::{FrameIndependentGraph, MovingBones, NormalsPlan};
 use crate::base::{
@@ -12,7 +12,7 @@ use crate::motion::Kinematics;
 use crate::normals::FanScratch;
 use crate::pose::{Pose, WorldPose};
 use crate::rig::{NO_VERTEX, Rig};
-use crate::simd::{LANES, Level, PointRow, Points, Simd, V3, dispatch, f32x4, prelude::*, splat};
+use crate::simd::{Bounded, LANES, Level, Limit, PointRow, Points, Simd, V3, dispatch, f32x4, prelude::*, splat};
 use glam::{DMat3, DVec3, Vec3, Vec4};
 use std::ops::Range;
 
@@ -762,9 +762,17 @@ impl Job<'_> {
                 let [x, y, z] = &sum.blended;
                 skinned.blended = [V3::load(simd, x), V3::load(simd, y), V3::load(simd, z)];
             }
-            let displaced = displace::<S, EXACT>(simd, sum, skinned);
+            let displaced = displace::<S, EXACT>(simd, sum, skinned, self.total_limit(row));
             self.finish::<S, EXACT>(simd, row, (local, first_layer), skinned, displaced, slices);
         }
+    }
+
+    /// How far the points of a row may be moved in all.
+    #[inline(always)]
+    fn total_limit(&self, row: usize) -> Option<Limit> {
+        let rig = self.base.rig;
+        let size = || rig.characters()[rig.rows()[row].character as usize].size;
+        self.graph.max_total.map(|total| Limit { max: (total.length * size()) as f32, soft: total.soft })
     }
 
     #[inline(always)]
@@ -833,18 +841,44 @@ fn largest_block(rig: &Rig) -> usize {
 
 /// With what the effects add up to: `p + d`, and `(I + A) J + B` for the linear map.
 #[inline(always)]
-fn displace<S: Simd, const EXACT: bool>(simd: S, sums: &RowSums, mut skinned: Skinned<S>) -> Skinned<S> {
-    skinned.p = skinned.p.add(V3::load(simd, &sums.d));
+fn displace<S: Simd, const EXACT: bool>(
+    simd: S,
+    sums: &RowSums,
+    mut skinned: Skinned<S>,
+    limit: Option<Limit>,
+) -> Skinned<S> {
+    let mut moved = Moved { d: V3::load(simd, &sums.d), ..Moved::zero(simd) };
+    if EXACT {
+        moved.a = sums.a.each_ref().map(|row| V3::load(simd, row));
+        moved.b = sums.b.each_ref().map(|row| V3::load(simd, row));
+    }
+    if let Some(limit) = limit {
+        moved = bounded::<S, EXACT>(simd, moved, limit);
+    }
+    skinned.p = skinned.p.add(moved.d);
     if EXACT {
         let j = skinned.linear;
         for axis in 0..3 {
-            let a = V3::load(simd, &sums.a[axis]);
-            let b = V3::load(simd, &sums.b[axis]);
+            let (a, b) = (moved.a[axis], moved.b[axis]);
             let turned = j[2].mul_add(a.z, j[1].mul_add(a.y, j[0].scale(a.x)));
             skinned.linear[axis] = j[axis].add(turned).add(b);
         }
     }
     skinned
+}
+
+/// The same, no farther than the limit.
+#[inline(always)]
+fn bounded<S: Simd, const EXACT: bool>(simd: S, moved: Moved<S>, limit: Limit) -> Moved<S> {
+    let Bounded { unit, bounded, slope, share } = limit.apply_vector(simd, moved.d);
+    let bend = unit.scale(slope - share);
+    let bent = |m: [V3<S>; 3]| {
+        let mut out = m.map(|row| row.scale(share));
+        outer(&mut out, bend, transposed(&m, unit));
+        out
+    };
+    let (a, b) = if EXACT { (bent(moved.a), bent(moved.b)) } else { (moved.a, moved.b) };
+    Moved { d: unit.scale(bounded), a, b }
 }
 
 /// The map of normals that belongs to a map of points: its cofactors. A mirrored character keeps its outside; where the
