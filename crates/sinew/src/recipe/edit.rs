@@ -171,8 +171,11 @@ impl From<&ConeSpec> for Literal {
         }
         let mut entries: Vec<(&str, Self)> = Vec::new();
         entries.extend(spec.bone.as_ref().map(|bone| ("bone", bone.as_str().into())));
-        entries.extend((spec.gain != default.gain).then(|| ("gain", spec.gain.into())));
-        entries.extend((spec.max_length != default.max_length).then(|| ("max_length", spec.max_length.into())));
+        // A cone by hand is to be the same in a section of another form, where the defaults are others.
+        let whole = spec.cone.is_some();
+        entries.extend((whole || spec.gain != default.gain).then(|| ("gain", spec.gain.into())));
+        let bounded = whole || spec.max_length != default.max_length;
+        entries.extend(bounded.then(|| ("max_length", spec.max_length.into())));
         if let Some(cone) = &spec.cone {
             entries.extend([
                 ("axis", cone.axis().into()),
