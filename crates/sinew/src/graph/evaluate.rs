@@ -11,6 +11,7 @@ use crate::kinodynamic::{FreeFrame, FreeScratch};
 use crate::motion::Kinematics;
 use crate::normals::FanScratch;
 use crate::pose::{Pose, WorldPose};
+use crate::recipe::TotalLimit;
 use crate::rig::{NO_VERTEX, Rig};
 use crate::simd::{Bounded, LANES, Level, Limit, PointRow, Points, Simd, V3, dispatch, f32x4, prelude::*, splat};
 use glam::{DMat3, DVec3, Vec3, Vec4};
@@ -770,9 +771,10 @@ impl Job<'_> {
     /// How far the points of a row may be moved in all.
     #[inline(always)]
     fn total_limit(&self, row: usize) -> Option<Limit> {
+        let TotalLimit { length, soft } = self.graph.max_total?;
         let rig = self.base.rig;
-        let size = || rig.characters()[rig.rows()[row].character as usize].size;
-        self.graph.max_total.map(|total| Limit { max: (total.length * size()) as f32, soft: total.soft })
+        let size = rig.characters()[rig.rows()[row].character as usize].size;
+        Some(Limit { max: (length * size).min(f64::from(f32::MAX)) as f32, soft })
     }
 
     #[inline(always)]
@@ -849,8 +851,10 @@ fn displace<S: Simd, const EXACT: bool>(
 ) -> Skinned<S> {
     let mut moved = Moved { d: V3::load(simd, &sums.d), ..Moved::zero(simd) };
     if EXACT {
-        moved.a = sums.a.each_ref().map(|row| V3::load(simd, row));
-        moved.b = sums.b.each_ref().map(|row| V3::load(simd, row));
+        for axis in 0..3 {
+            moved.a[axis] = V3::load(simd, &sums.a[axis]);
+            moved.b[axis] = V3::load(simd, &sums.b[axis]);
+        }
     }
     if let Some(limit) = limit {
         moved = bounded::<S, EXACT>(simd, moved, limit);
@@ -869,16 +873,20 @@ fn displace<S: Simd, const EXACT: bool>(
 
 /// The same, no farther than the limit.
 #[inline(always)]
-fn bounded<S: Simd, const EXACT: bool>(simd: S, moved: Moved<S>, limit: Limit) -> Moved<S> {
+fn bounded<S: Simd, const EXACT: bool>(simd: S, mut moved: Moved<S>, limit: Limit) -> Moved<S> {
     let Bounded { unit, bounded, slope, share } = limit.apply_vector(simd, moved.d);
-    let bend = unit.scale(slope - share);
-    let bent = |m: [V3<S>; 3]| {
-        let mut out = m.map(|row| row.scale(share));
-        outer(&mut out, bend, transposed(&m, unit));
-        out
-    };
-    let (a, b) = if EXACT { (bent(moved.a), bent(moved.b)) } else { (moved.a, moved.b) };
-    Moved { d: unit.scale(bounded), a, b }
+    moved.d = unit.scale(bounded);
+    if EXACT {
+        let bend = unit.scale(slope - share);
+        for map in [&mut moved.a, &mut moved.b] {
+            let along = transposed(map, unit);
+            for axis in 0..3 {
+                map[axis] = map[axis].scale(share);
+            }
+            outer(map, bend, along);
+        }
+    }
+    moved
 }
 
 /// The map of normals that belongs to a map of points: its cofactors. A mirrored character keeps its outside; where the
