@@ -157,7 +157,7 @@ fn the_same_bits_on_any_number_of_threads() {
 #[test]
 fn the_gap_is_told_in_sizes_whatever_the_units_of_the_bind() {
     let zoo = sinew_zoo::build("arm").expect("a zoo character");
-    let stage = Stage::new(&zoo.raw, zoo.clips.clone());
+    let subject = Subject::new(&zoo.raw, zoo.clips.clone());
     let mut raw = zoo.raw.clone();
     for joint in raw.skins.iter_mut().flat_map(|skin| &mut skin.joints) {
         joint.bone_from_rest *= glam::DAffine3::from_scale(DVec3::splat(0.01));
@@ -165,10 +165,11 @@ fn the_gap_is_told_in_sizes_whatever_the_units_of_the_bind() {
     for primitive in raw.meshes.iter_mut().flat_map(|mesh| &mut mesh.primitives) {
         primitive.positions.iter_mut().for_each(|p| *p *= 100.0);
     }
-    let centimetres = Stage::new(&raw, zoo.clips);
-    assert!((centimetres.size() / stage.size() - 1.0).abs() < 1e-6, "the same character in the world");
+    let centimetres = Subject::new(&raw, zoo.clips);
+    assert!((centimetres.size() / subject.size() - 1.0).abs() < 1e-6, "the same character in the world");
     for &(name, by) in AttachBy::NAMES {
-        let [here, there] = [&stage, &centimetres].map(|stage| continuity(&stage.rig, 0, by).expect("skin that hangs"));
+        let [here, there] =
+            [&subject, &centimetres].map(|subject| continuity(&subject.rig, 0, by).expect("skin that hangs"));
         assert!((here / there - 1.0).abs() < 1e-4, "{name}: {here} {there}");
     }
 }

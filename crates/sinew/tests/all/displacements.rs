@@ -247,14 +247,14 @@ fn limits_hold_at_any_speed() {
 /// With raw gains lengths are in scene units: on a rig of any size the papers' translation runs as far as it will.
 #[test]
 fn raw_limits_are_in_scene_units_and_have_no_end() {
-    let stage = Stage::zoo("tube:vertices=300,bones=2");
+    let subject = Subject::zoo("tube:vertices=300,bones=2");
     let lag = |limit: f64, soft: f64| {
         let mut spec = effect("floppy", &[("translation", 10.0), ("max_length", limit), ("soft", soft)]);
         spec.raw = true;
-        let graph = stage.graph(&recipe(vec![spec]));
+        let stage = subject.stage(&recipe(vec![spec]));
         let motion = BoneMotion { linear_velocity: DVec3::X * 40.0, ..BoneMotion::default() };
-        let root = stage.rig.skeleton().bones().next().expect("a root");
-        let (moved, still) = (by_hand(&stage, &graph, &[(root, motion)]), by_hand(&stage, &graph, &[]));
+        let root = subject.rig.skeleton().bones().next().expect("a root");
+        let (moved, still) = (by_hand(&subject, &stage, &[(root, motion)]), by_hand(&subject, &stage, &[]));
         f64::from(still.positions[0].x - moved.positions[0].x)
     };
     for soft in [0.0, 1.0] {
@@ -269,14 +269,14 @@ fn raw_limits_are_in_scene_units_and_have_no_end() {
 /// Five bones, each within its own limit, together move a point much farther than any of them.
 #[test]
 fn the_sum_over_bones_and_effects_has_a_limit_of_its_own() {
-    let stage = Stage::zoo("tube:vertices=400,bones=5");
+    let subject = Subject::zoo("tube:vertices=400,bones=5");
     let motion = BoneMotion { linear_velocity: DVec3::new(30.0, 10.0, 0.0), ..BoneMotion::default() };
-    let bones: Vec<_> = stage.rig.skeleton().bones().map(|bone| (bone, motion)).collect();
+    let bones: Vec<_> = subject.rig.skeleton().bones().map(|bone| (bone, motion)).collect();
     let moved = |max_total: Option<TotalLimit>| {
         let effects = vec![effect("floppy", &[("max_length", 0.3)])];
-        let graph = stage.graph(&Recipe { max_total, ..recipe(effects) });
-        let (moved, still) = (by_hand(&stage, &graph, &bones), by_hand(&stage, &graph, &[]));
-        let apart = |(a, b): (&Vec3, &Vec3)| (a.as_dvec3() - b.as_dvec3()) / stage.size();
+        let stage = subject.stage(&Recipe { max_total, ..recipe(effects) });
+        let (moved, still) = (by_hand(&subject, &stage, &bones), by_hand(&subject, &stage, &[]));
+        let apart = |(a, b): (&Vec3, &Vec3)| (a.as_dvec3() - b.as_dvec3()) / subject.size();
         moved.positions.iter().zip(&still.positions).map(apart).collect::<Vec<_>>()
     };
     let free = moved(None);
