@@ -9,7 +9,12 @@ pub struct ParamSpec {
     pub about: &'static str,
     /// What values it takes.
     pub kind: ParamKind,
+    /// Whether it is a length in sizes, which a raw effect takes in scene units and without an end.
+    pub is_length: bool,
 }
+
+/// The longest length in scene units: any limit there binds nothing, and its inverse is still within single precision.
+pub const LONGEST: f64 = 1e30;
 
 /// The values a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -46,17 +51,32 @@ impl ParamSpec {
         default: f64,
         about: &'static str,
     ) -> Self {
-        Self { name, about, kind: ParamKind::Number { unit, min, max, default } }
+        Self { name, about, kind: ParamKind::Number { unit, min, max, default }, is_length: false }
+    }
+
+    /// A length in sizes, from 0; of a raw effect in scene units.
+    pub const fn length(name: &'static str, max: f64, default: f64, about: &'static str) -> Self {
+        Self { is_length: true, ..Self::number(name, "× size", [0.0, max], default, about) }
+    }
+
+    /// What values it takes in a raw effect.
+    pub fn raw_kind(&self) -> ParamKind {
+        match self.kind {
+            ParamKind::Number { min, default, .. } if self.is_length => {
+                ParamKind::Number { unit: "scene units", min, max: LONGEST, default }
+            }
+            kind => kind,
+        }
     }
 
     /// A switch.
     pub const fn switch(name: &'static str, default: bool, about: &'static str) -> Self {
-        Self { name, about, kind: ParamKind::Switch { default } }
+        Self { name, about, kind: ParamKind::Switch { default }, is_length: false }
     }
 
     /// One of some words, of which the first is the default.
     pub const fn choice(name: &'static str, words: &'static [&'static str], about: &'static str) -> Self {
-        Self { name, about, kind: ParamKind::Choice { words } }
+        Self { name, about, kind: ParamKind::Choice { words }, is_length: false }
     }
 
     /// The default as a number; switches count as 0 and 1, words by their place.
@@ -69,7 +89,7 @@ impl ParamSpec {
     }
 }
 
-/// Values for a list of parameters, all in range.
+/// Values for a list of parameters, all in range; lengths in that of raw effects.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Values {
     specs: &'static [ParamSpec],
@@ -85,7 +105,8 @@ impl Values {
     /// Sets a number if it is known and in range; switches take 0 and 1, choices the place of their word.
     pub fn set(&mut self, name: &str, value: f64) -> Result<(), ValueError> {
         let index = self.specs.iter().position(|spec| spec.name == name).ok_or(ValueError::Unknown)?;
-        let (min, max) = match self.specs[index].kind {
+        // Values do not know whether their effect is raw.
+        let (min, max) = match self.specs[index].raw_kind() {
             ParamKind::Number { min, max, .. } => (min, max),
             ParamKind::Switch { .. } => (0.0, 1.0),
             ParamKind::Choice { words } => (0.0, words.len().saturating_sub(1) as f64),

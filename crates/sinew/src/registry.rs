@@ -38,6 +38,8 @@ pub trait Effect: Send + Sync {
     fn inputs(&self) -> &'static [Input];
     /// Whether it cannot do without a cone.
     fn needs_cone(&self) -> bool;
+    /// Values of its paper's own form, where they are not the defaults; `None` for effects beyond the papers.
+    fn paper(&self) -> Option<&'static [(&'static str, f64)]>;
     /// Makes the node that evaluates it.
     fn node(&self, values: &Values) -> Box<dyn DisplacementNode>;
 }
@@ -65,6 +67,9 @@ impl<D: Displacement> Effect for Displace<D> {
     }
     fn needs_cone(&self) -> bool {
         D::NEEDS_CONE
+    }
+    fn paper(&self) -> Option<&'static [(&'static str, f64)]> {
+        D::PAPER
     }
     fn node(&self, values: &Values) -> Box<dyn DisplacementNode> {
         Box::new(Node(D::new(values)))

@@ -193,6 +193,19 @@ pub fn inverse_fourth_root<S: Simd>(simd: S, u: f32x16<S>) -> f32x16<S> {
     y
 }
 
+/// A vector v bounded in length: `d = bounded·unit`, and `∂d = share·∂v + (slope − share)·unit (unit·∂v)`.
+#[derive(Clone, Copy)]
+pub struct Bounded<S: Simd> {
+    /// Direction of v; zero where v is.
+    pub unit: V3<S>,
+    /// Length of d.
+    pub bounded: f32x16<S>,
+    /// Its slope by the length of v.
+    pub slope: f32x16<S>,
+    /// Length of d over that of v.
+    pub share: f32x16<S>,
+}
+
 /// A bound on a quantity `x ≥ 0`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit {
@@ -217,6 +230,17 @@ impl Limit {
         let share_square = share * share;
         // d/dx x(1+(x/m)⁴)^(−¼) = (1+(x/m)⁴)^(−5/4), the fifth power of the share.
         (max * (ratio * share), share_square * share_square * share)
+    }
+
+    /// A vector bounded in length.
+    #[inline(always)]
+    pub fn apply_vector<S: Simd>(self, simd: S, v: V3<S>) -> Bounded<S> {
+        let length = v.length();
+        let (bounded, slope) = self.apply(simd, length);
+        let (one, zero) = (splat(simd, 1.0), splat(simd, 0.0));
+        let some = length.simd_gt(splat(simd, f32::MIN_POSITIVE));
+        let inverse = some.select(one, zero) / some.select(length, one);
+        Bounded { unit: v.scale(inverse), bounded, slope, share: some.select(bounded * inverse, one) }
     }
 
     /// The same for one number.

@@ -77,6 +77,9 @@ pub struct InspectArgs {
     /// Show every bone, however many there are.
     #[arg(long, conflicts_with = "json")]
     pub all: bool,
+
+    #[command(flatten)]
+    pub recipe: RecipeArgs,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -157,9 +160,12 @@ pub struct FrameArgs {
     #[arg(long, value_name = "NAME|N")]
     pub clip: Option<String>,
 
-    /// Seconds on the clip's own clock; clamped to the clip, wrapped where it loops [default: 0].
-    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
-    pub time: Option<f64>,
+    /// Seconds on the clip's own clock, clamped to the clip or wrapped where it loops; a range such as 0:1:0.1 for the
+    /// frames from 0 to 1 s every 0.1 s. May be given several times [default: 0].
+    ///
+    /// Several frames are one JSON file with a list of frames, or numbered files: walk.0000.obj, walk.0001.obj …
+    #[arg(long, value_name = "S|FROM:TO:STEP", value_parser = moments, allow_negative_numbers = true)]
+    pub time: Vec<Moments>,
 
     #[command(flatten)]
     pub recipe: RecipeArgs,
@@ -173,7 +179,11 @@ pub struct FrameArgs {
     pub looping: Option<LoopName>,
 
     /// Bone velocities and accelerations set by hand, in place of the clip's: a TOML file with tables such as
-    /// [bone."neck"] angular_velocity = [0, 0, 2], relative to the parent, in world axes.
+    /// [bone."neck"], relative to the parent, in world axes.
+    ///
+    /// Keys of a table, each three numbers: linear_velocity = [0, 1, 0] (units per second), angular_velocity = [0, 0, 2]
+    /// (radians per second), linear_acceleration = [0, -20, 0] and angular_acceleration = [0, 0, -30] (per second
+    /// squared). A bone that brakes has an acceleration against its velocity.
     #[arg(long, value_name = "M.toml")]
     pub motion: Option<PathBuf>,
 
@@ -267,6 +277,48 @@ pub fn seconds(given: &str) -> Result<f64, String> {
     }
 }
 
+/// What `--time` was given.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Moments {
+    /// One moment.
+    At(f64),
+    /// From the first to the last, both included, in steps.
+    Range { first: f64, step: f64, count: usize },
+}
+
+/// Frames of one range.
+const MOST_MOMENTS: f64 = 100_000.0;
+
+impl Moments {
+    /// Each in seconds.
+    pub fn seconds(self) -> impl Iterator<Item = f64> {
+        let (first, step, count) = match self {
+            Self::At(time) => (time, 0.0, 1),
+            Self::Range { first, step, count } => (first, step, count),
+        };
+        (0..count).map(move |i| first + i as f64 * step)
+    }
+}
+
+/// Seconds, or a range of them.
+pub fn moments(given: &str) -> Result<Moments, String> {
+    let words = "give seconds such as 0.25, or a range such as 0:1:0.1 (first, last and step)";
+    let numbers: Vec<f64> = given.split(':').map(seconds).collect::<Result<_, _>>().map_err(|_| words)?;
+    match numbers[..] {
+        [time] => Ok(Moments::At(time)),
+        [first, last, step] if last >= first && step > 0.0 => {
+            // The last one counts where rounding puts it a hair beyond.
+            let count = ((last - first) / step + 1e-6).floor() + 1.0;
+            if count > MOST_MOMENTS {
+                return Err(format!("that is more than {MOST_MOMENTS} frames; give a longer step"));
+            }
+            Ok(Moments::Range { first, step, count: count as usize })
+        }
+        [_, _, _] => Err("give the first second before the last, and a step above 0".to_owned()),
+        _ => Err(words.to_owned()),
+    }
+}
+
 /// Frames per second.
 pub fn rate(given: &str) -> Result<f64, String> {
     match given.parse::<f64>() {
@@ -301,6 +353,21 @@ mod tests {
         }
         for given in ["", "%", "-1", "NaN", "inf%", "a tenth"] {
             assert!(share(given).is_err(), "{given}");
+        }
+    }
+
+    #[test]
+    fn moments_are_numbers_or_ranges() {
+        let times = |given: &str| moments(given).map(|moments| moments.seconds().collect::<Vec<_>>()).ok();
+        assert_eq!(times("-0.25"), Some(vec![-0.25]));
+        assert_eq!(times("1:2:0.5"), Some(vec![1.0, 1.5, 2.0]));
+        assert_eq!(times("0:1:0.1").map(|times| times.len()), Some(11));
+        assert_eq!(times("0:0.99:0.1").map(|times| times.len()), Some(10));
+        assert_eq!(times("2:2:1"), Some(vec![2.0]));
+        for given in
+            ["", "soon", "1:2", "1:2:0", "1:2:-1", "2:1:0.1", "0:1e300:1e-300", "0:inf:1", "0:1:NaN", "0:1:2:3"]
+        {
+            assert!(moments(given).is_err(), "{given}");
         }
     }
 

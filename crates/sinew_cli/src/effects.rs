@@ -49,7 +49,15 @@ impl Entry {
     /// What its section in a recipe takes beside the parameters.
     fn also(self) -> &'static str {
         match self {
-            Self::Effect(_) => "In a recipe every effect also takes gain, root, raw, map, compensate, cone and bones.",
+            Self::Effect(effect) if effect.paper().is_some() => {
+                "In a recipe every effect also takes gain, root, raw, map, compensate, cone and bones. With raw = true \
+                 lengths (× size) are in scene units and have no upper bound; form = \"paper\" is the paper's own form: \
+                 raw, hard limits, no filter."
+            }
+            Self::Effect(_) => {
+                "In a recipe every effect also takes gain, root, raw, map, compensate, cone and bones. With raw = true \
+                 lengths (× size) are in scene units and have no upper bound."
+            }
             Self::Correction(correction) if correction.takes_maps => {
                 "A correction: [[correction]] in a recipe. It also takes gain, map and bones."
             }
@@ -114,7 +122,8 @@ fn print(entry: Entry, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{}", format!("{line:<width$}{}", first.trim_start()).trim_end())?;
         about.try_for_each(|line| writeln!(out, "{line}"))?;
     }
-    writeln!(out, "\n{}", entry.also())
+    writeln!(out)?;
+    wrap(entry.also(), 0).into_iter().try_for_each(|line| writeln!(out, "{line}"))
 }
 
 fn describe(entry: Entry) -> Value {

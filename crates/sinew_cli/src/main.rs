@@ -54,7 +54,7 @@ fn main() -> ExitCode {
     };
     let talk = Talk::new(args.quiet);
     let outcome = match &args.command {
-        Command::Inspect(options) => inspect::run(options),
+        Command::Inspect(options) => inspect::run(options, &talk),
         Command::Effects(options) => effects::run(options),
         Command::Presets(options) => presets::run(options),
         Command::Frame(options) => frame::run(options, &talk),

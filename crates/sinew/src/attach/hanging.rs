@@ -380,9 +380,15 @@ impl Hanging {
     }
 }
 
-/// The widest gap of a character's attachments, bound without anything set by hand; `None` where nothing hangs.
+/// The widest gap of a character's attachments, bound without anything set by hand, in sizes; `None` where nothing
+/// hangs. Attachments lie in bind space, so the size is the one the character has there: files may bind in other units
+/// than those of the scene.
 pub fn continuity(rig: &Rig, character: usize, by: AttachBy) -> Option<f64> {
     let surface = Surface::new(rig, character)?;
     let hanging = Hanging::new(rig, &surface, &HangPlan { by, ..HangPlan::default() })?;
-    hanging.gap().map(|gap| gap.distance)
+    let (low, high) = surface
+        .bind
+        .iter()
+        .fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(low, high), &node| (low.min(node), high.max(node)));
+    hanging.gap().map(|gap| gap.distance / low.distance(high)).filter(|gap| gap.is_finite())
 }

@@ -18,6 +18,7 @@ impl Displacement for AccelerationDrag {
     const ABOUT: &'static str = "Drag while speeding up: when a bone sets off, the skin is left behind";
     const PARAMS: &'static [ParamSpec] = &inertia::params(1.0);
     const INPUTS: &'static [Input] = inertia::INPUTS;
+    const PAPER: Option<&'static [(&'static str, f64)]> = Some(inertia::PAPER);
 
     type Term = SwingTerm;
 

@@ -6,7 +6,7 @@
 //! Oracle: zero inside the cone's base radius, along n everywhere.
 
 use super::centrifugal_stretch::Throw;
-use super::{BoneInput, Displacement, Input};
+use super::{BoneInput, Displacement, HARD, Input};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
 use crate::simd::Limit;
@@ -22,10 +22,12 @@ impl Displacement for CentrifugalLift {
     const ABOUT: &'static str = "A twirled skirt lifts: thrown outward, but only along the normals of a cone";
     const PARAMS: &'static [ParamSpec] = &[
         ParamSpec::number("stretch", "s²", [-10.0, 10.0], 0.01, "How far a turning bone throws the skin outward"),
+        ParamSpec::switch("soft", true, "Bend smoothly into the cone's limit instead of cutting there"),
         ParamSpec::number("filter", "", [0.001, 1.0], 0.6, "Time filter γ on angular velocity; 1 is none"),
     ];
     const INPUTS: &'static [Input] = &[Input::LowPass(Signal::AngularVelocity, "filter")];
     const NEEDS_CONE: bool = true;
+    const PAPER: Option<&'static [(&'static str, f64)]> = Some(&[HARD, ("filter", 1.0)]);
 
     type Term = Throw;
 

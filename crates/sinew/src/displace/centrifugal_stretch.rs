@@ -2,10 +2,10 @@
 //!
 //! Oracle: a steady spin gives a pure radial stretch proportional to ‖ω‖²‖r⊥‖, and nothing along the axis.
 
-use super::{At, BoneInput, Displacement, Input, Psi, Term};
+use super::{At, BoneInput, Displacement, HARD, Input, Psi, Term, UNLIMITED};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
-use crate::simd::{Limit, Simd, V3, prelude::*, splat};
+use crate::simd::{Bounded, Limit, Simd, V3, splat};
 use glam::Vec3;
 
 /// Spinning parts are drawn outward.
@@ -21,11 +21,12 @@ impl Displacement for CentrifugalStretch {
     const ABOUT: &'static str = "Spinning parts are drawn outward, away from the axis they turn about";
     const PARAMS: &'static [ParamSpec] = &[
         ParamSpec::number("stretch", "s²", [-10.0, 10.0], 0.005, "How far a turning bone throws the skin outward"),
-        ParamSpec::number("max_length", "× size", [0.0, 10.0], 0.3, "The throw never exceeds this"),
+        ParamSpec::length("max_length", 10.0, 0.3, "The throw never exceeds this"),
         ParamSpec::switch("soft", true, "Bend smoothly into the limit instead of cutting there"),
         ParamSpec::number("filter", "", [0.001, 1.0], 0.6, "Time filter γ on angular velocity; 1 is none"),
     ];
     const INPUTS: &'static [Input] = &[Input::LowPass(Signal::AngularVelocity, "filter")];
+    const PAPER: Option<&'static [(&'static str, f64)]> = Some(&[UNLIMITED, HARD, ("filter", 1.0)]);
 
     type Term = Throw;
 
@@ -39,7 +40,7 @@ impl Displacement for CentrifugalStretch {
 
     fn term(&self, bone: &BoneInput) -> Throw {
         let k = self.stretch * bone.rotation_gain;
-        Throw::new(bone, k, Limit { max: self.max_length * bone.size, soft: self.soft })
+        Throw::new(bone, k, bone.length_limit(self.max_length, self.soft))
     }
 }
 
@@ -66,15 +67,7 @@ impl Term for Throw {
         let n = V3::splat(simd, omega);
         let r = at.p.sub(V3::splat(simd, self.origin));
         let outward = n.cross(r).cross(n).scale(splat(simd, self.k));
-        let raw = outward.scale(at.gain);
-        let length = raw.length();
-        let (bounded, slope) = self.limit.apply(simd, length);
-        let (one, zero) = (splat(simd, 1.0), splat(simd, 0.0));
-        let some = length.simd_gt(splat(simd, f32::MIN_POSITIVE));
-        let inverse = some.select(one, zero) / some.select(length, one);
-        // With u = raw/length: ∂d = share·∂raw + (slope − share)·u (u·∂raw).
-        let unit = raw.scale(inverse);
-        let share = some.select(bounded * inverse, one);
+        let Bounded { unit, bounded, slope, share } = self.limit.apply_vector(simd, outward.scale(at.gain));
         let bend = slope - share;
         // raw = k·gain·(|ω|² I − ωωᵀ) r
         let square = omega.length_squared();

@@ -8,7 +8,7 @@
 //! velocity; gain 0 is the base, bit for bit.
 
 use super::swing::{Drive, Swing, SwingTerm};
-use super::{BoneInput, Displacement, Input};
+use super::{BoneInput, Displacement, HARD, Input, UNLIMITED};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
 
@@ -22,7 +22,7 @@ impl Displacement for Floppy {
     const PARAMS: &'static [ParamSpec] = &[
         ParamSpec::number("translation", "s", [-10.0, 10.0], 0.1, "How far the skin lags behind a bone that moves"),
         ParamSpec::number("rotation", "s", [-10.0, 10.0], 0.1, "How far the skin lags behind a bone that turns"),
-        ParamSpec::number("max_length", "× size", [0.0, 10.0], 0.3, "The lag of a moving bone never exceeds this"),
+        ParamSpec::length("max_length", 10.0, 0.3, "The lag of a moving bone never exceeds this"),
         ParamSpec::number("max_angle", "rad", [0.0, 20.0], 1.0, "The lag of a turning bone never exceeds this"),
         ParamSpec::switch("soft", true, "Bend smoothly into the limits instead of cutting there"),
         ParamSpec::number("translation_filter", "", [0.001, 1.0], 1.0, "Time filter γ on velocity; 1 is none"),
@@ -32,6 +32,7 @@ impl Displacement for Floppy {
         Input::LowPass(Signal::LinearVelocity, "translation_filter"),
         Input::LowPass(Signal::AngularVelocity, "rotation_filter"),
     ];
+    const PAPER: Option<&'static [(&'static str, f64)]> = Some(&[UNLIMITED, HARD]);
 
     type Term = SwingTerm;
 

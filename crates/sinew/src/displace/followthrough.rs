@@ -19,6 +19,7 @@ impl Displacement for Followthrough {
     const ABOUT: &'static str = "Overshoot: when a bone brakes, the skin swings on past it";
     const PARAMS: &'static [ParamSpec] = &inertia::params(0.8);
     const INPUTS: &'static [Input] = inertia::INPUTS;
+    const PAPER: Option<&'static [(&'static str, f64)]> = Some(inertia::PAPER);
 
     type Term = SwingTerm;
 

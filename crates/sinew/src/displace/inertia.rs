@@ -3,7 +3,7 @@
 
 use super::indicator::Indicator;
 use super::swing::{Drive, Swing, SwingTerm};
-use super::{BoneInput, Input};
+use super::{BoneInput, HARD, Input, UNLIMITED};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
 
@@ -19,7 +19,7 @@ pub(super) const fn params(filter: f64) -> [ParamSpec; 11] {
     [
         ParamSpec::number("translation", "s²", [-10.0, 10.0], 0.01, "How far the skin swings when a bone moves"),
         ParamSpec::number("rotation", "s²", [-10.0, 10.0], 0.01, "How far the skin swings when a bone turns"),
-        ParamSpec::number("max_length", "× size", [0.0, 10.0], 0.3, "The swing of a moving bone never exceeds this"),
+        ParamSpec::length("max_length", 10.0, 0.3, "The swing of a moving bone never exceeds this"),
         ParamSpec::number("max_angle", "rad", [0.0, 20.0], 1.0, "The swing of a turning bone never exceeds this"),
         ParamSpec::switch("soft", true, "Bend smoothly into the limits instead of cutting there"),
         ParamSpec::number(
@@ -36,6 +36,16 @@ pub(super) const fn params(filter: f64) -> [ParamSpec; 11] {
         ParamSpec::number("acceleration_filter", "", [0.001, 1.0], filter, "Time filter γ on accelerations; 1 is none"),
     ]
 }
+
+/// The paper's form of both.
+pub(super) const PAPER: &[(&str, f64)] = &[
+    UNLIMITED,
+    ("max_angle", 20.0),
+    HARD,
+    ("paper_indicator", 1.0),
+    ("velocity_filter", 1.0),
+    ("acceleration_filter", 1.0),
+];
 
 pub(super) const INPUTS: &[Input] = &[
     Input::LowPass(Signal::LinearVelocity, "velocity_filter"),

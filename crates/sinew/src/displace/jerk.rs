@@ -26,7 +26,7 @@ impl Displacement for Jerk {
             "How hard a bone that moves suddenly kicks the skin",
         ),
         ParamSpec::number("rotation", "s³", [-1.0, 1.0], 0.0005, "How hard a bone that turns suddenly kicks the skin"),
-        ParamSpec::number("max_length", "× size", [0.0, 10.0], 0.1, "The kick of a moving bone never exceeds this"),
+        ParamSpec::length("max_length", 10.0, 0.1, "The kick of a moving bone never exceeds this"),
         ParamSpec::number("max_angle", "rad", [0.0, 20.0], 0.5, "The kick of a turning bone never exceeds this"),
         ParamSpec::switch("soft", true, "Bend smoothly into the limits instead of cutting there"),
         ParamSpec::number("filter", "", [0.001, 0.999], 0.6, "Time filter γ on the change of acceleration"),

@@ -31,8 +31,8 @@ pub use squash::Squash;
 pub use wobble::Wobble;
 
 use crate::motion::{DerivativeFilter, Filter, Oscillator, Signal, TimeFilter};
-use crate::param::{ParamSpec, Values};
-use crate::simd::{Simd, V3, f32x16};
+use crate::param::{LONGEST, ParamSpec, Values};
+use crate::simd::{Limit, Simd, V3, f32x16};
 use glam::{DMat3, DVec3, Vec3};
 
 /// The motion of one bone as an effect sees it at one frame: filtered with the effect's own γ, positions relative to
@@ -59,6 +59,13 @@ pub struct BoneInput {
     pub about_point: bool,
     /// Size L of the character; 1 for the papers' raw gains.
     pub size: f32,
+}
+
+impl BoneInput {
+    /// A limit given in sizes; finite, however long and large.
+    fn length_limit(&self, max: f32, soft: bool) -> Limit {
+        Limit { max: (max * self.size).min(f32::MAX), soft }
+    }
 }
 
 /// Points as an effect sees them.
@@ -155,6 +162,9 @@ pub trait Displacement: Send + Sync + Sized + 'static {
     const INPUTS: &'static [Input];
     /// Whether it acts along the normals of a cone alone, and so cannot do without one.
     const NEEDS_CONE: bool = false;
+    /// Values of its paper's own form, where they are not the defaults; `None` for effects beyond the papers. Gains are
+    /// raw there. Papers cut where they limit at all, and filter nothing in the formulas themselves.
+    const PAPER: Option<&'static [(&'static str, f64)]> = None;
 
     /// Its kernel.
     type Term: Term;
@@ -199,6 +209,11 @@ pub struct Split<S: Simd> {
     /// …about what lies this far away: the point relative to the axis.
     pub arm: V3<S>,
 }
+
+/// No limit on a length.
+const UNLIMITED: (&str, f64) = ("max_length", LONGEST);
+/// A limit that cuts.
+const HARD: (&str, f64) = ("soft", 0.0);
 
 /// `d = matrix·p + shift`.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -9,7 +9,7 @@
 //!
 //! Oracle: the matrices have determinant 1; no effect without skin, or where c = p_i, or along the axis.
 
-use super::{Affine, At, BoneInput, Displacement, Input, Psi, Term};
+use super::{Affine, At, BoneInput, Displacement, HARD, Input, Psi, Term};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
 use crate::simd::{Limit, Simd, V3, f32x16, prelude::*, splat};
@@ -58,6 +58,7 @@ impl Displacement for Squash {
         Input::LowPass(Signal::LinearVelocity, "translation_filter"),
         Input::LowPass(Signal::AngularVelocity, "rotation_filter"),
     ];
+    const PAPER: Option<&'static [(&'static str, f64)]> = Some(&[("max_stretch", 10.0), HARD, ("paper_spin", 1.0)]);
 
     type Term = SquashTerm;
 

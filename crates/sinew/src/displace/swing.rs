@@ -43,7 +43,7 @@ impl Swing {
         let along = drive.linear * (self.translation * bone.translation_gain);
         // The axis' length is the angle per gain and distance.
         let axis = drive.angular * (self.rotation * bone.rotation_gain / bone.size);
-        let length = Limit { max: self.max_length * bone.size, soft: self.soft };
+        let length = bone.length_limit(self.max_length, self.soft);
         let angle = Limit { max: self.max_angle, soft: self.soft };
         SwingTerm {
             shove: Shove::new(along, length, drive.shares.0),

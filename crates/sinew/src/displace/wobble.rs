@@ -37,7 +37,7 @@ impl Displacement for Wobble {
         ),
         ParamSpec::number("frequency", "Hz", [0.1, 30.0], 4.0, "How fast it rings"),
         ParamSpec::number("damping", "", [0.01, 2.0], 0.2, "How soon it rests: 0.1 rings long, 1 does not ring"),
-        ParamSpec::number("max_length", "× size", [0.0, 10.0], 0.3, "The swing of a moving bone never exceeds this"),
+        ParamSpec::length("max_length", 10.0, 0.3, "The swing of a moving bone never exceeds this"),
         ParamSpec::number("max_angle", "rad", [0.0, 20.0], 1.0, "The swing of a turning bone never exceeds this"),
         ParamSpec::switch("soft", true, "Bend smoothly into the limits instead of cutting there"),
     ];

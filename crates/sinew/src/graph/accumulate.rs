@@ -224,6 +224,12 @@ pub(super) fn outer<S: Simd>(m: &mut [V3<S>; 3], a: V3<S>, b: V3<S>) {
     m[2] = b.mul_add(a.z, m[2]);
 }
 
+/// `mᵀ n` for a matrix given by rows.
+#[inline(always)]
+pub(super) fn transposed<S: Simd>(m: &[V3<S>; 3], n: V3<S>) -> V3<S> {
+    m[2].mul_add(n.z, m[1].mul_add(n.y, m[0].scale(n.x)))
+}
+
 /// Whether no lane of a row has a gain.
 #[inline(always)]
 fn no_gain(block: &Block<'_>, row: usize) -> bool {

@@ -1,6 +1,6 @@
 //! The normal filter (AS eq. 14): `ψ ↦ K χ (ψ·n) n` with the channels χ and n of a cone, computed once at rest.
 
-use super::accumulate::{Block, Moved, outer};
+use super::accumulate::{Block, Moved, outer, transposed};
 use super::{Frame, GraphError, bones_called};
 use crate::cone::{Cone, ConeError};
 use crate::gradients::{Gradient, gradient_of};
@@ -21,6 +21,18 @@ pub struct FittedCone {
     pub cone: Cone,
     /// Root mean square and largest distance of the region from it, in sizes of the region; `None` when given by hand.
     pub residual: Option<(f64, f64)>,
+    /// As [`ConeSpec::gain`].
+    pub gain: f64,
+    /// As [`ConeSpec::max_length`].
+    pub max_length: f64,
+}
+
+impl FittedCone {
+    /// The same as it is set by hand, to the bit.
+    pub fn spec(&self) -> ConeSpec {
+        let Self { bone, cone, gain, max_length, .. } = self;
+        ConeSpec { bone: Some(bone.clone()), cone: Some(*cone), gain: *gain, max_length: *max_length }
+    }
 }
 
 /// χ and n per point.
@@ -34,6 +46,7 @@ pub(super) struct ConeFilter {
     gradients: Option<ChannelGradients>,
     gain: f32,
     max_length: f32,
+    soft: bool,
 }
 
 struct ChannelGradients {
@@ -97,14 +110,18 @@ impl ConeFilter {
             let channel = |axis: usize| gradient_of(rig, &normals.iter().map(|n| n[axis]).collect::<Vec<_>>());
             ChannelGradients { reach: gradient_of(rig, &reach), normals: [channel(0), channel(1), channel(2)] }
         });
+        let bends = spec.effect.params().iter().any(|param| param.name == "soft");
+        let ConeSpec { gain, max_length, .. } = *cone;
+        let bone_name = rig.skeleton().name(bone).to_owned();
         Ok(Self {
-            fitted: FittedCone { bone: rig.skeleton().name(bone).to_owned(), cone: shape, residual },
+            fitted: FittedCone { bone: bone_name, cone: shape, residual, gain, max_length },
             bone,
             reach,
             normals,
             gradients,
-            gain: cone.gain as f32,
-            max_length: cone.max_length as f32,
+            gain: gain as f32,
+            max_length: max_length as f32,
+            soft: !bends || spec.values.switch("soft"),
         })
     }
 
@@ -134,7 +151,8 @@ impl ConeFilter {
         let reach = load(simd, &self.reach[row]);
         let along = moved.d.dot(n);
         let length = k * reach * along;
-        let (bounded, slope) = Limit { max: self.max_length * size, soft: true }.apply(simd, length.abs());
+        let limit = Limit { max: (self.max_length * size).min(f32::MAX), soft: self.soft };
+        let (bounded, slope) = limit.apply(simd, length.abs());
         let lift = bounded.copysign(length);
         let mut out = Moved { d: n.scale(lift), ..moved };
         if DERIVATIVES {
@@ -163,12 +181,6 @@ impl ConeFilter {
 fn carry<S: Simd>(simd: S, turn: Mat3, v: V3<S>) -> V3<S> {
     let [x, y, z] = [V3::splat(simd, turn.x_axis), V3::splat(simd, turn.y_axis), V3::splat(simd, turn.z_axis)];
     z.mul_add(v.z, y.mul_add(v.y, x.scale(v.x)))
-}
-
-/// `mᵀ n` for a matrix given by rows.
-#[inline(always)]
-fn transposed<S: Simd>(m: &[V3<S>; 3], n: V3<S>) -> V3<S> {
-    m[2].mul_add(n.z, m[1].mul_add(n.y, m[0].scale(n.x)))
 }
 
 /// The bone that carries most of the gain, directly.

@@ -1,6 +1,6 @@
 //! One frame through the graph. Cannot fail: rig and graph were checked when they were built.
 
-use super::accumulate::{Block, Moved, RowSums};
+use super::accumulate::{Block, Moved, RowSums, outer, transposed};
 use super::collapsed::Collapsed;
 use super::{FrameIndependentGraph, MovingBones, NormalsPlan};
 use crate::base::{
@@ -11,8 +11,9 @@ use crate::kinodynamic::{FreeFrame, FreeScratch};
 use crate::motion::Kinematics;
 use crate::normals::FanScratch;
 use crate::pose::{Pose, WorldPose};
+use crate::recipe::TotalLimit;
 use crate::rig::{NO_VERTEX, Rig};
-use crate::simd::{LANES, Level, PointRow, Points, Simd, V3, dispatch, f32x4, prelude::*, splat};
+use crate::simd::{Bounded, LANES, Level, Limit, PointRow, Points, Simd, V3, dispatch, f32x4, prelude::*, splat};
 use glam::{DMat3, DVec3, Vec3, Vec4};
 use std::ops::Range;
 
@@ -762,9 +763,18 @@ impl Job<'_> {
                 let [x, y, z] = &sum.blended;
                 skinned.blended = [V3::load(simd, x), V3::load(simd, y), V3::load(simd, z)];
             }
-            let displaced = displace::<S, EXACT>(simd, sum, skinned);
+            let displaced = displace::<S, EXACT>(simd, sum, skinned, self.total_limit(row));
             self.finish::<S, EXACT>(simd, row, (local, first_layer), skinned, displaced, slices);
         }
+    }
+
+    /// How far the points of a row may be moved in all.
+    #[inline(always)]
+    fn total_limit(&self, row: usize) -> Option<Limit> {
+        let TotalLimit { length, soft } = self.graph.max_total?;
+        let rig = self.base.rig;
+        let size = rig.characters()[rig.rows()[row].character as usize].size;
+        Some(Limit { max: (length * size).min(f64::from(f32::MAX)) as f32, soft })
     }
 
     #[inline(always)]
@@ -833,18 +843,50 @@ fn largest_block(rig: &Rig) -> usize {
 
 /// With what the effects add up to: `p + d`, and `(I + A) J + B` for the linear map.
 #[inline(always)]
-fn displace<S: Simd, const EXACT: bool>(simd: S, sums: &RowSums, mut skinned: Skinned<S>) -> Skinned<S> {
-    skinned.p = skinned.p.add(V3::load(simd, &sums.d));
+fn displace<S: Simd, const EXACT: bool>(
+    simd: S,
+    sums: &RowSums,
+    mut skinned: Skinned<S>,
+    limit: Option<Limit>,
+) -> Skinned<S> {
+    let mut moved = Moved { d: V3::load(simd, &sums.d), ..Moved::zero(simd) };
+    if EXACT {
+        for axis in 0..3 {
+            moved.a[axis] = V3::load(simd, &sums.a[axis]);
+            moved.b[axis] = V3::load(simd, &sums.b[axis]);
+        }
+    }
+    if let Some(limit) = limit {
+        moved = bounded::<S, EXACT>(simd, moved, limit);
+    }
+    skinned.p = skinned.p.add(moved.d);
     if EXACT {
         let j = skinned.linear;
         for axis in 0..3 {
-            let a = V3::load(simd, &sums.a[axis]);
-            let b = V3::load(simd, &sums.b[axis]);
+            let (a, b) = (moved.a[axis], moved.b[axis]);
             let turned = j[2].mul_add(a.z, j[1].mul_add(a.y, j[0].scale(a.x)));
             skinned.linear[axis] = j[axis].add(turned).add(b);
         }
     }
     skinned
+}
+
+/// The same, no farther than the limit.
+#[inline(always)]
+fn bounded<S: Simd, const EXACT: bool>(simd: S, mut moved: Moved<S>, limit: Limit) -> Moved<S> {
+    let Bounded { unit, bounded, slope, share } = limit.apply_vector(simd, moved.d);
+    moved.d = unit.scale(bounded);
+    if EXACT {
+        let bend = unit.scale(slope - share);
+        for map in [&mut moved.a, &mut moved.b] {
+            let along = transposed(map, unit);
+            for axis in 0..3 {
+                map[axis] = map[axis].scale(share);
+            }
+            outer(map, bend, along);
+        }
+    }
+    moved
 }
 
 /// The map of normals that belongs to a map of points: its cofactors. A mirrored character keeps its outside; where the

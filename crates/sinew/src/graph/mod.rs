@@ -23,7 +23,9 @@ use crate::kinodynamic::{BoundLimb, FoldOverFree, LimbSpec};
 use crate::motion::FilteredSignal;
 use crate::normals::Fans;
 use crate::param::Values;
-use crate::recipe::{BaseSpec, BoneGain, Drive, EditShape, EditSpec, EffectSpec, KeyCurve, Normals, Recipe, Riders};
+use crate::recipe::{
+    BaseSpec, BoneGain, Drive, EditShape, EditSpec, EffectSpec, KeyCurve, Normals, Recipe, Riders, TotalLimit,
+};
 use crate::rig::{PartKind, Rig};
 use crate::simd::{LANES, Lanes};
 use crate::text::{nearest, wildcard};
@@ -82,6 +84,7 @@ pub(crate) struct FrameIndependentGraph {
     base: Base,
     effects: Vec<GraphEffect>,
     stretches: Stretches,
+    max_total: Option<TotalLimit>,
     corrections: Corrections,
     /// Where segments are to be told of the base too.
     base_meter: Option<Corrections>,
@@ -194,7 +197,19 @@ impl FrameIndependentGraph {
         let stretches = if effects.is_empty() { Stretches::default() } else { Stretches::new(rig) };
         let exact_base = exact && recipe.normals == Normals::Exact;
         let adds = !(effects.is_empty() && corrections.is_empty());
-        Ok(Self { base, effects, stretches, corrections, base_meter: None, normals, exact_base, adds, filtered })
+        let max_total = recipe.max_total;
+        Ok(Self {
+            base,
+            effects,
+            stretches,
+            max_total,
+            corrections,
+            base_meter: None,
+            normals,
+            exact_base,
+            adds,
+            filtered,
+        })
     }
 
     /// The same graph with exact derivatives in place of fitted ones, for exact normals of a rig made in code.

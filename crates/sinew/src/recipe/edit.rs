@@ -12,7 +12,8 @@ use super::parse::{NORMALS_WORDS, RIDERS_WORDS, parse};
 use super::splice::{Step, append_section, dotted, find, insert, insert_element, remove};
 use super::surface_edit::edit_entries;
 use super::{
-    BaseSpec, BoneGain, Centroid, ConeSpec, CorrectionSpec, EditSpec, EffectSpec, KeyCurve, Normals, RecipeFile, Riders,
+    BaseSpec, BoneGain, Centroid, ConeSpec, CorrectionSpec, EditSpec, EffectSpec, KeyCurve, Normals, RecipeFile,
+    Riders, TotalLimit,
 };
 use crate::kinodynamic::LimbSpec;
 use crate::param::{ParamKind, ParamSpec, Values};
@@ -28,6 +29,8 @@ pub enum Place<'a> {
     Riders,
     /// `normals`
     Normals,
+    /// `max_total`
+    MaxTotal,
     /// `maps`
     Maps,
     /// A key of `[motion]`.
@@ -53,6 +56,7 @@ impl<'a> Place<'a> {
             Self::Base => vec![Key("base")],
             Self::Riders => vec![Key("riders")],
             Self::Normals => vec![Key("normals")],
+            Self::MaxTotal => vec![Key("max_total")],
             Self::Maps => vec![Key("maps")],
             Self::Motion(key) => vec![Key("motion"), Key(key)],
             Self::Clip(name, key) => vec![Key("clip"), Key(name), Key(key)],
@@ -70,6 +74,18 @@ impl<'a> Place<'a> {
 /// A value as it is written in the file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Literal(String);
+
+impl std::fmt::Display for Literal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<TotalLimit> for Literal {
+    fn from(TotalLimit { length, soft }: TotalLimit) -> Self {
+        if soft { length.into() } else { Self::table(&[("length", length.into()), ("soft", soft.into())]) }
+    }
+}
 
 impl From<f64> for Literal {
     fn from(value: f64) -> Self {
@@ -155,8 +171,11 @@ impl From<&ConeSpec> for Literal {
         }
         let mut entries: Vec<(&str, Self)> = Vec::new();
         entries.extend(spec.bone.as_ref().map(|bone| ("bone", bone.as_str().into())));
-        entries.extend((spec.gain != default.gain).then(|| ("gain", spec.gain.into())));
-        entries.extend((spec.max_length != default.max_length).then(|| ("max_length", spec.max_length.into())));
+        // A cone by hand is to be the same in a section of another form, where the defaults are others.
+        let whole = spec.cone.is_some();
+        entries.extend((whole || spec.gain != default.gain).then(|| ("gain", spec.gain.into())));
+        let bounded = whole || spec.max_length != default.max_length;
+        entries.extend(bounded.then(|| ("max_length", spec.max_length.into())));
         if let Some(cone) = &spec.cone {
             entries.extend([
                 ("axis", cone.axis().into()),

@@ -6,13 +6,13 @@ use super::error::{Fault, one_of};
 use super::parse::{At, Range, Reader, SECTIONS, TIME};
 use super::{BoneGain, Centroid, ConeSpec, EffectSpec, KeyCurve};
 use crate::cone::{Cone, ConeError};
-use crate::param::{ParamKind, ParamSpec, Values};
+use crate::param::{LONGEST, ParamKind, ParamSpec};
 use crate::registry::{self, Effect};
 use glam::DVec3;
 use toml_edit::{Item, TableLike, Value};
 
 /// Keys of every effect.
-pub(super) const EFFECT_KEYS: &[&str] = &["type", "gain", "root", "raw", "map", "compensate", "cone", "bones"];
+pub(super) const EFFECT_KEYS: &[&str] = &["type", "form", "gain", "root", "raw", "map", "compensate", "cone", "bones"];
 const BONE_KEYS: &[&str] = &["translation", "rotation", "centroid", "centroid_offset", "squash_about"];
 const CONE_KEYS: &[&str] = &["bone", "gain", "max_length", "axis", "apex", "half_angle", "base_radius"];
 /// Those of a cone set by hand.
@@ -24,6 +24,9 @@ pub(super) const ABOUT_WORDS: &[(&str, bool)] = &[("axis", false), ("point", tru
 pub(super) const GAIN: Range = Range { min: -100.0, max: 100.0, unit: "" };
 pub(super) const CONE_GAIN: Range = Range { min: -1000.0, max: 1000.0, unit: "" };
 pub(super) const CONE_LENGTH: Range = Range { min: 0.0, max: 10.0, unit: "× size" };
+const RAW_CONE_LENGTH: Range = Range { min: 0.0, max: LONGEST, unit: "scene units" };
+/// Whether an effect is as its paper has it.
+pub(super) const FORMS: &[(&str, bool)] = &[("scale-free", false), ("paper", true)];
 /// A place in a bone's frame: far beyond any character, and far from where single precision ends.
 pub(super) const COORDINATE: Range = Range { min: -1e9, max: 1e9, unit: "" };
 const RADIUS: Range = Range { min: 0.0, max: 1e9, unit: "" };
@@ -50,12 +53,15 @@ impl Reader {
         let params = effect.params();
         let valid = EFFECT_KEYS.iter().copied().chain(params.iter().map(|spec| spec.name));
         self.refuse_unknown(table, path, valid, SECTIONS);
-        let mut values = Values::defaults(params);
+        let default = self.form(table, effect, path);
+        let raw = At::of(table, "raw", path).and_then(|at| self.switch(&at)).unwrap_or(default.raw);
+        let cone = if default.raw { ConeSpec::paper() } else { ConeSpec::default() };
+        let mut values = default.values;
         let mut keys = Vec::new();
         for spec in params {
             let Some(at) = At::of(table, spec.name, path) else { continue };
             let filters = effect.inputs().iter().flat_map(|input| input.params()).any(|name| name == spec.name);
-            let setting = match spec.kind {
+            let setting = match if raw { spec.raw_kind() } else { spec.kind } {
                 ParamKind::Number { unit, min, max, .. } => self.setting(&at, Range { min, max, unit }, !filters),
                 _ => self.param(&at, spec).map(Setting::Constant),
             };
@@ -75,13 +81,24 @@ impl Reader {
             None => {}
         }
         let root = At::of(table, "root", path).and_then(|at| self.number(&at, GAIN)).unwrap_or(1.0);
-        let raw = At::of(table, "raw", path).and_then(|at| self.switch(&at)).unwrap_or(false);
         let compensate = At::of(table, "compensate", path).and_then(|at| self.switch(&at)).unwrap_or(false);
         let map = self.map(table, path);
         let bones = At::of(table, "bones", path).map_or_else(Vec::new, |at| self.bones(&at));
-        let default = EffectSpec::of(effect);
-        let cone = At::of(table, "cone", path).map_or(default.cone, |at| self.cone(&at, effect));
+        let cone = At::of(table, "cone", path).map_or(default.cone, |at| self.cone(&at, effect, raw, cone));
         Some(EffectSpec { effect, values, gain, raw, map, bones, root, compensate, cone, keys })
+    }
+
+    /// What the effect is where its section is silent.
+    fn form(&mut self, table: &dyn TableLike, effect: &'static dyn Effect, path: &str) -> EffectSpec {
+        let default = EffectSpec::of(effect);
+        let Some(at) = At::of(table, "form", path) else { return default };
+        match self.word(&at, FORMS) {
+            Some(true) => EffectSpec::paper(effect).unwrap_or_else(|| {
+                self.fault(at.value_offset(), &at.path, Fault::NoPaper { effect: effect.name() });
+                default
+            }),
+            _ => default,
+        }
     }
 
     /// The value of a parameter that is not keyed.
@@ -188,9 +205,9 @@ impl Reader {
         BoneGain { translation, rotation, centroid, about_point }
     }
 
-    fn cone(&mut self, at: &At<'_>, effect: &dyn Effect) -> Option<ConeSpec> {
+    fn cone(&mut self, at: &At<'_>, effect: &dyn Effect, raw: bool, default: ConeSpec) -> Option<ConeSpec> {
         match at.item.as_bool() {
-            Some(true) => return Some(ConeSpec::default()),
+            Some(true) => return Some(default),
             Some(false) if effect.needs_cone() => {
                 self.fault(at.value_offset(), &at.path, Fault::NeedsCone { effect: effect.name() });
                 return None;
@@ -203,10 +220,9 @@ impl Reader {
         self.refuse_unknown(table, path, CONE_KEYS.iter().copied(), &[]);
         let bone = At::of(table, "bone", path)
             .and_then(|at| self.name(&at, "the name of a bone in quotes", "name a bone or leave the key out"));
-        let default = ConeSpec::default();
         let gain = At::of(table, "gain", path).and_then(|at| self.number(&at, CONE_GAIN)).unwrap_or(default.gain);
         let max_length = At::of(table, "max_length", path)
-            .and_then(|at| self.number(&at, CONE_LENGTH))
+            .and_then(|at| self.number(&at, if raw { RAW_CONE_LENGTH } else { CONE_LENGTH }))
             .unwrap_or(default.max_length);
         let missing: Vec<&str> = SHAPE_KEYS.into_iter().filter(|key| !table.contains_key(key)).collect();
         let by_hand = missing.len() < SHAPE_KEYS.len();

@@ -55,6 +55,12 @@ pub enum Fault {
         /// The newest version known here.
         known: i64,
     },
+    /// A paper's form of an effect that is in none.
+    #[error("{effect} is beyond the papers and has no form of theirs; leave \"form\" out")]
+    NoPaper {
+        /// The effect.
+        effect: &'static str,
+    },
     /// A version there never was.
     #[error("there is no version {found} of the recipe format; write \"version = {known}\"")]
     NoSuchVersion {

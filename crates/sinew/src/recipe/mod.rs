@@ -80,7 +80,7 @@ use crate::cone::Cone;
 use crate::correct::surface_edit::Profile;
 use crate::correct::{self, Correction, Factors, MuscleSpec};
 use crate::kinodynamic::FoldOverFreeSpec;
-use crate::param::Values;
+use crate::param::{LONGEST, Values};
 use crate::registry::{self, Effect};
 use glam::DVec3;
 
@@ -93,6 +93,8 @@ pub struct Recipe {
     pub riders: Riders,
     /// How normals are made.
     pub normals: Normals,
+    /// Bounds what all effects and bones together do to a point; each bone's own limit does not bound their sum.
+    pub max_total: Option<TotalLimit>,
     /// Effects; they read the same skinned points, so their order does not matter.
     pub effects: Vec<EffectSpec>,
     /// Corrections, in the order they are made.
@@ -111,6 +113,15 @@ impl Recipe {
     pub fn adds(&self) -> bool {
         !(self.effects.is_empty() && self.corrections.is_empty() && self.edits.is_empty())
     }
+}
+
+/// A bound on the sum of all displacements, before the corrections.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TotalLimit {
+    /// No point is moved farther, in sizes.
+    pub length: f64,
+    /// Bend smoothly into the limit instead of cutting there.
+    pub soft: bool,
 }
 
 /// Which base skinning.
@@ -181,7 +192,7 @@ pub struct EffectSpec {
     pub values: Values,
     /// Gain over everything.
     pub gain: f64,
-    /// The papers' raw gains instead of scale-free ones.
+    /// The papers' raw gains instead of scale-free ones; lengths are in scene units.
     pub raw: bool,
     /// Painted map that multiplies the gain.
     pub map: Option<String>,
@@ -202,6 +213,18 @@ impl EffectSpec {
     /// An effect of the registry with its defaults.
     pub fn new(name: &str) -> Option<Self> {
         registry::find(name).map(Self::of)
+    }
+
+    /// An effect as its paper has it: raw gains, hard limits, no filter, the paper's own measures; `None` for effects
+    /// beyond the papers.
+    pub fn paper(effect: &'static dyn Effect) -> Option<Self> {
+        let mut spec = Self { raw: true, ..Self::of(effect) };
+        for (name, value) in effect.paper()? {
+            let taken = spec.values.set(name, *value);
+            debug_assert!(taken.is_ok(), "{name} of {}", effect.name());
+        }
+        spec.cone = spec.cone.map(|_| ConeSpec::paper());
+        Some(spec)
     }
 
     /// An effect with its defaults.
@@ -354,13 +377,20 @@ pub struct ConeSpec {
     pub cone: Option<Cone>,
     /// K, scale-free (in sizes) unless the effect is raw.
     pub gain: f64,
-    /// Nothing moves farther, in sizes.
+    /// Nothing moves farther, in sizes; of a raw effect in scene units.
     pub max_length: f64,
 }
 
 impl Default for ConeSpec {
     fn default() -> Self {
         Self { bone: None, cone: None, gain: 10.0, max_length: 0.3 }
+    }
+}
+
+impl ConeSpec {
+    /// As the paper has it: without a limit.
+    pub fn paper() -> Self {
+        Self { max_length: LONGEST, ..Self::default() }
     }
 }
 

@@ -11,7 +11,7 @@ use super::effect::EFFECT_KEYS;
 use super::error::{Fault, RecipeError, one_of, range};
 use super::fold_over_free::{FOLD_OVER_FREE, KEYS};
 use super::surface_edit::EDIT_KEYS;
-use super::{BaseSpec, Normals, Recipe, Riders};
+use super::{BaseSpec, Normals, Recipe, Riders, TotalLimit};
 use crate::base::IncrementalRotationSpec;
 use crate::kinodynamic::FoldOverFreeSpec;
 use crate::motion::{Ends, Looping, MotionSettings, Smoothing, Travel};
@@ -55,7 +55,7 @@ impl MotionKeys {
 }
 
 const TOP_KEYS: &[&str] =
-    &["version", "base", "riders", "normals", "maps", "motion", "clip", "effect", "correction", "edit"];
+    &["version", "base", "riders", "normals", "max_total", "maps", "motion", "clip", "effect", "correction", "edit"];
 const MOTION_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing"];
 const CLIP_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing", "teleports"];
 
@@ -91,6 +91,7 @@ pub(super) struct Range {
     pub(super) unit: &'static str,
 }
 
+pub(super) const TOTAL_LENGTH: Range = Range { min: 0.0, max: 10.0, unit: "× size" };
 pub(super) const FACTOR: Range = Range { min: 0.0, max: 1.0, unit: "" };
 pub(super) const SMOOTHING: Range = Range { min: 0.0, max: 1.0, unit: "s" };
 /// A time of a clip.
@@ -188,6 +189,9 @@ impl Reader {
         if let Some(at) = At::of(root, "normals", "") {
             meaning.recipe.normals = self.word(&at, NORMALS_WORDS).unwrap_or_default();
         }
+        if let Some(at) = At::of(root, "max_total", "") {
+            meaning.recipe.max_total = self.max_total(&at);
+        }
         if let Some(at) = At::of(root, "maps", "") {
             meaning.maps = self.maps(&at);
         }
@@ -211,6 +215,25 @@ impl Reader {
             meaning.recipe.edits = self.sections(&at, "{ type = \"radial\" }", Self::surface_edit);
         }
         meaning
+    }
+
+    /// A number of sizes, or a table that also says how it binds.
+    fn max_total(&mut self, at: &At<'_>) -> Option<TotalLimit> {
+        let Some(table) = at.item.as_table_like() else {
+            return self.number(at, TOTAL_LENGTH).map(|length| TotalLimit { length, soft: true });
+        };
+        self.refuse_unknown(table, &at.path, ["length", "soft"].into_iter(), &[]);
+        let soft = At::of(table, "soft", &at.path).and_then(|at| self.switch(&at)).unwrap_or(true);
+        let Some(length) = At::of(table, "length", &at.path) else {
+            let add = "length = 0.5".to_owned();
+            self.fault(
+                at.value_offset(),
+                &at.path,
+                Fault::Missing { what: "how far the effects may move a point", add },
+            );
+            return None;
+        };
+        self.number(&length, TOTAL_LENGTH).map(|length| TotalLimit { length, soft })
     }
 
     fn version(&mut self, root: &dyn TableLike) -> bool {

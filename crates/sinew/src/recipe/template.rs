@@ -2,10 +2,10 @@
 
 use super::RecipeFile;
 use super::correction::SHARE;
-use super::effect::{CONE_GAIN, CONE_LENGTH, GAIN};
+use super::effect::{CONE_GAIN, CONE_LENGTH, FORMS, GAIN};
 use super::error::{one_of, range};
 use super::parse::{
-    self, ENDS_WORDS, FACTOR, LOOP_WORDS, NORMALS_WORDS, RIDERS_WORDS, SMOOTHING, TRAVEL_WORDS, VERSION,
+    self, ENDS_WORDS, FACTOR, LOOP_WORDS, NORMALS_WORDS, RIDERS_WORDS, SMOOTHING, TOTAL_LENGTH, TRAVEL_WORDS, VERSION,
 };
 use super::surface_edit::{AMOUNT, CRESTS, DRIVES, FREQUENCY, REACH, STIFFNESS};
 use crate::correct::surface_edit::Profile;
@@ -34,6 +34,11 @@ impl RecipeFile {
             "\"auto\"",
             &format!("{}: auto is engine without effects, else exact", choices(NORMALS_WORDS)),
         );
+        lines.comment(&format!(
+            "max_total = 0.5  # {}: nothing that bones and effects add up to moves a point farther; off without it,",
+            words_of(TOTAL_LENGTH)
+        ));
+        lines.comment("  bends in smoothly; as a table with length and soft, false cuts there");
         lines.key("maps", "[]", "painted map files beside this one, such as [\"belly.map.json\"]");
 
         lines.section("[motion]", "how clips are read");
@@ -91,10 +96,14 @@ impl Lines {
     fn effect(&mut self, effect: &dyn Effect) {
         self.0 += "\n[[effect]]\n";
         self.key("type", format!("\"{}\"", effect.name()), effect.about());
+        if effect.paper().is_some() {
+            let about = "paper: raw gains, hard limits, no filter and the paper's own measures where nothing is said";
+            self.key("form", "\"scale-free\"", &format!("{}; {about}", choices(FORMS)));
+        }
         self.key("gain", "0.0", &format!("{}: over everything; 0 is off, 1 is as set below", words_of(GAIN)));
         let root = format!("{}: of what the motion of the whole character causes", words_of(GAIN));
         self.key("root", "1.0", &root);
-        self.key("raw", false, "true: the papers' gains, which depend on the character's size");
+        self.key("raw", false, "true: the papers' gains, which depend on the size; × size is in scene units then");
         self.comment("map = \"NAME\"  # painted map that multiplies the gain");
         for spec in effect.params() {
             self.param(spec);

@@ -153,11 +153,32 @@ fn the_same_bits_on_any_number_of_threads() {
     }
 }
 
+/// Files may bind in centimetres what stands in metres: the gap is a share of the character all the same.
+#[test]
+fn the_gap_is_told_in_sizes_whatever_the_units_of_the_bind() {
+    let zoo = sinew_zoo::build("arm").expect("a zoo character");
+    let subject = Subject::new(&zoo.raw, zoo.clips.clone());
+    let mut raw = zoo.raw.clone();
+    for joint in raw.skins.iter_mut().flat_map(|skin| &mut skin.joints) {
+        joint.bone_from_rest *= glam::DAffine3::from_scale(DVec3::splat(0.01));
+    }
+    for primitive in raw.meshes.iter_mut().flat_map(|mesh| &mut mesh.primitives) {
+        primitive.positions.iter_mut().for_each(|p| *p *= 100.0);
+    }
+    let centimetres = Subject::new(&raw, zoo.clips);
+    assert!((centimetres.size() / subject.size() - 1.0).abs() < 1e-6, "the same character in the world");
+    for &(name, by) in AttachBy::NAMES {
+        let [here, there] =
+            [&subject, &centimetres].map(|subject| continuity(&subject.rig, 0, by).expect("skin that hangs"));
+        assert!((here / there - 1.0).abs() < 1e-4, "{name}: {here} {there}");
+    }
+}
+
 #[test]
 fn dividers_can_be_moved_and_the_gap_is_told() {
     let subject = Subject::zoo("arm");
     for &(name, by) in AttachBy::NAMES {
-        let gap = continuity(&subject.rig, 0, by).expect("skin that hangs") / subject.size();
+        let gap = continuity(&subject.rig, 0, by).expect("skin that hangs");
         println!("{name}: {gap:.4}");
         assert!(gap > 0.0 && gap < 0.2, "{name}");
     }

@@ -5,6 +5,7 @@ use crate::common::{Subject, effect, recipe};
 use glam::{DMat3, DVec3, Vec3};
 use sinew::displace::*;
 use sinew::param::Values;
+use sinew::recipe::TotalLimit;
 use sinew::simd::{Level, Simd, V3, dispatch, prelude::*, splat};
 use sinew::*;
 
@@ -241,6 +242,58 @@ fn limits_hold_at_any_speed() {
         let farthest = r + (p.as_dvec3() - bone.centroid).length();
         assert!(squashed.d.is_finite() && squashed.d.length() <= 2.0 * length * farthest + 1e-5 * farthest);
     }
+}
+
+/// With raw gains lengths are in scene units: on a rig of any size the papers' translation runs as far as it will.
+#[test]
+fn raw_limits_are_in_scene_units_and_have_no_end() {
+    let subject = Subject::zoo("tube:vertices=300,bones=2");
+    let lag = |limit: f64, soft: f64| {
+        let mut spec = effect("floppy", &[("translation", 10.0), ("max_length", limit), ("soft", soft)]);
+        spec.raw = true;
+        let stage = subject.stage(&recipe(vec![spec]));
+        let motion = BoneMotion { linear_velocity: DVec3::X * 40.0, ..BoneMotion::default() };
+        let root = subject.rig.skeleton().bones().next().expect("a root");
+        let (moved, still) = (by_hand(&subject, &stage, &[(root, motion)]), by_hand(&subject, &stage, &[]));
+        f64::from(still.positions[0].x - moved.positions[0].x)
+    };
+    for soft in [0.0, 1.0] {
+        for limit in [1e6, 1e30] {
+            assert!((lag(limit, soft) - 400.0).abs() < 1e-3, "{limit}: {}", lag(limit, soft));
+        }
+        assert!(lag(25.0, soft) <= 25.0 * (1.0 + 1e-6));
+    }
+    assert!(lag(25.0, 0.0) >= 25.0 * (1.0 - 1e-6));
+}
+
+/// Five bones, each within its own limit, together move a point much farther than any of them.
+#[test]
+fn the_sum_over_bones_and_effects_has_a_limit_of_its_own() {
+    let subject = Subject::zoo("tube:vertices=400,bones=5");
+    let motion = BoneMotion { linear_velocity: DVec3::new(30.0, 10.0, 0.0), ..BoneMotion::default() };
+    let bones: Vec<_> = subject.rig.skeleton().bones().map(|bone| (bone, motion)).collect();
+    let moved = |max_total: Option<TotalLimit>| {
+        let effects = vec![effect("floppy", &[("max_length", 0.3)])];
+        let stage = subject.stage(&Recipe { max_total, ..recipe(effects) });
+        let (moved, still) = (by_hand(&subject, &stage, &bones), by_hand(&subject, &stage, &[]));
+        let apart = |(a, b): (&Vec3, &Vec3)| (a.as_dvec3() - b.as_dvec3()) / subject.size();
+        moved.positions.iter().zip(&still.positions).map(apart).collect::<Vec<_>>()
+    };
+    let free = moved(None);
+    let farthest = |moved: &[DVec3]| moved.iter().map(|d| d.length()).fold(0.0, f64::max);
+    assert!(farthest(&free) > 1.4, "{}", farthest(&free));
+    for soft in [true, false] {
+        let bound = moved(Some(TotalLimit { length: 0.5, soft }));
+        assert!(farthest(&bound) <= 0.5 * (1.0 + 1e-6) && farthest(&bound) > 0.49, "{}", farthest(&bound));
+        for (free, bound) in free.iter().zip(&bound) {
+            let wanted = free.length();
+            let expected = if soft { wanted / (1.0 + (wanted / 0.5).powi(4)).powf(0.25) } else { wanted.min(0.5) };
+            assert!(bound.distance(free.normalize_or_zero() * expected) < 2e-6, "{free} {bound}");
+        }
+    }
+    // One that does not bind leaves things as they are.
+    let wide = moved(Some(TotalLimit { length: 10.0, soft: false }));
+    assert!(wide.iter().zip(&free).all(|(a, b)| a.distance(*b) < 1e-6));
 }
 
 #[test]

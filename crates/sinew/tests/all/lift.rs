@@ -1,8 +1,38 @@
 //! Centrifugal lift on the dancer: the skirt rises, the waist does not.
 
-use crate::common::{Subject, largest_difference, recipe};
-use sinew::recipe::EffectSpec;
+use crate::common::{Subject, bits, effect, largest_difference, recipe};
+use glam::DVec3;
+use sinew::cone::Cone;
+use sinew::recipe::{ConeSpec, EffectSpec, Literal, RecipeFile};
 use sinew::*;
+
+/// A limit that cuts leaves what is below it alone, and stops the rest right there.
+#[test]
+fn the_cone_takes_the_effects_soft() {
+    let subject = Subject::zoo("tube:vertices=1500,bones=9");
+    for (name, key) in [("centrifugal-lift", "stretch"), ("floppy", "rotation")] {
+        let moved = |max_length: f64, soft: f64| {
+            let mut spec = effect(name, &[(key, 0.1), ("soft", soft)]);
+            let cone = Cone::new(DVec3::Y, DVec3::Y * 4.0, 0.2, 0.01).ok();
+            spec.cone = Some(ConeSpec { bone: Some("tube.1".to_owned()), cone, gain: 10.0, max_length });
+            let (stage, base) = (subject.stage(&recipe(vec![spec])), subject.stage(&Recipe::default()));
+            let settings = MotionSettings::default();
+            let at = |stage| subject.at(stage, &subject.motion(0, &settings, stage), 0.3, &Cpu::serial());
+            let (moved, plain) = (at(&stage), at(&base));
+            let apart = moved.positions.iter().zip(&plain.positions).map(|(a, b)| a.distance(*b));
+            apart.map(|d| f64::from(d) / subject.size()).collect::<Vec<_>>()
+        };
+        let free = moved(10.0, 0.0);
+        let most = free.iter().copied().fold(0.0, f64::max);
+        assert!(most > 1e-3, "{name} moves {most}");
+        let (hard, soft) = (moved(0.5 * most, 0.0), moved(0.5 * most, 1.0));
+        for (free, hard) in free.iter().zip(&hard) {
+            assert!((hard - free.min(0.5 * most)).abs() < 2e-6, "{name}: {free} {hard}");
+        }
+        let softer = free.iter().zip(&soft).map(|(free, soft)| free.min(0.5 * most) - soft).fold(0.0, f64::max);
+        assert!(softer > 0.02 * most, "{name}: {softer}");
+    }
+}
 
 #[test]
 fn a_spun_dancer_lifts_her_skirt_and_not_her_waist() {
@@ -31,7 +61,17 @@ fn a_spun_dancer_lifts_her_skirt_and_not_her_waist() {
     let (rms, _) = fitted.residual.expect("fitted, not given");
     assert!(rms < 0.1, "the cone misses the skirt by {rms}");
 
+    // What was found can be written into a recipe, and is then the same cone to the bit.
+    let text = format!("version = 1\n[[effect]]\ntype = \"{name}\"\ncone = {}\n", Literal::from(&fitted.spec()));
+    let mut pasted = RecipeFile::parse(&text).expect("a recipe").recipe().clone();
+    pasted.effects[0].map = Some("skirt".to_owned());
+    let pasted = subject.stage(&pasted);
+    let found = pasted.cones().next().expect("a cone by hand").1;
+    assert_eq!((&found.bone, found.cone, found.residual), (&fitted.bone, fitted.cone, None));
     let motion = subject.motion(twirl, &MotionSettings::default(), &stage);
+    let [by_hand, by_fit] = [&pasted, &stage].map(|stage| bits(&subject.at(stage, &motion, 0.4, &Cpu::serial())));
+    assert!(by_hand == by_fit);
+
     let base = subject.stage(&Recipe::default());
     let (lifted, plain) = (0..12)
         .map(|k| 0.1 * f64::from(k))

@@ -5,6 +5,7 @@ use sinew::cone::Cone;
 use sinew::param::ParamKind;
 use sinew::recipe::{
     BaseSpec, BoneGain, Centroid, ConeSpec, EditError, EffectSpec, KeyCurve, Normals, Place, RecipeFile, Riders,
+    TotalLimit,
 };
 use sinew::registry::EFFECTS;
 use sinew::text::wildcard;
@@ -717,12 +718,94 @@ fn the_template_lists_everything_and_does_nothing() {
     assert!(matches!(live.recipe().base, BaseSpec::Blend { .. }));
 }
 
+/// One word is a paper's exact form; what is said beside it counts.
+#[test]
+fn a_papers_form_is_one_key() {
+    let one = |effect: &str, lines: &str| {
+        let text = format!("version = 1\n[[effect]]\ntype = \"{effect}\"\n{lines}\n");
+        RecipeFile::parse(&text).map(|file| file.recipe().effects[0].clone())
+    };
+    for effect in EFFECTS {
+        let name = effect.name();
+        let Some(paper) = EffectSpec::paper(*effect) else {
+            let error = one(name, "form = \"paper\"").expect_err("beyond the papers").to_string();
+            assert!(error.contains("effect[0].form") && error.contains("beyond the papers"), "{error}");
+            continue;
+        };
+        assert_eq!(format!("{:?}", one(name, "form = \"paper\"").unwrap()), format!("{paper:?}"));
+        assert_eq!(
+            format!("{:?}", one(name, "form = \"scale-free\"").unwrap()),
+            format!("{:?}", EffectSpec::of(*effect))
+        );
+        assert!(paper.raw && !paper.values.switch("soft"), "{name}");
+        for param in effect.params() {
+            let value = paper.values.number(param.name);
+            match param.name {
+                "max_length" => assert!(value >= 1e30, "{name}"),
+                "paper_spin" | "paper_indicator" => assert_eq!(value, 1.0, "{name}"),
+                other if other.ends_with("filter") => assert_eq!(value, 1.0, "{name}: {other}"),
+                _ => {}
+            }
+        }
+        assert!(paper.cone.as_ref().is_none_or(|cone| cone.max_length >= 1e30), "{name}");
+        let own = one(name, "form = \"paper\"\nraw = false\nsoft = true\ncone = { max_length = 0.2 }").unwrap();
+        assert!(!own.raw && own.values.switch("soft") && own.cone.unwrap().max_length == 0.2, "{name}");
+        // Written out it means the same.
+        let mut file = RecipeFile::parse("version = 1\n").unwrap();
+        file.add_effect(&paper).unwrap();
+        let written = RecipeFile::parse(&file.to_string()).unwrap_or_else(|error| panic!("{file}\n{error}"));
+        assert_eq!(format!("{:?}", written.recipe().effects[0]), format!("{paper:?}"));
+    }
+}
+
+#[test]
+fn lengths_of_raw_effects_are_in_scene_units() {
+    let parse = |lines: &str| {
+        RecipeFile::parse(&format!("version = 1\n[[effect]]\ntype = \"floppy\"\n{lines}\n"))
+            .map(|file| file.recipe().effects[0].clone())
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(parse("raw = true\nmax_length = 500").unwrap().values.number("max_length"), 500.0);
+    assert_eq!(parse("max_length = 500\nraw = true").unwrap().values.number("max_length"), 500.0);
+    assert_eq!(parse("raw = true\ncone = { max_length = 500 }").unwrap().cone.unwrap().max_length, 500.0);
+    for (lines, unit) in [
+        ("max_length = 500", "0 to 10 × size"),
+        ("cone = { max_length = 500 }", "0 to 10 × size"),
+        ("raw = true\nmax_length = -1", "scene units"),
+        ("raw = true\ncone = { max_length = -1 }", "scene units"),
+    ] {
+        let error = parse(lines).expect_err(lines);
+        assert!(error.contains(unit) && error.contains("max_length"), "{error}");
+    }
+}
+
+#[test]
+fn a_limit_on_the_sum_is_a_number_or_a_table() {
+    let parse = |line: &str| {
+        RecipeFile::parse(&format!("version = 1\n{line}\n"))
+            .map(|file| file.recipe().max_total)
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(parse(""), Ok(None));
+    assert_eq!(parse("max_total = 0.5"), Ok(Some(TotalLimit { length: 0.5, soft: true })));
+    let hard = TotalLimit { length: 0.5, soft: false };
+    assert_eq!(parse("max_total = { length = 0.5, soft = false }"), Ok(Some(hard)));
+    assert!(parse("max_total = -1").unwrap_err().contains("0 to 10 × size"));
+    assert!(parse("max_total = { soft = false }").unwrap_err().contains("add length"));
+    assert!(parse("max_total = { length = 1, hard = true }").unwrap_err().contains("hard"));
+    let mut file = RecipeFile::parse("version = 1\n").unwrap();
+    file.set(Place::MaxTotal, hard).unwrap();
+    assert_eq!(file.recipe().max_total, Some(hard));
+    file.set(Place::MaxTotal, 0.25).unwrap();
+    assert_eq!(file.to_string(), "version = 1\nmax_total = 0.25\n");
+}
+
 #[test]
 fn parameters_do_not_hide_the_keys_of_every_effect() {
     for effect in EFFECTS {
         for param in effect.params() {
             assert!(
-                !["type", "gain", "root", "raw", "map", "compensate", "cone", "bones"].contains(&param.name),
+                !["type", "form", "gain", "root", "raw", "map", "compensate", "cone", "bones"].contains(&param.name),
                 "{} of {}",
                 param.name,
                 effect.name()

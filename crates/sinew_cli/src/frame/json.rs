@@ -1,7 +1,9 @@
-//! A frame as JSON: everything there is to know about it, written as it goes.
+//! Frames as JSON: everything there is to know about them, written as they go.
 
 use super::snapshot::Snapshot;
+use crate::fault::Fault;
 use crate::inspect::Finding;
+use crate::output::Stopped;
 use serde::{Serialize, Serializer};
 use sinew::BoneMotion;
 use sinew::correct::MuscleReport;
@@ -9,44 +11,95 @@ use sinew::kinodynamic::Diagnosis;
 use sinew::rig::{Part, PartKind, Primitive};
 use std::io::{self, Write};
 
+/// One frame.
 pub(super) fn write(snapshot: &Snapshot<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let meshes = |kind: PartKind| -> Vec<MeshDocument<'_>> {
-        let parts = snapshot.parts().into_iter().filter(|part| part.kind == kind);
-        parts.map(|part| mesh(snapshot, part)).collect()
-    };
-    let document = Document {
-        file: &snapshot.scene.name,
-        clip: snapshot.clip.as_ref().map(|clip| clip.name),
-        clip_index: snapshot.clip.as_ref().map(|clip| clip.index),
-        time: snapshot.clip.as_ref().map(|clip| clip.time),
-        base: snapshot.base,
-        fold_over_free: snapshot.diagnosis.map(DiagnosisDocument::from),
-        muscles: snapshot.muscles.iter().map(|muscle| muscle_document(snapshot, muscle)).collect(),
-        meshes: meshes(PartKind::Skinned),
-        rigid_meshes: meshes(PartKind::Rider),
-        bones: bones(snapshot),
-        warnings: snapshot.scene.warnings.iter().map(Finding::from).collect(),
-    };
-    serde_json::to_writer(&mut *out, &document)?;
+    serde_json::to_writer(&mut *out, &Document { scene: scene(snapshot), frame: frame(snapshot) })?;
     writeln!(out)
+}
+
+/// Several frames, each written before the next is made.
+pub(super) fn write_all<'a>(
+    snapshots: impl Iterator<Item = Result<Snapshot<'a>, Fault>>,
+    out: &mut dyn Write,
+) -> Result<(), Stopped> {
+    for (index, snapshot) in snapshots.enumerate() {
+        let snapshot = snapshot?;
+        if index == 0 {
+            let scene = serde_json::to_string(&scene(&snapshot)).map_err(io::Error::from)?;
+            // Left open for the frames.
+            write!(out, "{},\"frames\":[", scene.strip_suffix('}').unwrap_or(&scene))?;
+        } else {
+            write!(out, ",")?;
+        }
+        serde_json::to_writer(&mut *out, &frame(&snapshot)).map_err(io::Error::from)?;
+    }
+    Ok(writeln!(out, "]}}")?)
 }
 
 #[derive(Serialize)]
 struct Document<'a> {
+    #[serde(flatten)]
+    scene: SceneDocument<'a>,
+    #[serde(flatten)]
+    frame: FrameDocument<'a>,
+}
+
+/// What all frames have in common.
+#[derive(Serialize)]
+struct SceneDocument<'a> {
     file: &'a str,
     clip: Option<&'a str>,
     clip_index: Option<usize>,
-    /// Seconds, as sampled: clamped to the clip or wrapped into it.
-    time: Option<f64>,
     base: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    fold_over_free: Option<DiagnosisDocument>,
+    characters: Vec<CharacterDocument<'a>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     muscles: Vec<MuscleDocument<'a>>,
+    warnings: Vec<Finding<'a>>,
+}
+
+#[derive(Serialize)]
+struct CharacterDocument<'a> {
+    name: &'a str,
+    /// Diagonal of the bounding box at the nodes' default transforms: what recipes call a size.
+    size: f64,
+}
+
+#[derive(Serialize)]
+struct FrameDocument<'a> {
+    /// Seconds, as sampled: clamped to the clip or wrapped into it.
+    time: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fold_over_free: Option<DiagnosisDocument>,
     meshes: Vec<MeshDocument<'a>>,
     rigid_meshes: Vec<MeshDocument<'a>>,
     bones: Vec<BoneDocument<'a>>,
-    warnings: Vec<Finding<'a>>,
+}
+
+fn scene<'a>(snapshot: &Snapshot<'a>) -> SceneDocument<'a> {
+    let characters = snapshot.scene.rig.characters().iter();
+    SceneDocument {
+        file: &snapshot.scene.name,
+        clip: snapshot.clip.as_ref().map(|clip| clip.name),
+        clip_index: snapshot.clip.as_ref().map(|clip| clip.index),
+        base: snapshot.base,
+        characters: characters.map(|c| CharacterDocument { name: &c.name, size: c.size }).collect(),
+        muscles: snapshot.muscles.iter().map(|muscle| muscle_document(snapshot, muscle)).collect(),
+        warnings: snapshot.scene.warnings.iter().map(Finding::from).collect(),
+    }
+}
+
+fn frame<'a>(snapshot: &'a Snapshot<'a>) -> FrameDocument<'a> {
+    let meshes = |kind: PartKind| -> Vec<MeshDocument<'a>> {
+        let parts = snapshot.parts().into_iter().filter(|part| part.kind == kind);
+        parts.map(|part| mesh(snapshot, part)).collect()
+    };
+    FrameDocument {
+        time: snapshot.clip.as_ref().map(|clip| clip.time),
+        fold_over_free: snapshot.diagnosis.map(DiagnosisDocument::from),
+        meshes: meshes(PartKind::Skinned),
+        rigid_meshes: meshes(PartKind::Rider),
+        bones: bones(snapshot),
+    }
 }
 
 #[derive(Serialize)]
@@ -85,6 +138,8 @@ fn muscle_document<'a>(snapshot: &Snapshot<'a>, muscle: &MuscleReport) -> Muscle
 struct MeshDocument<'a> {
     node: usize,
     name: &'a str,
+    /// Whose it is, of `characters`.
+    character: usize,
     primitives: Vec<PrimitiveDocument<'a>>,
 }
 
@@ -96,7 +151,7 @@ struct PrimitiveDocument<'a> {
 
 fn mesh<'a>(snapshot: &'a Snapshot<'a>, part: &'a Part) -> MeshDocument<'a> {
     let primitives = part.primitives.iter().map(|primitive| PrimitiveDocument { snapshot, part, primitive });
-    MeshDocument { node: part.node, name: &part.name, primitives: primitives.collect() }
+    MeshDocument { node: part.node, name: &part.name, character: part.character, primitives: primitives.collect() }
 }
 
 impl Serialize for PrimitiveDocument<'_> {

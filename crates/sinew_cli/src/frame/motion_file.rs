@@ -6,6 +6,8 @@
 //!
 //! [bone."ear.*"]
 //! linear_velocity = [0, 1, 0]
+//! linear_acceleration = [0, -20, 0]    # it brakes
+//! angular_acceleration = [0, 0, 30]
 //! ```
 //!
 //! Relative to the parent, in world axes, metres and radians per second (squared). `*` and `?` in a bone's name match

@@ -1,4 +1,4 @@
-//! One frame of a scene: the clip sampled, the graph evaluated with and without effects.
+//! Frames of a scene: the clip sampled, the graph evaluated with and without effects.
 
 use super::motion_file::MotionFile;
 use crate::args::FrameArgs;
@@ -10,7 +10,8 @@ use crate::text::quoted;
 use sinew::correct::MuscleReport;
 use sinew::kinodynamic::Diagnosis;
 use sinew::rig::{Part, Primitive};
-use sinew::{Cpu, DeformedMesh, Kinematics, Outputs, Stage, Workspace, WorldPose};
+use sinew::{BoneId, BoneMotion, Cpu, DeformedMesh, Kinematics, Motion, Outputs, Stage, Workspace, WorldPose};
+use std::sync::Arc;
 
 /// One frame of a scene, as every format writes it. All of it is finite.
 pub(super) struct Snapshot<'a> {
@@ -28,6 +29,18 @@ pub(super) struct Snapshot<'a> {
     pub muscles: Vec<MuscleReport>,
 }
 
+/// What all frames of a scene share.
+pub(super) struct Player<'a> {
+    scene: &'a Scene,
+    /// Index and motion of the clip.
+    clip: Option<(usize, Arc<Motion>)>,
+    /// Motion set by hand, in place of the clip's.
+    hand_set: Option<Vec<(BoneId, BoneMotion)>>,
+    base: &'static str,
+    stage: Stage,
+    workspace: Workspace,
+}
+
 /// The clip a frame is of.
 pub(super) struct PlayedClip<'a> {
     pub index: usize,
@@ -36,8 +49,8 @@ pub(super) struct PlayedClip<'a> {
     pub time: f64,
 }
 
-impl<'a> Snapshot<'a> {
-    pub fn take(
+impl<'a> Player<'a> {
+    pub fn new(
         scene: &'a Scene,
         asked: &LoadedRecipe,
         hand_set: Option<&MotionFile>,
@@ -51,10 +64,7 @@ impl<'a> Snapshot<'a> {
         let culprit =
             if asked.file.is_empty() { scene.name.clone() } else { format!("{} on {}", asked.file, scene.name) };
         let stage = Stage::new(rig, &recipe).map_err(|error| Fault::in_file(&culprit, error))?;
-
-        let mut workspace = Workspace::with(Outputs { base: true, ..Outputs::default() });
-        let mut played = None;
-        if let Some(wanted) = &options.clip {
+        let bind = |wanted: &String| {
             let index = find_clip(scene, wanted)?;
             let clip = &scene.clips[index];
             let mut settings = asked.motion(clip);
@@ -62,33 +72,68 @@ impl<'a> Snapshot<'a> {
                 settings.looping = looping_of(looping);
             }
             let playing = stage.motion(clip, &settings).map_err(|error| Fault::in_file(&culprit, error))?;
-            let time = playing.motion().sample_time(options.time.unwrap_or(0.0));
-            playing.frame(time, &mut workspace);
-            played = Some(PlayedClip { index, name: &clip.name, time });
-        } else {
-            stage.resting(&mut workspace).deform(&Cpu::serial());
+            Ok((index, Arc::clone(playing.motion())))
+        };
+        Ok(Self {
+            scene,
+            clip: options.clip.as_ref().map(bind).transpose()?,
+            hand_set: hand_set.map(|file| file.bones(rig.skeleton())).transpose()?,
+            base: base_name(&recipe.base),
+            stage,
+            workspace: Workspace::with(Outputs { base: true, ..Outputs::default() }),
+        })
+    }
+
+    /// The frame at a time of the clip.
+    pub fn at(&mut self, time: f64) -> Result<Snapshot<'a>, Fault> {
+        let Self { scene, clip, hand_set, base, stage, workspace } = self;
+        let scene = *scene;
+        let mut played = None;
+        match clip {
+            Some((index, motion)) => {
+                let time = motion.sample_time(time);
+                played = Some(PlayedClip { index: *index, name: &scene.clips[*index].name, time });
+                let playing = stage.resume(motion).map_err(|error| Fault::in_file(&scene.name, error))?;
+                playing.at(time, workspace).deform(&Cpu::serial());
+            }
+            None => stage.resting(workspace).deform(&Cpu::serial()),
         }
         if let Some(hand_set) = hand_set {
             let mut kinematics = stage.at_rest();
-            for (bone, motion) in hand_set.bones(rig.skeleton())? {
+            for &mut (bone, motion) in hand_set {
                 stage.set_steady(&mut kinematics, bone, motion);
             }
             let (pose, time) = (workspace.pose().clone(), workspace.time());
-            let posed = stage.posed(&pose, &kinematics, time, &mut workspace);
-            posed.map_err(|error| Fault::in_file(&culprit, error))?.deform(&Cpu::serial());
+            let posed = stage.posed(&pose, &kinematics, time, workspace);
+            posed.map_err(|error| Fault::in_file(&scene.name, error))?.deform(&Cpu::serial());
         }
         let (deformed, skinned) = (workspace.take_mesh(), workspace.take_base());
         let (world, kinematics) = (workspace.world().clone(), workspace.kinematics().clone());
-        let base = base_name(&recipe.base);
-        let diagnosis = stage.fold_over_free().map(|base| base.diagnose(rig, &world));
+        let diagnosis = stage.fold_over_free().map(|base| base.diagnose(&scene.rig, &world));
         // A scene without skin has nothing to tell.
         let diagnosis = diagnosis.filter(|found| found.smallest_determinant.is_finite());
-        let muscles = stage.muscles();
-        let snapshot = Self { scene, clip: played, base, world, kinematics, deformed, skinned, diagnosis, muscles };
+        let (base, muscles) = (*base, stage.muscles());
+        let snapshot = Snapshot { scene, clip: played, base, world, kinematics, deformed, skinned, diagnosis, muscles };
         snapshot.check_finite()?;
         Ok(snapshot)
     }
 
+    /// How well muscles do, in words.
+    pub fn muscle_findings(&self) -> Vec<String> {
+        let skeleton = self.scene.rig.skeleton();
+        let words = |muscle: &MuscleReport| {
+            let MuscleReport { bone, samples, contraction_residual } = *muscle;
+            let mut words = format!("muscle of {}: {samples} vortices", quoted(skeleton.name(bone)));
+            if contraction_residual > 0.0 {
+                words += &format!("; they miss {:.0} % of its contraction", 100.0 * contraction_residual);
+            }
+            words
+        };
+        self.stage.muscles().iter().map(words).collect()
+    }
+}
+
+impl<'a> Snapshot<'a> {
     /// Files may scale a character beyond what numbers hold; such a frame is refused, not written with gaps.
     fn check_finite(&self) -> Result<(), Fault> {
         let refuse = |what: String| {
@@ -112,26 +157,15 @@ impl<'a> Snapshot<'a> {
         Ok(())
     }
 
-    /// How well steps and muscles do, in words.
-    pub fn findings(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        if let Some(Diagnosis { smallest_determinant, error, steps, steps_needed }) = self.diagnosis {
-            let folds = if smallest_determinant > 0.0 { "nothing folds over" } else { "something folds over" };
-            found.push(format!(
-                "fold-over-free: {steps:.1} steps, where the bend asks for {steps_needed:.1}; twice as many would move the \
-                 skin by at most {:.3} % of the size; {folds} (smallest determinant {smallest_determinant:.3})",
-                100.0 * error
-            ));
-        }
-        let skeleton = self.scene.rig.skeleton();
-        for MuscleReport { bone, samples, contraction_residual } in &self.muscles {
-            let mut words = format!("muscle of {}: {samples} vortices", quoted(skeleton.name(*bone)));
-            if *contraction_residual > 0.0 {
-                words += &format!("; they miss {:.0} % of its contraction", 100.0 * contraction_residual);
-            }
-            found.push(words);
-        }
-        found
+    /// How well steps do, in words.
+    pub fn findings(&self) -> Option<String> {
+        let Diagnosis { smallest_determinant, error, steps, steps_needed } = self.diagnosis?;
+        let folds = if smallest_determinant > 0.0 { "nothing folds over" } else { "something folds over" };
+        Some(format!(
+            "fold-over-free: {steps:.1} steps, where the bend asks for {steps_needed:.1}; twice as many would move the \
+             skin by at most {:.3} % of the size; {folds} (smallest determinant {smallest_determinant:.3})",
+            100.0 * error
+        ))
     }
 
     /// Parts in node order.

@@ -6,16 +6,23 @@ use crate::args::InspectArgs;
 use crate::fault::Fault;
 use crate::load::{Scene, load};
 use crate::output;
+use crate::recipe::LoadedRecipe;
+use crate::talk::Talk;
 use serde::Serialize;
 use sinew::attach::hanging::{AttachBy, continuity};
+use sinew::graph::{FittedCone, GraphError};
+use sinew::recipe::{Literal, Normals};
 use sinew::rig::{Part, PartKind};
 use sinew::simd::LANES;
-use sinew::{Clip, Interpolation, LoopVerdict, Motion, MotionSettings, Rig, Warning};
+use sinew::{Clip, Interpolation, LoopVerdict, Motion, Recipe, Rig, Stage, Warning};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-pub fn run(options: &InspectArgs) -> Result<(), Fault> {
-    let scene = load(&options.input, &[])?;
-    let report = Report::new(&scene)?;
+pub fn run(options: &InspectArgs, talk: &Talk) -> Result<(), Fault> {
+    let recipe = LoadedRecipe::asked(&options.recipe)?;
+    let scene = load(&options.input, &recipe.maps)?;
+    recipe.idle_sections(&scene.clips).iter().for_each(|words| talk.note(words));
+    let report = Report::new(&scene, &recipe)?;
     if options.json {
         output::to_stdout(|out| {
             serde_json::to_writer_pretty(&mut *out, &report)?;
@@ -35,6 +42,8 @@ struct Report<'a> {
     bones: Vec<BoneReport<'a>>,
     clips: Vec<ClipReport<'a>>,
     maps: Vec<MapReport<'a>>,
+    /// Of the recipe given.
+    cones: Vec<ConeReport>,
     warnings: Vec<Finding<'a>>,
 }
 
@@ -111,8 +120,8 @@ struct ClipReport<'a> {
     /// Why it loops or not, in a sentence.
     loop_note: String,
     period: Option<f64>,
-    /// Seconds over which velocities are smoothed.
-    smoothing_window: f64,
+    /// Seconds of each of the three boxes that smooth velocities: `smoothing` in a recipe.
+    smoothing: f64,
     key_spacing: Option<f64>,
     moving_bones: usize,
 }
@@ -124,6 +133,24 @@ struct MapReport<'a> {
     max: f32,
     /// Nodes of the meshes that carry it.
     meshes: Vec<usize>,
+}
+
+/// The cone an effect is filtered by, fitted or given.
+#[derive(Serialize)]
+struct ConeReport {
+    effect: &'static str,
+    bone: String,
+    /// Towards the apex, in the bone's frame as all of it.
+    axis: [f64; 3],
+    apex: [f64; 3],
+    /// Radians.
+    half_angle: f64,
+    base_radius: f64,
+    /// Root mean square and largest distance of the skin from it, in sizes of the region; `null` when given by hand.
+    fit_error: Option<f64>,
+    largest_fit_error: Option<f64>,
+    /// The same as a line of the effect's section in a recipe.
+    recipe: String,
 }
 
 /// A warning, as every JSON output writes it.
@@ -143,15 +170,17 @@ impl<'a> From<&'a Warning> for Finding<'a> {
 }
 
 impl<'a> Report<'a> {
-    fn new(scene: &'a Scene) -> Result<Self, Fault> {
+    fn new(scene: &'a Scene, recipe: &LoadedRecipe) -> Result<Self, Fault> {
         let rig = &scene.rig;
         Ok(Self {
             file: &scene.name,
             characters: characters(rig),
             meshes: rig.parts().iter().map(|part| mesh(rig, part)).collect(),
             bones: bones(scene),
-            clips: clips(scene)?,
+            clips: clips(scene, recipe)?,
             maps: maps(scene),
+            cones: cones(rig, recipe)
+                .map_err(|error| Fault::in_file(format!("{} on {}", recipe.file, scene.name), error))?,
             warnings: scene.warnings.iter().map(Finding::from).collect(),
         })
     }
@@ -176,7 +205,7 @@ fn characters(rig: &Rig) -> Vec<CharacterReport<'_>> {
                 flipped_edges: surface.flipped_edges,
                 degenerate_triangles: surface.degenerate_triangles,
             },
-            attachment_gap: continuity(rig, index, AttachBy::default()).map(|gap| gap / character.size),
+            attachment_gap: continuity(rig, index, AttachBy::default()),
         });
     }
     reports
@@ -243,11 +272,11 @@ fn bones(scene: &Scene) -> Vec<BoneReport<'_>> {
         .collect()
 }
 
-fn clips(scene: &Scene) -> Result<Vec<ClipReport<'_>>, Fault> {
+fn clips<'a>(scene: &'a Scene, recipe: &LoadedRecipe) -> Result<Vec<ClipReport<'a>>, Fault> {
     let rig = &scene.rig;
     let mut reports = Vec::with_capacity(scene.clips.len());
     for (index, clip) in scene.clips.iter().enumerate() {
-        let settings = MotionSettings::default();
+        let settings = recipe.motion(clip);
         let motion =
             Motion::new(rig.puppet(), clip, &settings, &[]).map_err(|error| Fault::in_file(&scene.name, error))?;
         let found = motion.report();
@@ -262,7 +291,7 @@ fn clips(scene: &Scene) -> Result<Vec<ClipReport<'_>>, Fault> {
             loop_kind: loop_kind(&found.verdict),
             loop_note: found.verdict.to_string(),
             period: found.period,
-            smoothing_window: found.smoothing_window(),
+            smoothing: found.smoothing_box,
             key_spacing: found.key_spacing,
             moving_bones: found.moving_bones,
         });
@@ -302,6 +331,26 @@ fn loop_kind(verdict: &LoopVerdict) -> &'static str {
         LoopVerdict::Forced { .. } => "forced",
         LoopVerdict::NotALoop { .. } => "not-a-loop",
     }
+}
+
+/// The cones of a recipe's effects. Nothing else of the recipe is built: it may take long.
+fn cones(rig: &Arc<Rig>, recipe: &LoadedRecipe) -> Result<Vec<ConeReport>, GraphError> {
+    let recipe = recipe.recipe();
+    let effects = recipe.effects.iter().filter(|effect| effect.cone.is_some()).cloned().collect();
+    let recipe = Recipe { effects, riders: recipe.riders, normals: Normals::Engine, ..Recipe::default() };
+    let stage = Stage::new(rig, &recipe)?;
+    let report = |(effect, fitted): (&'static str, &FittedCone)| ConeReport {
+        effect,
+        bone: fitted.bone.clone(),
+        axis: fitted.cone.axis().to_array(),
+        apex: fitted.cone.apex().to_array(),
+        half_angle: fitted.cone.half_angle(),
+        base_radius: fitted.cone.base_radius(),
+        fit_error: fitted.residual.map(|(rms, _)| rms),
+        largest_fit_error: fitted.residual.map(|(_, largest)| largest),
+        recipe: format!("cone = {}", Literal::from(&fitted.spec())),
+    };
+    Ok(stage.cones().map(report).collect())
 }
 
 fn maps(scene: &Scene) -> Vec<MapReport<'_>> {

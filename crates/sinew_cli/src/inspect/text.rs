@@ -35,6 +35,7 @@ pub fn print(report: &Report<'_>, all_bones: bool, out: &mut dyn Write) -> io::R
     bones(report, all_bones, out)?;
     clips(&report.clips, out)?;
     maps(report, out)?;
+    cones(report, out)?;
     warnings(&report.warnings, out)
 }
 
@@ -197,7 +198,7 @@ fn clips(clips: &[ClipReport<'_>], out: &mut dyn Write) -> io::Result<()> {
             format!("{} to {}", short(clip.start), seconds(clip.end)),
             clip.interpolations.join(" "),
             clip.moving_bones.to_string(),
-            seconds(clip.smoothing_window),
+            seconds(clip.smoothing),
             loop_word(clip).to_owned(),
         ]
     };
@@ -244,6 +245,26 @@ fn maps(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     };
     let rows: Vec<_> = report.maps.iter().map(row).collect();
     lines(out, table(&[("name", Align::Left), ("values", Align::Left), ("mesh nodes", Align::Left)], &rows))
+}
+
+fn cones(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if report.cones.is_empty() {
+        return Ok(());
+    }
+    heading(out, "Cones")?;
+    for cone in &report.cones {
+        let fit = match (cone.fit_error, cone.largest_fit_error) {
+            (Some(rms), Some(largest)) => {
+                let [rms, largest] = [rms, largest].map(|error| short(100.0 * error));
+                format!("misses the skin by {rms} % of the region's size, {largest} % where it fits worst")
+            }
+            _ => "set by hand".to_owned(),
+        };
+        writeln!(out, "  {} on {}: {fit}", cone.effect, quoted(&cone.bone))?;
+        // On one line, whatever its length: it is there to be pasted.
+        writeln!(out, "    {}", printable(&cone.recipe))?;
+    }
+    Ok(())
 }
 
 fn warnings(warnings: &[Finding<'_>], out: &mut dyn Write) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! `sinew frame`: the JSON layout, the same frame in every format, and the numbers against an evaluator written from
 //! the glTF specification alone.
 
-use crate::common::{Folder, all, farthest, frame, sinew, triple, triples};
+use crate::common::{Folder, all, farthest, frame, inspect, sinew, triple, triples};
 use serde_json::{Value, json};
 use sinew_testkit::glb::Builder;
 use sinew_testkit::spec::SpecFile;
@@ -17,15 +17,18 @@ fn the_layout_is_as_documented() {
     let keys = |value: &Value| value.as_object().unwrap().keys().cloned().collect::<Vec<_>>();
     assert_eq!(
         keys(&frame),
-        ["file", "clip", "clip_index", "time", "base", "meshes", "rigid_meshes", "bones", "warnings"]
+        ["file", "clip", "clip_index", "base", "characters", "warnings", "time", "meshes", "rigid_meshes", "bones"]
     );
+    assert_eq!(keys(&frame["characters"][0]), ["name", "size"]);
+    assert_eq!(frame["characters"][0]["size"], inspect("zoo:tube")["characters"][0]["size"]);
+    assert_eq!(frame["meshes"][0]["character"], 0);
     assert_eq!(frame["clip"], "wave");
     assert_eq!(frame["clip_index"], 0);
     assert_eq!(frame["time"], 0.4);
     assert_eq!(frame["base"], "lbs");
     assert_eq!(frame["rigid_meshes"], json!([]));
     let mesh = &frame["meshes"][0];
-    assert_eq!(keys(mesh), ["node", "name", "primitives"]);
+    assert_eq!(keys(mesh), ["node", "name", "character", "primitives"]);
     let primitive = &mesh["primitives"][0];
     assert_eq!(keys(primitive), ["positions", "base_positions", "normals", "indices"]);
     let vertices = triples(&primitive["positions"]).len();
@@ -226,6 +229,74 @@ fn motion_set_by_hand_drives_the_effects() {
         let expected: Vec<_> = base.iter().map(|p| [p[0] - 0.1, p[1], p[2] + 0.2]).collect();
         let positions = all(&frame["meshes"], "positions");
         assert!(farthest(&positions, &expected) < ROUNDING, "{pose:?}: {:e}", farthest(&positions, &expected));
+    }
+}
+
+#[test]
+fn accelerations_set_by_hand_drive_the_effects() {
+    let folder = Folder::new();
+    let moved = |effect: &str, motion: &str| {
+        let text = format!("version = 1\n[[effect]]\ntype = \"{effect}\"\nsoft = false\n");
+        let recipe = folder.write("hero.sinew.toml", text);
+        let motion = folder.write("m.toml", format!("[bone.\"tube.1\"]\n{motion}\n"));
+        let frame = frame("zoo:tube", &["--recipe", &recipe, "--motion", &motion]);
+        (all(&frame["meshes"], "base_positions"), all(&frame["meshes"], "positions"))
+    };
+    // −K a with K = 0.01 s²: setting off, all of it is drag; braking with 0.1 s to rest, all of it is follow-through.
+    let (off, braking) =
+        ("linear_acceleration = [10, 0, -20]", "linear_velocity = [-1, 0, 2]\nlinear_acceleration = [10, 0, -20]");
+    for (effect, motion, share) in [
+        ("acceleration-drag", off, 1.0),
+        ("follow-through", off, 0.0),
+        ("acceleration-drag", braking, 0.0),
+        ("follow-through", braking, 1.0),
+    ] {
+        let (base, found) = moved(effect, motion);
+        let expected: Vec<_> = base.iter().map(|p| [p[0] - 0.1 * share, p[1], p[2] + 0.2 * share]).collect();
+        assert!(farthest(&found, &expected) < ROUNDING, "{effect}, {motion}: {:e}", farthest(&found, &expected));
+    }
+    let (base, turned) = moved("acceleration-drag", "angular_acceleration = [0, 0, 30]");
+    assert!(farthest(&base, &turned) > 0.05);
+}
+
+#[test]
+fn several_times_are_one_list_or_numbered_files() {
+    let folder = Folder::new();
+    let clip = ["--clip", "wave", "--preset", "lively"];
+    let single = |time: &str| frame("zoo:tube", &[&clip[..], &["--time", time]].concat());
+    let several = frame("zoo:tube", &[&clip[..], &["--time", "0.4", "--time", "0:0.2:0.1"]].concat());
+    let frames = several["frames"].as_array().expect("a list of frames");
+    assert_eq!(frames.len(), 4);
+    for (found, time) in frames.iter().zip(["0.4", "0", "0.1", "0.2"]) {
+        let alone = single(time);
+        for (key, value) in found.as_object().unwrap() {
+            assert_eq!(*value, alone[key], "{key} at {time}");
+        }
+        // Between them they have every key of a single frame.
+        for key in alone.as_object().unwrap().keys() {
+            assert!(found.get(key).or(several.get(key)).is_some(), "{key}");
+        }
+    }
+    assert_eq!(several["characters"], single("0")["characters"]);
+
+    for format in ["obj", "ply"] {
+        let out = folder.join(&format!("walk.{format}"));
+        let args = [&["frame", "zoo:tube", "-o", &out], &clip[..], &["--time", "0:0.2:0.1"]].concat();
+        assert_eq!(sinew(&args).code, 0);
+        let alone = folder.join(&format!("alone.{format}"));
+        let one = [&["frame", "zoo:tube", "-o", &alone], &clip[..], &["--time", "0.1"]].concat();
+        assert_eq!(sinew(one).code, 0);
+        let read = |name: String| std::fs::read(folder.path().join(name)).expect("written");
+        assert!(read(format!("walk.0001.{format}")) == read(format!("alone.{format}")));
+        let refused = sinew(&args);
+        assert!(refused.code == 1 && refused.stderr.contains("walk.0000"), "{}", refused.stderr);
+    }
+    let names = ["alone.obj", "alone.ply", "walk.0000.obj", "walk.0000.ply", "walk.0001.obj", "walk.0001.ply"];
+    assert_eq!(folder.names(), [&names[..], &["walk.0002.obj", "walk.0002.ply"]].concat());
+    let stdout = ["frame", "zoo:tube", "-o", "-", "--format", "obj", "--time", "0", "--time", "1"];
+    assert_eq!(sinew(stdout).code, 2, "several files do not fit into stdout");
+    for bad in ["1:0:0.1", "0:1:0", "0:1", "0:1e9:1e-9"] {
+        assert_eq!(sinew(["frame", "zoo:tube", "-o", "-", "--time", bad]).code, 2, "{bad}");
     }
 }
 

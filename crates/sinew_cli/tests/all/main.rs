@@ -10,6 +10,7 @@ mod conventions;
 mod demo;
 mod edit;
 mod frame;
+mod inspect;
 mod malformed;
 mod map;
 mod pose;

@@ -18,5 +18,6 @@ mod posed;
 mod real_characters;
 mod springs_on_real_characters;
 mod surfaces;
+mod turned_normals_on_real_characters;
 mod volume_on_real_characters;
 mod writing;
