@@ -5,7 +5,7 @@
 //! energy (by more than it is rounded by) is ever taken: it cannot diverge. The plain iteration carries news by one edge
 //! per round; L-BFGS on the same energy, with `D⁻¹` as its first guess, reaches the same minimum in a fraction of them.
 //!
-//! Oracle: both ways end in the same place (tests.rs).
+//! Oracle: both ways end in the same place (`tests`).
 
 /// Halvings of a step before the solver gives up: at rounding.
 const HALVINGS: u32 = 40;
