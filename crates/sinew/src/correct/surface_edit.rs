@@ -149,29 +149,49 @@ fn keyed(keys: &[(f64, Vec<Encoded>)], index: usize, time_secs: f64) -> Encoded 
     }
 }
 
-/// What several edits make of each of `count` points at a time: the change and the stiffness it is held with; `None`
-/// where none reaches.
-pub fn overlap(edits: &[SurfaceEdit], count: usize, time_secs: f64) -> Vec<Option<(Encoded, f64)>> {
-    let mut sums = vec![(0.0, 0.0, DVec3::ZERO, None::<Encoded>, 0u32); count];
-    for edit in edits {
-        for (index, edited) in edit.points.iter().enumerate() {
-            let Some((total, ratio, turn, only, reached)) = sums.get_mut(edited.point as usize) else { continue };
-            let weight = edit.stiffness * edited.weight;
-            let change = edit.at(index, time_secs);
-            *total += weight;
-            *ratio += weight * change.ratio;
-            *turn += rotation_log(change.turn) * weight;
-            *only = Some(change);
-            *reached += 1;
+/// The edits that reach a point.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Overlap {
+    weights: f64,
+    /// Weighted sums.
+    ratio: f64,
+    turn: DVec3,
+    last: Option<Encoded>,
+    reached: u32,
+}
+
+impl Overlap {
+    /// What several edits make of each of `count` points at a time.
+    pub fn fill(edits: &[SurfaceEdit], count: usize, time_secs: f64, out: &mut Vec<Self>) {
+        out.clear();
+        out.resize(count, Self::default());
+        for edit in edits {
+            for (index, edited) in edit.points.iter().enumerate() {
+                let Some(here) = out.get_mut(edited.point as usize) else { continue };
+                let weight = edit.stiffness * edited.weight;
+                let change = edit.at(index, time_secs);
+                here.weights += weight;
+                here.ratio += weight * change.ratio;
+                here.turn += rotation_log(change.turn) * weight;
+                here.last = Some(change);
+                here.reached += 1;
+            }
         }
     }
-    let mean = |(total, ratio, turn, only, reached): (f64, f64, DVec3, Option<Encoded>, u32)| match only? {
-        // One edit alone stays to the bit.
-        change if reached == 1 => Some((change, total)),
-        change if total <= 0.0 => Some((change, 0.0)),
-        _ => Some((Encoded { ratio: ratio / total, turn: DQuat::from_scaled_axis(turn / total) }, total)),
-    };
-    sums.into_iter().map(mean).collect()
+
+    /// Their mean and the stiffness it is held with; `None` where none reaches.
+    pub fn mean(&self) -> Option<(Encoded, f64)> {
+        let total = self.weights;
+        match self.last? {
+            // One edit alone stays to the bit.
+            change if self.reached == 1 => Some((change, total)),
+            change if total <= 0.0 => Some((change, 0.0)),
+            _ => {
+                let turn = DQuat::from_scaled_axis(self.turn / total);
+                Some((Encoded { ratio: self.ratio / total, turn }, total))
+            }
+        }
+    }
 }
 
 /// How scale vectors grow along a bone (EX 5.1, fig. 22).
@@ -295,16 +315,18 @@ mod tests {
             SurfaceEdit::new(points, Change::Keyed(vec![(0.0, key)]), KeyCurve::constant(1.0), 1.0).expect("sound")
         };
         let largest_step = |edits: &[SurfaceEdit]| {
-            let all = overlap(edits, 100, 0.0);
-            let ratio = |i: usize| all[i].map_or(1.0, |(change, _)| change.ratio);
+            let mut all = Vec::new();
+            Overlap::fill(edits, 100, 0.0, &mut all);
+            let ratio = |i: usize| all[i].mean().map_or(1.0, |(change, _)| change.ratio);
             (1..100).map(|i| (ratio(i) - ratio(i - 1)).abs()).fold(0.0, f64::max)
         };
         let (first, second) = (bump(40, 1.0), bump(55, 0.6));
         let alone = largest_step(std::slice::from_ref(&first));
         assert!(largest_step(&[first.clone(), second]) <= alone + 1e-12);
-        let all = overlap(std::slice::from_ref(&first), 100, 0.0);
-        assert_eq!(all[40].expect("reached").0, first.at(19, 0.0));
-        assert!(all[0].is_none());
+        let mut all = Vec::new();
+        Overlap::fill(std::slice::from_ref(&first), 100, 0.0, &mut all);
+        assert_eq!(all[40].mean().expect("reached").0, first.at(19, 0.0));
+        assert!(all[0].mean().is_none());
     }
 
     #[test]

@@ -30,8 +30,9 @@ pub(crate) struct Body {
     pub pinned: Vec<bool>,
     /// Nodes that lie in contact and are not to be moved again.
     pub held: Vec<bool>,
-    /// Nodes at rest in bind space, where morph targets are active.
-    pub morphed: Option<Vec<DVec3>>,
+    /// Whether morph targets are active, and nodes at rest in bind space where they are.
+    is_morphed: bool,
+    morphed_bind: Vec<DVec3>,
     /// Per palette entry: from bind space to these points.
     pub from_bind: Vec<DAffine3>,
     /// Per node: the part of the volume around it that blending its bones takes, from 0; and the largest of all.
@@ -106,9 +107,9 @@ impl Body {
         if frame.reach != Reach::Moving && !self.is_still() {
             self.still.fill(false);
         }
-        match (frame.morphed_rest, &mut self.morphed) {
-            (None, morphed) => *morphed = None,
-            (Some(rest), morphed) => surface.bind_points(rest, morphed.get_or_insert_default()),
+        self.is_morphed = frame.morphed_rest.is_some();
+        if let Some(rest) = frame.morphed_rest {
+            surface.bind_points(rest, &mut self.morphed_bind);
         }
     }
 
@@ -164,7 +165,7 @@ impl Body {
     /// Says which segments are at hand.
     pub fn activate(&mut self, surface: &Surface) {
         // A rest shape with morph targets has no sums that were made ahead.
-        self.all_free = self.morphed.is_some() || !self.still.contains(&true);
+        self.all_free = self.is_morphed || !self.still.contains(&true);
         self.active.clear();
         self.active.resize(surface.segments.len(), self.all_free);
         if self.all_free {
@@ -237,7 +238,17 @@ impl Body {
 
     /// Nodes at rest in bind space.
     pub fn bind<'a>(&'a self, surface: &'a Surface) -> &'a [DVec3] {
-        self.morphed.as_deref().unwrap_or(&surface.bind)
+        self.morphed().unwrap_or(&surface.bind)
+    }
+
+    /// The same, where morph targets are active.
+    pub fn morphed(&self) -> Option<&[DVec3]> {
+        self.is_morphed.then_some(&self.morphed_bind)
+    }
+
+    #[cfg(test)]
+    pub fn set_morphed(&mut self, bind: Vec<DVec3>) {
+        (self.is_morphed, self.morphed_bind) = (true, bind);
     }
 
     /// Whether nothing but rigid motion happened to the whole body.

@@ -1,22 +1,13 @@
-//! The connected pieces of a character's faces: borders that lie on each other joined, open ones capped, what has an inside
-//! told from sheets.
+//! The connected pieces of a character's faces: open borders capped, what has an inside told from sheets.
 
-use super::surface::influences;
-use crate::bvh::Bvh;
 use crate::control_points::DisjointSets;
 use crate::lists::Lists;
-use crate::rig::Rig;
-use crate::skeleton::BoneId;
 use glam::DVec3;
 
 /// Of caps to faces, by area: beyond it a piece is a sheet. A tube three times as long as wide has a sixth.
 const LARGEST_OPENING: f64 = 0.25;
 /// Volume over that of a ball of the same area; below it there is nothing inside.
 const LEAST_ROUNDNESS: f64 = 1e-3;
-/// Borders this close, in extents of the character, are one.
-const SAME_PLACE: f64 = 1e-6;
-/// Weights this close are those of copies that an exporter pruned differently; an upper and a lower lip differ by more.
-const SAME_WEIGHT: f32 = 0.2;
 
 /// Volume between triangles and the origin: ⅙ Σ [p_i p_j p_k].
 pub(crate) fn volume(triangles: impl Iterator<Item = [u32; 3]>, points: &[DVec3]) -> f64 {
@@ -29,52 +20,17 @@ pub(crate) fn volume(triangles: impl Iterator<Item = [u32; 3]>, points: &[DVec3]
     sum / 6.0
 }
 
-/// Joins nodes that lie on each other along open borders and have the same weights.
-pub(super) fn join_borders(rig: &Rig, faces: &[[u32; 3]], places: &[DVec3], first_slot: u32, sets: &mut DisjointSets) {
-    let mut border: Vec<u32> = open_edges(faces.iter().copied())
-        .into_iter()
-        .flat_map(|edge| [edge.from - first_slot, edge.to - first_slot])
-        .collect();
-    border.sort_unstable();
-    border.dedup();
-    let at: Vec<DVec3> = border.iter().map(|&local| places[local as usize]).collect();
-    let (low, high) = places.iter().fold((places[0], places[0]), |(l, h), &p| (l.min(p), h.max(p)));
-    let within = ((high - low).length() * SAME_PLACE).powi(2);
-    let weights = |local: u32| {
-        influences(rig, local + first_slot)
-            .map(|(entry, weight)| (rig.palette()[entry as usize].bone, weight))
-            .collect::<Vec<_>>()
-    };
-    let tree = Bvh::of_points(&at);
-    for (i, &here) in border.iter().enumerate() {
-        let mine = weights(here);
-        let other_copy = |j: u32| {
-            let there = border[j as usize];
-            let theirs = weights(there);
-            let same = || {
-                let of = |weights: &[(BoneId, f32)], bone| weights.iter().find(|w| w.0 == bone).map_or(0.0, |w| w.1);
-                let alike = |&(bone, _): &(BoneId, f32)| (of(&mine, bone) - of(&theirs, bone)).abs() <= SAME_WEIGHT;
-                mine.iter().chain(&theirs).all(alike)
-            };
-            ((j as usize) < i && same()).then(|| at[j as usize].distance_squared(at[i]))
-        };
-        if let Some((j, _)) = tree.nearest(at[i], within, other_copy) {
-            sets.union(here, border[j as usize]);
-        }
-    }
-}
-
 /// An edge that more faces run along in one direction than in the other.
-struct OpenEdge {
-    from: u32,
-    to: u32,
+pub(super) struct OpenEdge {
+    pub from: u32,
+    pub to: u32,
     /// By how many.
     excess: usize,
     /// Faces on it, either way.
     faces: usize,
 }
 
-fn open_edges(faces: impl Iterator<Item = [u32; 3]>) -> Vec<OpenEdge> {
+pub(super) fn open_edges(faces: impl Iterator<Item = [u32; 3]>) -> Vec<OpenEdge> {
     let mut edges: Vec<(u32, u32, bool)> =
         faces.flat_map(|[a, b, c]| [(a, b), (b, c), (c, a)]).map(|(a, b)| (a.min(b), a.max(b), a < b)).collect();
     edges.sort_unstable();

@@ -12,14 +12,20 @@
 //! A *segment* is the nodes that follow one bone most, and the triangles that have most of their corners in it. Segments
 //! are numbered from the deepest bone up.
 
-use super::pieces::{Pieces, capped_volume, join_borders, volume};
+use super::pieces::{Pieces, capped_volume, open_edges, volume};
 use crate::bind_space::bind_spaces;
+use crate::bvh::Bvh;
 use crate::control_points::DisjointSets;
 use crate::lists::Lists;
 use crate::rig::Rig;
 use crate::simd::{LANES, Points};
 use crate::skeleton::BoneId;
 use glam::{DAffine3, DMat3, DVec3};
+
+/// Borders this close, in extents of the character, are one.
+const SAME_PLACE: f64 = 1e-6;
+/// Weights this close are those of copies that an exporter pruned differently; an upper and a lower lip differ by more.
+const SAME_WEIGHT: f32 = 0.2;
 
 pub(crate) const NO_SEGMENT: u32 = u32::MAX;
 
@@ -421,7 +427,7 @@ impl Surface {
 }
 
 /// Palette entries with positive weight at a slot, and the weights.
-pub(super) fn influences(rig: &Rig, slot: u32) -> impl Iterator<Item = (u32, f32)> + '_ {
+fn influences(rig: &Rig, slot: u32) -> impl Iterator<Item = (u32, f32)> + '_ {
     let (row, lane) = (&rig.rows()[slot as usize / LANES], slot as usize % LANES);
     (row.skin.start as usize..row.skin.end as usize)
         .map(move |i| (rig.skin_entries()[i], rig.skin_weights()[i][lane]))
@@ -447,5 +453,40 @@ impl Main {
 
     fn bone(self, rig: &Rig) -> BoneId {
         rig.palette()[self.entry as usize].bone
+    }
+}
+
+/// Joins nodes that lie on each other along open borders and have the same weights.
+fn join_borders(rig: &Rig, faces: &[[u32; 3]], places: &[DVec3], first_slot: u32, sets: &mut DisjointSets) {
+    let mut border: Vec<u32> = open_edges(faces.iter().copied())
+        .into_iter()
+        .flat_map(|edge| [edge.from - first_slot, edge.to - first_slot])
+        .collect();
+    border.sort_unstable();
+    border.dedup();
+    let at: Vec<DVec3> = border.iter().map(|&local| places[local as usize]).collect();
+    let (low, high) = places.iter().fold((places[0], places[0]), |(l, h), &p| (l.min(p), h.max(p)));
+    let within = ((high - low).length() * SAME_PLACE).powi(2);
+    let weights = |local: u32| {
+        influences(rig, local + first_slot)
+            .map(|(entry, weight)| (rig.palette()[entry as usize].bone, weight))
+            .collect::<Vec<_>>()
+    };
+    let tree = Bvh::of_points(&at);
+    for (i, &here) in border.iter().enumerate() {
+        let mine = weights(here);
+        let other_copy = |j: u32| {
+            let there = border[j as usize];
+            let theirs = weights(there);
+            let same = || {
+                let of = |weights: &[(BoneId, f32)], bone| weights.iter().find(|w| w.0 == bone).map_or(0.0, |w| w.1);
+                let alike = |&(bone, _): &(BoneId, f32)| (of(&mine, bone) - of(&theirs, bone)).abs() <= SAME_WEIGHT;
+                mine.iter().chain(&theirs).all(alike)
+            };
+            ((j as usize) < i && same()).then(|| at[j as usize].distance_squared(at[i]))
+        };
+        if let Some((j, _)) = tree.nearest(at[i], within, other_copy) {
+            sets.union(here, border[j as usize]);
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! The surface edits of a recipe, bound to one character: [`super::surface_edit`] on its nodes.
+//! The surface edits of a recipe, bound to one character: [`super::surface_edit`] on its nodes; and growth along bones as a
+//! correction (`bulge`).
 //!
 //! Attachments are those of the default plan, so that an edit made once means the same under any base. Direct edits
 //! come after all corrections; the others are targets of the springs.
@@ -9,7 +10,7 @@ pub(super) use bulge::{BULGE_PARAMS, Bulge};
 
 use super::body::{Body, Reach, Surface};
 use super::bound::{Bound, Log, Place, Work, node_means};
-use super::surface_edit::{Change, EditedPoint, Encoded, SurfaceEdit, Wave, overlap};
+use super::surface_edit::{Change, EditedPoint, Encoded, Overlap, SurfaceEdit, Wave};
 use crate::attach::hanging::{HangPlan, Hanging, Hung};
 use crate::pose::WorldPose;
 use crate::recipe::{Drive, EditShape, EditSpec};
@@ -165,6 +166,7 @@ fn at_rest(rig: &Rig, surface: &Surface) -> Vec<DVec3> {
 #[derive(Clone, Debug, Default)]
 pub(super) struct EditWork {
     hung: Hung,
+    overlaps: Vec<Overlap>,
     /// Per node, the stiffness of its edits and where they want it; 0 without any.
     pub targets: Vec<(f64, DVec3)>,
 }
@@ -186,15 +188,16 @@ impl HungEdits {
 
     /// Where the edits want the nodes at a time, in the body's own units.
     pub fn targets(&self, time: f64, surface: &Surface, body: &Body, work: &mut EditWork) {
-        let EditWork { hung, targets } = work;
+        let EditWork { hung, overlaps, targets } = work;
         targets.clear();
         targets.resize(surface.nodes(), (0.0, DVec3::ZERO));
         if !self.hanging.pose(&body.from_bind, body.bind(surface), hung) {
             return;
         }
         self.hanging.pose_axes(&body.from_bind, hung);
-        for (node, change) in overlap(&self.edits, surface.nodes(), time).into_iter().enumerate() {
-            let Some((change, stiffness)) = change else { continue };
+        Overlap::fill(&self.edits, surface.nodes(), time, overlaps);
+        for (node, overlap) in overlaps.iter().enumerate() {
+            let Some((change, stiffness)) = overlap.mean() else { continue };
             let (anchor, axes) = (hung.anchors[node] * hung.scale, hung.axes[node]);
             let here = body.points[node];
             let place = change.place(axes.inverse() * (here - anchor), axes, anchor);

@@ -5,7 +5,7 @@
 //! energy (by more than it is rounded by) is ever taken: it cannot diverge. The plain iteration carries news by one edge
 //! per round; L-BFGS on the same energy, with `D⁻¹` as its first guess, reaches the same minimum in a fraction of them.
 //!
-//! Oracle: both ways end in the same place (tests.rs).
+//! Oracle: both ways end in the same place (`tests`).
 
 /// Halvings of a step before the solver gives up: at rounding.
 const HALVINGS: u32 = 40;
@@ -14,7 +14,7 @@ pub(super) const MEMORY: usize = 8;
 
 /// When the solver stops; the first that is met.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stop {
+pub(super) struct Stop {
     /// Iterations at most.
     pub iterations: usize,
     /// No point would be moved farther by a plain step.
@@ -30,16 +30,11 @@ impl Stop {
     pub fn after(iterations: usize) -> Self {
         Self { iterations, largest_move: 0.0, largest_force: 0.0, energy_share: 0.0 }
     }
-
-    /// When no point would be moved farther, or after many iterations.
-    pub fn at_move(largest_move: f64, iterations: usize) -> Self {
-        Self { largest_move, ..Self::after(iterations) }
-    }
 }
 
 /// Why the solver stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stopped {
+pub(super) enum Stopped {
     /// The number of iterations.
     Iterations,
     /// The largest move.
@@ -54,7 +49,7 @@ pub enum Stopped {
 
 /// What a solve did.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Solved {
+pub(super) struct Solved {
     /// Iterations.
     pub iterations: usize,
     /// Times that all forces were computed.
@@ -69,7 +64,7 @@ pub struct Solved {
 
 /// How the solver moves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Scheme {
+pub(super) enum Scheme {
     /// The thesis' iteration with a safe step per point.
     Plain,
     /// The thesis' own: one time step for all, as long as it is safe.
@@ -119,6 +114,8 @@ pub(super) struct DescentScratch<V> {
     trial_forces: V,
     direction: V,
     history: Vec<Remembered<V>>,
+    /// Vectors that are remembered no more.
+    spare: Vec<Remembered<V>>,
 }
 
 /// A move and the change of the gradient over it, with the inverse of their product.
@@ -132,8 +129,8 @@ pub(super) fn descend<E: Energy>(
     stop: &Stop,
     scratch: &mut DescentScratch<E::Vectors>,
 ) -> Solved {
-    let DescentScratch { forces, trial, trial_forces, direction, history } = scratch;
-    history.clear();
+    let DescentScratch { forces, trial, trial_forces, direction, history, spare } = scratch;
+    spare.append(history);
     let mut felt = energy_of.forces(points, forces);
     let mut evaluations = 1;
     let mut iterations = 0;
@@ -175,7 +172,7 @@ pub(super) fn descend<E: Energy>(
         let Some(lowered) = lowered else {
             if accelerated {
                 // A direction from memory may fail where the plain one does not.
-                history.clear();
+                spare.append(history);
                 continue;
             }
             return Solved { iterations, evaluations, energy, largest_move, stopped: Stopped::Rounding };
@@ -184,7 +181,7 @@ pub(super) fn descend<E: Energy>(
             trust = if halvings == 0 { (2.0 * step).min(1.0) } else { step };
         }
         if scheme == Scheme::Accelerated {
-            remember(energy_of, history, (points, forces), (trial, trial_forces));
+            remember(energy_of, (history, spare), (points, forces), (trial, trial_forces));
         }
         std::mem::swap(points, trial);
         std::mem::swap(forces, trial_forces);
@@ -199,18 +196,20 @@ pub(super) fn descend<E: Energy>(
 
 fn remember<E: Energy>(
     energy: &E,
-    history: &mut Vec<Remembered<E::Vectors>>,
+    (history, spare): (&mut Vec<Remembered<E::Vectors>>, &mut Vec<Remembered<E::Vectors>>),
     from: (&E::Vectors, &E::Vectors),
     to: (&E::Vectors, &E::Vectors),
 ) {
-    let (mut moved, mut changed, _) = if history.len() == MEMORY { history.remove(0) } else { Default::default() };
+    if history.len() == MEMORY {
+        spare.push(history.remove(0));
+    }
+    let (mut moved, mut changed, _) = spare.pop().unwrap_or_default();
     energy.sum(to.0, from.0, -1.0, &mut moved);
     energy.sum(from.1, to.1, -1.0, &mut changed);
     let product = energy.dot(&moved, &changed);
     // Where the energy is not convex the pair says nothing useful.
-    if product > 0.0 && product.recip().is_finite() {
-        history.push((moved, changed, product.recip()));
-    }
+    let useful = product > 0.0 && product.recip().is_finite();
+    if useful { history } else { spare }.push((moved, changed, product.recip()));
 }
 
 /// The two-loop recursion: `direction` from the forces and the moves remembered; false where there are none or the

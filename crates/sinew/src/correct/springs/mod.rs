@@ -6,12 +6,15 @@
 //! | `descent` | how they come to rest |
 //! | `rows`, `kernels`, `row_energy` | the same energy in rows of f32: what frames are solved by |
 //! | `skin` | the correction |
+//! | `oracle` | for tests: the f64 springs brought to rest |
 //! | `live` | springs with history, for what is driven live |
 
 mod descent;
 mod kernels;
 mod live;
 mod model;
+#[cfg(test)]
+mod oracle;
 mod row_energy;
 mod rows;
 mod skin;

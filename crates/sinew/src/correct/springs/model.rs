@@ -22,12 +22,11 @@
 //! and the tip of a limb pops inside out and stays there. Such points are held to where their bone takes them instead.
 //!
 //! `D_i = Σ_j(κ_t max(1, ‖s_j⁰‖/‖s_i⁰‖) + κ_s + κ_l) + κ_a + κ_b + κ_e` bounds the stiffness that i feels: what
-//! `descent` needs to be stable before anything is tried. Here everything is f64, for programs and as the
-//! reference; frames are solved by the same springs in rows (`rows`).
+//! `descent` needs to be stable before anything is tried. Frames are solved by these springs in rows of f32 (`rows`); here
+//! everything is f64, for what swings with history and as the reference that tests solve by (`oracle`).
 //!
 //! Oracle: forces against differences of the energy; bind is a fixed point; from rigid, LBS and DQS to the same shape.
 
-use super::descent::{DescentScratch, Energy, Felt, Scheme, Solved, Stop, descend};
 use crate::strokes::frames::least_turn;
 use crate::topology::Adjacency;
 use glam::DVec3;
@@ -69,7 +68,7 @@ impl Default for Stiffness {
 
 /// What the bone spring holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum BoneSpring {
+pub(super) enum BoneSpring {
     /// The whole direction that the bone gives the scale vector.
     #[default]
     ToBind,
@@ -77,7 +76,7 @@ pub enum BoneSpring {
     ToLine,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Edge {
     pub ends: [u32; 2],
     pub length: f64,
@@ -88,8 +87,8 @@ pub(super) struct Edge {
 }
 
 /// The springs of a skin at rest.
-#[derive(Clone, Debug)]
-pub struct Springs {
+#[derive(Clone, Debug, Default)]
+pub(super) struct Springs {
     pub(super) edges: Vec<Edge>,
     /// Edges of each point, in offset form: edge and whether the point is its second end.
     stops: Vec<u32>,
@@ -105,7 +104,7 @@ pub struct Springs {
 }
 
 /// What the springs of a skin are made from.
-pub struct SpringRest<'a> {
+pub(super) struct SpringRest<'a> {
     /// Points at bind.
     pub points: &'a [DVec3],
     /// Their attachment points at bind.
@@ -121,65 +120,80 @@ pub struct SpringRest<'a> {
 }
 
 impl Springs {
-    /// Measures the rest state.
+    /// Joins neighbours and measures the rest state.
     pub fn new(at: &SpringRest<'_>, k: &Stiffness, kind: BoneSpring) -> Self {
         let count = at.points.len();
-        let s: Vec<DVec3> = at.points.iter().zip(at.anchors).map(|(p, a)| *p - *a).collect();
+        let mut springs = Self { kind, ..Self::default() };
+        for i in 0..count as u32 {
+            let after = at.adjacency.of(i as usize).iter().filter(|&&j| j > i);
+            springs.edges.extend(after.map(|&j| Edge { ends: [i, j], ..Edge::default() }));
+        }
+        let mut pairs: Vec<(u32, u32, bool)> = Vec::with_capacity(2 * springs.edges.len());
+        for (index, edge) in springs.edges.iter().enumerate() {
+            pairs.extend([(edge.ends[0], index as u32, false), (edge.ends[1], index as u32, true)]);
+        }
+        pairs.sort_unstable();
+        springs.stops.resize(count, 0);
+        pairs.iter().for_each(|pair| springs.stops[pair.0 as usize] += 1);
+        let mut sum = 0;
+        for stop in &mut springs.stops {
+            sum += *stop;
+            *stop = sum;
+        }
+        springs.incident = pairs.into_iter().map(|(_, edge, second)| (edge, second)).collect();
+        springs.measure(at, k);
+        springs
+    }
+
+    /// The same neighbours at another rest state, in memory that is there.
+    pub fn remeasure(&self, at: &SpringRest<'_>, k: &Stiffness, out: &mut Self) {
+        out.edges.clone_from(&self.edges);
+        out.stops.clone_from(&self.stops);
+        out.incident.clone_from(&self.incident);
+        out.kind = self.kind;
+        out.measure(at, k);
+    }
+
+    fn measure(&mut self, at: &SpringRest<'_>, k: &Stiffness) {
+        let points = 0..at.points.len();
+        let s = |i: usize| at.points[i] - at.anchors[i];
+        let factor = |point: usize| at.factors.get(point).copied().unwrap_or(Stiffness::ONE);
         let mean_edge = |i: usize| {
             let neighbours = at.adjacency.of(i);
             let sum: f64 = neighbours.iter().map(|&j| at.points[i].distance(at.points[j as usize])).sum();
             sum / neighbours.len().max(1) as f64
         };
-        let length = |i: usize| if s[i].length() > NO_DIRECTION * mean_edge(i) { s[i].length() } else { 0.0 };
-        let rest: Vec<f64> = (0..count).map(length).collect();
-        let factor = |point: usize| at.factors.get(point).copied().unwrap_or(Stiffness::ONE);
-        let mut edges = Vec::new();
-        for i in 0..count {
-            for &j in at.adjacency.of(i).iter().filter(|&&j| j as usize > i) {
-                let j = j as usize;
-                let (own, other) = (factor(i), factor(j));
-                let both = |of: fn(&Stiffness) -> f64| 0.5 * (of(&own) + of(&other));
-                let hang = rest[i] > 0.0 && rest[j] > 0.0;
-                edges.push(Edge {
-                    ends: [i as u32, j as u32],
-                    length: at.points[i].distance(at.points[j]),
-                    angle: if hang { angle(s[i], s[j]) } else { 0.0 },
-                    torsion: if hang { both(|f| f.torsion) * k.torsion * rest[i] * rest[j] } else { 0.0 },
-                    surface: both(|f| f.surface) * k.surface,
-                    lengths: if hang { both(|f| f.length) * k.length } else { 0.0 },
-                });
-            }
+        let length = |i: usize| if s(i).length() > NO_DIRECTION * mean_edge(i) { s(i).length() } else { 0.0 };
+        self.rest.clear();
+        self.rest.extend(points.clone().map(length));
+        let rest = &self.rest;
+        for edge in &mut self.edges {
+            let [i, j] = edge.ends.map(|end| end as usize);
+            let (own, other) = (factor(i), factor(j));
+            let both = |of: fn(&Stiffness) -> f64| 0.5 * (of(&own) + of(&other));
+            let hang = rest[i] > 0.0 && rest[j] > 0.0;
+            *edge = Edge {
+                ends: edge.ends,
+                length: at.points[i].distance(at.points[j]),
+                angle: if hang { angle(s(i), s(j)) } else { 0.0 },
+                torsion: if hang { both(|f| f.torsion) * k.torsion * rest[i] * rest[j] } else { 0.0 },
+                surface: both(|f| f.surface) * k.surface,
+                lengths: if hang { both(|f| f.length) * k.length } else { 0.0 },
+            };
         }
-        let mut pairs: Vec<(u32, u32, bool)> = Vec::with_capacity(2 * edges.len());
-        for (index, edge) in edges.iter().enumerate() {
-            pairs.extend([(edge.ends[0], index as u32, false), (edge.ends[1], index as u32, true)]);
-        }
-        pairs.sort_unstable();
-        let mut stops = vec![0u32; count];
-        pairs.iter().for_each(|pair| stops[pair.0 as usize] += 1);
-        let mut sum = 0;
-        for stop in &mut stops {
-            sum += *stop;
-            *stop = sum;
-        }
-        let incident = pairs.into_iter().map(|(_, edge, second)| (edge, second)).collect();
-        let mut springs = Self {
-            edges,
-            stops,
-            incident,
-            absolute: (0..count).map(|i| factor(i).absolute * k.absolute).collect(),
-            bone: vec![0.0; count],
-            line_angle: (0..count).map(|i| if rest[i] > 0.0 { angle(s[i], at.lines[i]) } else { 0.0 }).collect(),
-            stiffness: vec![0.0; count],
-            rest,
-            kind,
-        };
-        for i in 0..count {
+        self.absolute.clear();
+        self.absolute.extend(points.clone().map(|i| factor(i).absolute * k.absolute));
+        self.line_angle.clear();
+        let line_angle = |i: usize| if rest[i] > 0.0 { angle(s(i), at.lines[i]) } else { 0.0 };
+        self.line_angle.extend(points.clone().map(line_angle));
+        self.bone.clear();
+        self.stiffness.clear();
+        for i in points {
             let (mut length, mut felt, mut valence) = (0.0, 0.0, 0.0);
-            for &(edge, second) in springs.of(i) {
-                let edge = &springs.edges[edge as usize];
-                let other = springs.rest[edge.ends[usize::from(!second)] as usize];
-                let own = springs.rest[i];
+            for &(edge, second) in self.of(i) {
+                let edge = &self.edges[edge as usize];
+                let other = self.rest[edge.ends[usize::from(!second)] as usize];
+                let own = self.rest[i];
                 length += edge.length;
                 valence += 1.0;
                 felt += edge.surface + edge.lengths;
@@ -187,29 +201,21 @@ impl Springs {
                     felt += edge.torsion / (own * own.min(other));
                 }
             }
-            let blend = at.blend_length.unwrap_or(springs.rest[i]);
-            if springs.rest[i] > 0.0 && blend > 0.0 && valence > 0.0 {
+            let blend = at.blend_length.unwrap_or(self.rest[i]);
+            let bone = if self.rest[i] > 0.0 && blend > 0.0 && valence > 0.0 {
                 let h = length / valence;
-                springs.bone[i] = factor(i).bone * k.bone * k.torsion * (h / blend).powi(2);
-            }
-            springs.stiffness[i] = felt + springs.absolute[i] + springs.bone[i];
+                factor(i).bone * k.bone * k.torsion * (h / blend).powi(2)
+            } else {
+                0.0
+            };
+            self.bone.push(bone);
+            self.stiffness.push(felt + self.absolute[i] + bone);
         }
-        springs
     }
 
     /// Number of points.
     pub fn len(&self) -> usize {
         self.rest.len()
-    }
-
-    /// Whether there are no points.
-    pub fn is_empty(&self) -> bool {
-        self.rest.is_empty()
-    }
-
-    /// The largest time step at which the thesis' fixed step is safe: 1/max D.
-    pub fn safe_fixed_step(&self) -> f64 {
-        self.stiffness.iter().copied().fold(0.0, f64::max).recip()
     }
 
     /// Edges of a point, and whether it is their second end.
@@ -221,7 +227,7 @@ impl Springs {
 
 /// Where the bones of a frame want the skin.
 #[derive(Clone, Copy, Debug)]
-pub struct SpringFrame<'a> {
+pub(super) struct SpringFrame<'a> {
     /// Attachment points.
     pub anchors: &'a [DVec3],
     /// `R_b s⁰`: scale vectors as their bones turn them.
@@ -234,13 +240,12 @@ pub struct SpringFrame<'a> {
 
 /// Memory of the solver; contents mean nothing between solves.
 #[derive(Clone, Debug, Default)]
-pub struct SpringScratch {
+pub(super) struct SpringScratch {
     directions: Vec<DVec3>,
     lengths: Vec<f64>,
     /// Per edge: torsion moment over its sine, cosine, surface factor, moment of lengths.
     terms: Vec<[f64; 4]>,
     forces: Vec<DVec3>,
-    descent: DescentScratch<Vec<DVec3>>,
 }
 
 impl Springs {
@@ -332,95 +337,14 @@ impl Springs {
     }
 
     /// What a plain step divides the force on a point by, over the safety.
-    fn bound(&self, frame: &SpringFrame<'_>, point: usize) -> f64 {
+    pub fn bound(&self, frame: &SpringFrame<'_>, point: usize) -> f64 {
         (self.stiffness[point] + frame.edits.get(point).map_or(0.0, |edit| edit.0)).max(f64::MIN_POSITIVE)
-    }
-
-    /// Moves `points`, a skinned mesh, towards the equilibrium.
-    pub fn solve(
-        &self,
-        frame: &SpringFrame<'_>,
-        points: &mut Vec<DVec3>,
-        scheme: Scheme,
-        stop: &Stop,
-        scratch: &mut SpringScratch,
-    ) -> Solved {
-        let SpringScratch { directions, lengths, terms, descent, .. } = scratch;
-        let edits = frame.edits.iter().map(|edit| edit.0).fold(0.0, f64::max);
-        let fixed = (1.0 / self.safe_fixed_step() + edits).max(FIXED_STEPS);
-        let mut energy = PointEnergy { springs: self, frame, fixed, directions, lengths, terms };
-        descend(&mut energy, points, scheme, stop, descent)
-    }
-}
-
-/// The energy of a frame, point by point.
-struct PointEnergy<'a> {
-    springs: &'a Springs,
-    frame: &'a SpringFrame<'a>,
-    /// One bound for all points.
-    fixed: f64,
-    directions: &'a mut Vec<DVec3>,
-    lengths: &'a mut Vec<f64>,
-    terms: &'a mut Vec<[f64; 4]>,
-}
-
-impl PointEnergy<'_> {
-    /// What a plain step multiplies the force on a point by.
-    fn gain(&self, point: usize, fixed: bool) -> f64 {
-        let bound = if fixed { self.fixed } else { self.springs.bound(self.frame, point) };
-        // What nothing holds feels no force.
-        if bound > f64::MIN_POSITIVE { SAFETY / bound } else { 0.0 }
-    }
-}
-
-impl Energy for PointEnergy<'_> {
-    type Vectors = Vec<DVec3>;
-    const ROUNDING: f64 = 0.0;
-
-    fn forces(&mut self, points: &Vec<DVec3>, forces: &mut Vec<DVec3>) -> Felt {
-        let energy = self.springs.forces(self.frame, points, self.directions, self.lengths, self.terms, forces);
-        let mut felt = Felt { energy, ..Felt::default() };
-        for (i, force) in forces.iter().enumerate() {
-            felt.largest_move = felt.largest_move.max(force.length() * self.gain(i, false));
-            felt.largest_force = felt.largest_force.max(force.length());
-        }
-        felt
-    }
-
-    fn plain_step(&self, points: &Vec<DVec3>, forces: &Vec<DVec3>, fixed: bool, k: f64, out: &mut Vec<DVec3>) {
-        out.clear();
-        let both = points.iter().zip(forces).enumerate();
-        out.extend(both.map(|(i, (&p, &f))| p + f * (k * self.gain(i, fixed))));
-    }
-
-    fn plain_square(&self, a: &Vec<DVec3>) -> f64 {
-        a.iter().enumerate().map(|(i, a)| a.length_squared() * self.gain(i, false)).sum()
-    }
-
-    fn plain_dot(&self, a: &mut Vec<DVec3>, k: f64, c: &Vec<DVec3>) -> f64 {
-        a.iter_mut().enumerate().for_each(|(i, a)| *a *= k * self.gain(i, false));
-        self.dot(a, c)
-    }
-
-    /// In index order: the same bits everywhere.
-    fn dot(&self, a: &Vec<DVec3>, b: &Vec<DVec3>) -> f64 {
-        a.iter().zip(b).map(|(a, b)| a.dot(*b)).sum()
-    }
-
-    fn sum(&self, a: &Vec<DVec3>, b: &Vec<DVec3>, k: f64, out: &mut Vec<DVec3>) {
-        out.clear();
-        out.extend(a.iter().zip(b).map(|(&a, &b)| a + b * k));
-    }
-
-    fn add_dot(&self, a: &mut Vec<DVec3>, b: &Vec<DVec3>, k: f64, c: &Vec<DVec3>) -> f64 {
-        a.iter_mut().zip(b).for_each(|(a, &b)| *a += b * k);
-        self.dot(a, c)
     }
 }
 
 /// What frame-dependent springs carry from one frame to the next; the caller's, reset on a cut.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct SpringState {
+pub(super) struct SpringState {
     points: Vec<DVec3>,
     velocities: Vec<DVec3>,
     anchors: Vec<DVec3>,

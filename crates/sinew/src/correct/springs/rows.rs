@@ -35,11 +35,10 @@ pub(super) type Stiff = [[f32; HALF]; 3];
 pub(super) type Record = [f32; 8];
 
 /// The springs of a skin in rows.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct SpringRows {
     /// Point of each slot; slots at the end repeat the last point without springs.
     pub order: Vec<u32>,
-    pub points: usize,
     /// Bind units per extent.
     pub unit: f64,
     pub spokes: Vec<Spoke>,
@@ -83,74 +82,93 @@ pub(super) struct RowFrame {
 }
 
 impl SpringRows {
+    /// Orders the points and measures the rest state.
     pub fn new(springs: &Springs, points: &[DVec3]) -> Self {
-        let (low, high) = points.iter().fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(l, h), &p| (l.min(p), h.max(p)));
-        let extent = (high - low).length();
-        let unit = if extent > 0.0 && extent.is_finite() { extent } else { 1.0 };
         let order = breadth_first(springs);
         let mut slot_of = vec![0u32; order.len()];
         order.iter().enumerate().for_each(|(slot, &point)| slot_of[point as usize] = slot as u32);
-        let rows = order.len().div_ceil(LANES);
-        let lanes = |row: usize, value: &dyn Fn(usize) -> f64| -> Lanes {
-            std::array::from_fn(|lane| order.get(row * LANES + lane).map_or(0.0, |&point| value(point as usize) as f32))
-        };
-        let alike = Alike::of(springs);
-        let (mut spokes, mut stops, mut stiff) = (Vec::new(), Vec::new(), Vec::new());
-        for half in 0..2 * rows {
-            let of = |lane: usize| order.get(half * HALF + lane).map_or(&[][..], |&point| springs.of(point as usize));
+        let (mut spokes, mut stops) = (Vec::new(), Vec::new());
+        for half in 0..2 * order.len().div_ceil(LANES) {
+            let of = edges_of_half(springs, &order, half);
             for k in 0..(0..HALF).map(|lane| of(lane).len()).max().unwrap_or(0) {
                 // A lane with fewer neighbours is its own, at the length and angle that it has.
-                let own = |lane: usize| (half * HALF + lane) as u32;
-                let mut spoke = Spoke { to: std::array::from_fn(own), length: [0.0; HALF], angle: [0.0; HALF] };
+                let mut to: [u32; HALF] = std::array::from_fn(|lane| (half * HALF + lane) as u32);
+                for lane in 0..HALF {
+                    if let Some(&(edge, second)) = of(lane).get(k) {
+                        let ends = springs.edges[edge as usize].ends;
+                        to[lane] = slot_of[ends[usize::from(!second)] as usize];
+                    }
+                }
+                spokes.push(Spoke { to, length: [0.0; HALF], angle: [0.0; HALF] });
+            }
+            stops.push(spokes.len() as u32);
+        }
+        let mut rows = Self { order, spokes, stops, ..Self::default() };
+        rows.measure(springs, points);
+        rows
+    }
+
+    /// The same points at another rest state, in memory that is there.
+    pub fn remeasure(&self, springs: &Springs, points: &[DVec3], out: &mut Self) {
+        out.order.clone_from(&self.order);
+        out.spokes.clone_from(&self.spokes);
+        out.stops.clone_from(&self.stops);
+        out.measure(springs, points);
+    }
+
+    fn measure(&mut self, springs: &Springs, points: &[DVec3]) {
+        let (low, high) = points.iter().fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(l, h), &p| (l.min(p), h.max(p)));
+        let extent = (high - low).length();
+        let unit = if extent > 0.0 && extent.is_finite() { extent } else { 1.0 };
+        let alike = Alike::of(springs);
+        let Self { order, spokes, stops, stiff, .. } = self;
+        stiff.clear();
+        let mut start = 0;
+        for (half, &stop) in stops.iter().enumerate() {
+            let of = edges_of_half(springs, order, half);
+            for (k, spoke) in spokes[start..stop as usize].iter_mut().enumerate() {
                 let mut stiffness = [[0.0; HALF]; 3];
                 for lane in 0..HALF {
-                    let Some(&(edge, second)) = of(lane).get(k) else { continue };
+                    let Some(&(edge, _)) = of(lane).get(k) else { continue };
                     let edge = &springs.edges[edge as usize];
-                    spoke.to[lane] = slot_of[edge.ends[usize::from(!second)] as usize];
                     spoke.length[lane] = (edge.length / unit) as f32;
                     spoke.angle[lane] = edge.angle as f32;
                     stiffness[0][lane] = (edge.torsion / (unit * unit)) as f32;
                     stiffness[1][lane] = edge.surface as f32;
                     stiffness[2][lane] = edge.lengths as f32;
                 }
-                spokes.push(spoke);
                 if alike.is_none() {
                     stiff.push(stiffness);
                 }
             }
-            stops.push(spokes.len() as u32);
+            start = stop as usize;
         }
-        let all = |value: &dyn Fn(usize) -> f64| (0..rows).map(|row| lanes(row, value)).collect::<Vec<Lanes>>();
-        Self {
-            // Slots at the end hang like the last point.
-            rest: (0..rows)
-                .map(|row| {
-                    let point = |lane: usize| order[(row * LANES + lane).min(order.len() - 1)] as usize;
-                    std::array::from_fn(|lane| (springs.rest[point(lane)] / unit) as f32)
-                })
-                .collect(),
-            stiff,
-            alike: alike.map_or([0.0; 3], |alike| alike.0.map(|stiffness| stiffness as f32)),
-            absolute: all(&|i| if springs.rest[i] > 0.0 { springs.absolute[i] } else { 0.0 }),
-            anchored: (0..springs.len())
-                .map(|i| if springs.rest[i] > 0.0 { 0.0 } else { springs.absolute[i] })
-                .collect(),
-            bone: all(&|i| springs.bone[i] * (springs.rest[i] / unit).powi(2)),
-            held: all(&|i| if springs.kind == BoneSpring::ToLine { springs.line_angle[i] } else { 0.0 }),
-            stiffness: all(&|i| springs.stiffness[i]),
-            kind: springs.kind,
-            points: order.len(),
-            order,
-            unit,
-            spokes,
-            stops,
-        }
+        let rows = 0..order.len().div_ceil(LANES);
+        let fill = |out: &mut Vec<Lanes>, value: &dyn Fn(usize) -> f64| {
+            let of = |slot: usize| order.get(slot).map_or(0.0, |&point| value(point as usize) as f32);
+            out.clear();
+            out.extend(rows.clone().map(|row| std::array::from_fn(|lane| of(row * LANES + lane))));
+        };
+        fill(&mut self.absolute, &|i| if springs.rest[i] > 0.0 { springs.absolute[i] } else { 0.0 });
+        fill(&mut self.bone, &|i| springs.bone[i] * (springs.rest[i] / unit).powi(2));
+        fill(&mut self.held, &|i| if springs.kind == BoneSpring::ToLine { springs.line_angle[i] } else { 0.0 });
+        fill(&mut self.stiffness, &|i| springs.stiffness[i]);
+        // Slots at the end hang like the last point.
+        let rest = |slot: usize| (springs.rest[order[slot.min(order.len() - 1)] as usize] / unit) as f32;
+        self.rest.clear();
+        self.rest.extend(rows.map(|row| std::array::from_fn(|lane| rest(row * LANES + lane))));
+        let anchored = |i: usize| if springs.rest[i] > 0.0 { 0.0 } else { springs.absolute[i] };
+        self.anchored.clear();
+        self.anchored.extend((0..springs.len()).map(anchored));
+        self.alike = alike.map_or([0.0; 3], |alike| alike.0.map(|stiffness| stiffness as f32));
+        self.kind = springs.kind;
+        self.unit = unit;
     }
 
     pub fn rows_of(&self, rows: &mut Vec<PointRow>, value: impl Fn(usize) -> DVec3) {
         rows.clear();
         rows.resize(self.rest.len(), [[0.0; LANES]; 3]);
-        let last = self.points.saturating_sub(1);
+        let last = self.order.len().saturating_sub(1);
         for slot in 0..rows.len() * LANES {
             let v = value(self.order[slot.min(last)] as usize).as_vec3();
             for axis in 0..3 {
@@ -192,6 +210,11 @@ impl SpringRows {
         out.records.resize(self.rest.len() * LANES, [0.0; 8]);
         out.felt.resize(self.rest.len().div_ceil(BLOCK), Felt::default());
     }
+}
+
+/// Springs of each lane of a half row.
+fn edges_of_half<'a>(springs: &'a Springs, order: &'a [u32], half: usize) -> impl Fn(usize) -> &'a [(u32, bool)] {
+    move |lane| order.get(half * HALF + lane).map_or(&[][..], |&point| springs.of(point as usize))
 }
 
 /// The order of points by which neighbours lie close to each other.

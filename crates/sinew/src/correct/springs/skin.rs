@@ -42,16 +42,41 @@ pub(crate) const SPRING_PARAMS: &[ParamSpec] = &[
 
 /// The springs of one surface.
 pub(crate) struct SpringSkin {
-    hanging: Option<Hanging>,
-    springs: SpringRows,
+    /// `None` for a skin without bones.
+    net: Option<Net>,
     stiffness: Stiffness,
     factors: Vec<Stiffness>,
-    kind: BoneSpring,
     scheme: Scheme,
     stop: Stop,
     /// Share of the result that each node takes.
     gain: Vec<f64>,
     edits: Option<HungEdits>,
+}
+
+/// What the springs join.
+struct Net {
+    hanging: Hanging,
+    /// Attachment points and directions of lines at bind.
+    anchors: Vec<DVec3>,
+    lines: Vec<DVec3>,
+    springs: Springs,
+    rows: SpringRows,
+}
+
+impl Net {
+    fn new(hanging: Hanging, bind: &[DVec3], factors: &[Stiffness], stiffness: &Stiffness, kind: BoneSpring) -> Self {
+        let (anchors, lines) = (hanging.anchors(), hanging.directions());
+        let none = (Springs::default(), SpringRows::default());
+        let mut net = Self { hanging, anchors, lines, springs: none.0, rows: none.1 };
+        net.springs = Springs::new(&net.rest(bind, factors), stiffness, kind);
+        net.rows = SpringRows::new(&net.springs, bind);
+        net
+    }
+
+    fn rest<'a>(&'a self, points: &'a [DVec3], factors: &'a [Stiffness]) -> SpringRest<'a> {
+        let Self { hanging, anchors, lines, .. } = self;
+        SpringRest { points, anchors, lines, adjacency: &hanging.adjacency, factors, blend_length: None }
+    }
 }
 
 /// Memory of the correction.
@@ -61,6 +86,9 @@ struct SpringWork {
     edits: EditWork,
     points: Vec<DVec3>,
     solver: RowScratch,
+    /// The springs of a rest shape with morph targets.
+    springs: Springs,
+    rows: SpringRows,
 }
 
 impl SpringSkin {
@@ -77,16 +105,14 @@ impl SpringSkin {
         let kind = if values.word("hold") == "line" { BoneSpring::ToLine } else { BoneSpring::ToBind };
         let hanging = Hanging::new(rig, surface, &HangPlan::of(values, distances));
         let factors = factors(binding, hanging.as_ref());
-        let springs = springs(hanging.as_ref(), &surface.bind, &stiffness, &factors, kind);
         let small = number("tolerance");
         let length = small * hanging.as_ref().map_or(0.0, |hanging| hanging.least_side);
         // The range keeps it small.
         let most = Stop::after(number("iterations") as usize);
         Self {
-            springs,
+            net: hanging.map(|hanging| Net::new(hanging, &surface.bind, &factors, &stiffness, kind)),
             stiffness,
             factors,
-            kind,
             scheme: match values.word("scheme") {
                 "plain" => Scheme::Plain,
                 "fixed" => Scheme::Fixed,
@@ -100,7 +126,6 @@ impl SpringSkin {
             },
             gain: binding.shares().into_iter().map(|share| share.clamp(0.0, 1.0)).collect(),
             edits: HungEdits::new(rig, surface, binding.edits.to_vec()),
-            hanging,
         }
     }
 }
@@ -133,26 +158,6 @@ fn factors(binding: &Binding<'_>, hanging: Option<&Hanging>) -> Vec<Stiffness> {
     all
 }
 
-fn springs(
-    hanging: Option<&Hanging>,
-    bind: &[DVec3],
-    stiffness: &Stiffness,
-    factors: &[Stiffness],
-    kind: BoneSpring,
-) -> SpringRows {
-    let (anchors, lines) = hanging.map_or_else(Default::default, |hanging| (hanging.anchors(), hanging.directions()));
-    let none = Default::default();
-    let rest = SpringRest {
-        points: if hanging.is_some() { bind } else { &[] },
-        anchors: &anchors,
-        lines: &lines,
-        adjacency: hanging.map_or(&none, |hanging| &hanging.adjacency),
-        factors,
-        blend_length: None,
-    };
-    SpringRows::new(&Springs::new(&rest, stiffness, kind), rest.points)
-}
-
 impl Bound for SpringSkin {
     fn reach(&self) -> Reach {
         if self.edits.is_some() { Reach::Always } else { Reach::Whole }
@@ -167,10 +172,10 @@ impl Bound for SpringSkin {
 
 impl SpringSkin {
     fn pull(&self, place: &Place<'_>, surface: &Surface, body: &mut Body, own: &mut SpringWork) {
-        let SpringWork { hung, edits, points, solver } = own;
-        let Some(hanging) = &self.hanging else { return };
+        let SpringWork { hung, edits, points, solver, springs, rows } = own;
+        let Some(net) = &self.net else { return };
         // Bones that move as one leave the equilibrium where it is.
-        if body.is_still() && self.edits.is_none() || !hanging.pose(&body.from_bind, body.bind(surface), hung) {
+        if body.is_still() && self.edits.is_none() || !net.hanging.pose(&body.from_bind, body.bind(surface), hung) {
             return;
         }
         edits.targets.clear();
@@ -182,18 +187,16 @@ impl SpringSkin {
         points.extend(body.points[..surface.nodes()].iter().map(|&p| p / hung.scale));
         let frame =
             SpringFrame { anchors: &hung.anchors, aims: &hung.aims, lines: &hung.directions, edits: &edits.targets };
-        let how = (self.scheme, &self.stop);
-        match &body.morphed {
+        let rows = match body.morphed() {
             // Morph targets change the rest shape, and with it every spring.
-            Some(bind) => springs(Some(hanging), bind, &self.stiffness, &self.factors, self.kind).solve(
-                (place.level, place.pool),
-                &frame,
-                points,
-                how,
-                solver,
-            ),
-            None => self.springs.solve((place.level, place.pool), &frame, points, how, solver),
+            Some(bind) => {
+                net.springs.remeasure(&net.rest(bind, &self.factors), &self.stiffness, springs);
+                net.rows.remeasure(springs, bind, rows);
+                rows
+            }
+            None => &net.rows,
         };
+        rows.solve((place.level, place.pool), &frame, points, (self.scheme, &self.stop), solver);
         for (node, p) in points.iter().enumerate() {
             let gain = self.gain[node];
             if gain > 0.0 && !body.held[node] && p.is_finite() {

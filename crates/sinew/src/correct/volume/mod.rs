@@ -1,4 +1,19 @@
 //! The volume correction: of the whole, of the segments, or of both.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `correction_map` | where volume is put back |
+//! | `whole`, `segments` | the volume that a body encloses, and those of its segments, restored on nodes in f64 |
+//! | `whole_rows`, `taken`, `patches` | the whole in the rows of a frame, in single precision |
+//! | `segment_rows`, `segment_steps` | segments in rows |
+//! | `whole_kernels`, `segment_kernels` | their loops |
+//! | `sparse_lu` | the Newton steps of segments that meet |
+//! | `meter` | the volumes of segments, told |
+//!
+//! Frames that have volume alone are restored in rows. Beside other corrections it works on nodes, and not only tests do:
+//! what came before it has moved nodes in f64 and holds some of them in contact, the list may be run again, and volumes
+//! are told of the result. Rows know neither; putting nodes into rows and back between corrections would round every
+//! position once more and move frames by that much. The solver of segments is one, over either.
 
 mod correction_map;
 mod meter;

@@ -26,7 +26,7 @@ impl Taken<'_> {
         carries.extend(self.surface.segments.iter().map(|segment| self.carry(segment.entry)));
         let scratch = &mut self.scratch.segments;
         scratch.carries = carries;
-        if let Some(morphed) = &self.body.morphed {
+        if let Some(morphed) = self.body.morphed() {
             bind_batches(&segments.batches, morphed, &mut scratch.morphed);
         }
         scratch.runs.resize(segments.block_stops.len() * segments.most_runs, RunSums::default());
@@ -96,7 +96,7 @@ impl Taken<'_> {
         let frame = self.frame;
         let VolumeScratch { points, moves, segments: scratch, .. } = &mut *self.scratch;
         let SegmentRowsScratch { active, carries, morphed, chunks, cones, .. } = scratch;
-        let bind = if self.body.morphed.is_some() { &morphed[..] } else { &segments.bind[..] };
+        let bind = if self.body.morphed().is_some() { &morphed[..] } else { &segments.bind[..] };
         let (points, moves, active, carries) = (&points[..], &moves[..], &active[..], &carries[..]);
         let nothing = &mut vec![(); chunks.len()][..];
         in_blocks(frame.pool, (chunks, 1), (nothing, 1), |index, sums, _| {

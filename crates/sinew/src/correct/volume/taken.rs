@@ -184,7 +184,7 @@ impl Taken<'_> {
     /// What the triangles of a segment would add to the volume, carried by its bone.
     pub fn carried_volume(&self, segment: usize) -> f64 {
         let carry = self.carry(self.surface.segments[segment].entry);
-        self.surface.carried_volume(segment, self.body.morphed.as_deref(), &carry)
+        self.surface.carried_volume(segment, self.body.morphed(), &carry)
     }
 
     /// From bind space to records, by a palette entry.

@@ -171,7 +171,7 @@ impl Stage {
         body.pose(&self.surface, &frame);
         assert!(body.load(&self.surface, &frame));
         (body.noise, body.has_effects) = (0.0, false);
-        body.morphed = Some(self.bind.clone());
+        body.set_morphed(self.bind.clone());
         let centre = body.centre();
         body.points = self
             .bind

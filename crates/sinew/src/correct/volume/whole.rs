@@ -73,13 +73,16 @@ pub(super) fn target_volume(surface: &Surface, body: &mut Body) -> f64 {
         .iter()
         .map(|segment| segment.share * body.from_bind[segment.entry as usize].matrix3.determinant())
         .sum();
-    let Some(morphed) = &body.morphed else { return surface.bind_volume * scale };
     // The moves are free here, and of the right length.
-    let shape = &mut body.moves;
-    shape.clear();
-    shape.extend(morphed.iter().map(|&p| p - surface.bind_centre));
-    surface.place_apexes(shape);
-    volume(surface.shell(), shape) * scale
+    let mut shape = std::mem::take(&mut body.moves);
+    let target = body.morphed().map_or(surface.bind_volume, |morphed| {
+        shape.clear();
+        shape.extend(morphed.iter().map(|&p| p - surface.bind_centre));
+        surface.place_apexes(&mut shape);
+        volume(surface.shell(), &shape)
+    });
+    body.moves = shape;
+    target * scale
 }
 
 /// Restores the volume that the body encloses.
