@@ -41,7 +41,7 @@ pub mod param;
 mod polar;
 pub mod pose;
 pub mod presets;
-pub mod propagated;
+mod propagated;
 pub mod raw;
 pub mod recipe;
 pub mod registry;

@@ -63,7 +63,7 @@ use crate::maps::RestSurface;
 use crate::motion::Kinematics;
 use crate::param::{ParamSpec, Values};
 use crate::pose::WorldPose;
-use crate::rig::{PartKind, Rig};
+use crate::rig::Rig;
 use crate::simd::{LANES, Lanes, Level, Points};
 use crate::skeleton::BoneId;
 use body::{Body, BodyFrame, Reach};
@@ -255,14 +255,12 @@ pub(crate) struct Binding<'a> {
     painted_factors: &'a [(&'static str, Vec<Lanes>)],
     /// Edits that springs draw the skin to.
     edits: &'a [SurfaceEdit],
-    /// Per slot: on a rigid part.
-    is_rider: &'a [bool],
 }
 
 impl Binding<'_> {
     /// Whether each node belongs to something rigid: a sword, a robot's body.
     fn rider_nodes(&self) -> impl Iterator<Item = bool> {
-        self.surface.members.iter().map(|slots| slots.iter().any(|&slot| self.is_rider[slot as usize]))
+        self.surface.members.iter().map(|slots| slots.iter().any(|&slot| self.rig.is_rider(slot as usize)))
     }
 
     /// Share of the correction that each node takes: the gain times the painted map; nothing for riders.
@@ -280,17 +278,6 @@ impl Binding<'_> {
 fn node_means(surface: &Surface, map: &[Lanes]) -> Vec<f64> {
     let value = |&slot: &u32| f64::from(map[slot as usize / LANES][slot as usize % LANES]);
     surface.members.iter().map(|slots| slots.iter().map(value).sum::<f64>() / slots.len().max(1) as f64).collect()
-}
-
-/// Per slot: on a mesh that rides on a bone.
-pub(crate) fn rider_slots(rig: &Rig) -> Vec<bool> {
-    let mut is_rider = vec![false; rig.rows().len() * LANES];
-    for part in rig.parts().iter().filter(|part| part.kind == PartKind::Rider) {
-        for vertex in part.primitives.iter().flat_map(|primitive| primitive.vertices.clone()) {
-            is_rider[rig.point_of_vertex()[vertex] as usize] = true;
-        }
-    }
-    is_rider
 }
 
 /// A correction bound to one character.
@@ -432,10 +419,9 @@ impl Corrections {
             return Self { surfaces: Vec::new(), meters: Vec::new() };
         }
         let rest = RestSurface::new(rig);
-        let is_rider = rider_slots(rig);
         let surfaces = (0..rig.characters().len()).filter_map(|character| Surface::new(rig, character));
         let bind = |surface: Surface| {
-            let bound_edits = BoundEdits::new(rig, &surface, edits, &is_rider);
+            let bound_edits = BoundEdits::new(rig, &surface, edits);
             let bound = asked.iter().map(|asked| {
                 let Asked { correction, values, gain, painted, distances, muscles, signals, factors, painted_factors } =
                     asked;
@@ -454,7 +440,6 @@ impl Corrections {
                     factors,
                     painted_factors,
                     edits: &bound_edits.sprung,
-                    is_rider: &is_rider,
                 })
             });
             let mut bound: Vec<Box<dyn Bound>> = bound.collect();

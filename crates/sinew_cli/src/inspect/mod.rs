@@ -9,7 +9,6 @@ use crate::output;
 use serde::Serialize;
 use sinew::attach::hanging::{AttachBy, continuity};
 use sinew::rig::{Part, PartKind};
-use sinew::simd::LANES;
 use sinew::{Clip, Interpolation, LoopVerdict, Motion, MotionSettings, Rig, Warning};
 use std::collections::BTreeMap;
 
@@ -204,16 +203,9 @@ fn mesh<'a>(rig: &Rig, part: &'a Part) -> MeshReport<'a> {
         vertices,
         control_points: points.len(),
         triangles: part.primitives.iter().map(|primitive| primitive.triangles.len()).sum(),
-        influences: points.iter().map(|&slot| influences(rig, slot as usize)).max().unwrap_or(0),
+        influences: points.iter().map(|&slot| rig.influences(slot as usize).count()).max().unwrap_or(0),
         morph_targets: part.morph_weights.len(),
     }
-}
-
-/// Bones that move a control point.
-fn influences(rig: &Rig, slot: usize) -> usize {
-    let range = &rig.rows()[slot / LANES].skin;
-    let weights = &rig.skin_weights()[range.start as usize..range.end as usize];
-    weights.iter().filter(|lanes| lanes[slot % LANES] != 0.0).count()
 }
 
 fn bones(scene: &Scene) -> Vec<BoneReport<'_>> {
