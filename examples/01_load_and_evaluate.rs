@@ -5,17 +5,17 @@
 
 use sinew::recipe::EffectSpec;
 use sinew::{
-    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Motion, MotionSettings, Recipe, Rig, Scratch,
-    WorldPose, evaluate,
+    Cpu, DeformedMesh, Frame, FrameIndependentGraph, Kinematics, Motion, MotionSettings, Recipe, Scratch, WorldPose,
+    evaluate,
 };
+use sinew_gltf::Asset;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let path = std::env::args_os().nth(1).ok_or("name a .glb or .gltf file with a skinned character and a clip")?;
 
-    // A file becomes a raw rig and clips; one fallible call checks them. From here on nothing can fail per frame.
-    let asset = sinew_gltf::import(path.as_ref())?;
-    let (rig, warnings) = Rig::build(&asset.raw)?;
-    for warning in asset.warnings.iter().chain(&warnings) {
+    // A file becomes a rig and clips in one fallible call. From here on nothing can fail per frame.
+    let Asset { rig, clips, warnings, .. } = Asset::open(path)?;
+    for warning in &warnings {
         println!("warning: {warning}");
     }
 
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let graph = FrameIndependentGraph::build(&rig, &recipe)?;
 
     // A clip as a function of time: pose, velocities and accelerations at any moment, without history.
-    let clip = asset.clips.first().ok_or("the file has no clips")?;
+    let clip = clips.first().ok_or("the file has no clips")?;
     let motion = Motion::new(
         rig.skeleton(),
         rig.bone_sizes(),

@@ -3,7 +3,7 @@
 //! Control points are numbered by *slot* = 16·row + lane. Points of one row share the union of their bones, so bone
 //! data is broadcast and nothing is gathered. Each row carries
 //! - *skin rows*: palette entries ascending, a weight per lane ([`Row::skin`]);
-//! - *motion rows*: stretches of the skeleton with the propagated weight per lane ([`Row::columns`]);
+//! - *motion rows*: stretches of the skeleton with the propagated weight per lane;
 //! - *layers*: the display copies of its points, one copy per lane and layer, with their rest normals and tangents.
 
 mod build;

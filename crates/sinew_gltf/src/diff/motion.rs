@@ -69,13 +69,11 @@ impl<'a> Player<'a> {
 /// The largest distance in every clip both have (by name, or by number where names repeat), and in the default pose.
 /// Only meshes on the same node with the same numbers of vertices are compared; none where nothing can be.
 pub fn in_motion(first: &Asset, second: &Asset) -> Vec<ClipDistance> {
-    let (Ok((rig, _)), Ok((other_rig, _))) = (Rig::build(&first.raw), Rig::build(&second.raw)) else {
-        return Vec::new();
-    };
+    let (rig, other_rig) = (&first.rig, &second.rig);
     let shared: Vec<(&Part, &Part)> = (rig.parts().iter())
         .filter_map(|part| Some((part, other_rig.parts().iter().find(|other| is_same(part, other))?)))
         .collect();
-    let (Some(mut a), Some(mut b)) = (Player::new(&rig), Player::new(&other_rig)) else { return Vec::new() };
+    let (Some(mut a), Some(mut b)) = (Player::new(rig), Player::new(other_rig)) else { return Vec::new() };
     if shared.is_empty() {
         return Vec::new();
     }
