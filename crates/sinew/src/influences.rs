@@ -12,13 +12,20 @@ pub struct Influence {
     pub weight: f32,
 }
 
+impl Influence {
+    /// The largest of some influences, the first among equals: the one rule for what a point follows most.
+    pub(crate) fn largest(influences: impl IntoIterator<Item = Self>) -> Option<Self> {
+        influences.into_iter().reduce(|best, next| if next.weight > best.weight { next } else { best })
+    }
+}
+
 /// Any number of influences per vertex, in offset form.
 ///
 /// # Invariants
 /// Every vertex has at least one influence; palette indices ascend and are distinct; weights are positive and sum
 /// to 1 up to rounding.
 #[derive(Clone, Debug, Default)]
-pub struct SkinWeights {
+pub(crate) struct SkinWeights {
     ends: Vec<u32>,
     items: Vec<Influence>,
 }

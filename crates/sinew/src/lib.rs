@@ -42,7 +42,7 @@ pub mod param;
 pub mod polar;
 pub mod pose;
 pub mod presets;
-pub mod propagated;
+mod propagated;
 pub mod raw;
 pub mod recipe;
 pub mod registry;

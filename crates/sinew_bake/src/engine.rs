@@ -2,7 +2,6 @@
 
 use sinew::Rig;
 use sinew::rig::PartKind;
-use sinew::simd::LANES;
 
 /// An engine's limits; `None` where none is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -136,13 +135,7 @@ impl Engine {
 pub fn most_influences(rig: &Rig) -> usize {
     let skinned = rig.parts().iter().filter(|part| part.kind == PartKind::Skinned);
     let vertices = skinned.flat_map(|part| &part.primitives).flat_map(|primitive| primitive.vertices.clone());
-    let influences = |vertex: usize| {
-        let slot = rig.point_of_vertex()[vertex] as usize;
-        let row = &rig.rows()[slot / LANES];
-        let weights = &rig.skin_weights()[row.skin.start as usize..row.skin.end as usize];
-        weights.iter().filter(|weights| weights[slot % LANES] > 0.0).count()
-    };
-    vertices.map(influences).max().unwrap_or(0)
+    vertices.map(|vertex| rig.influences(rig.point(vertex)).count()).max().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -70,12 +70,11 @@ impl Field {
                 }
             }
         }
-        let points = match kind {
-            Kind::Normal => rig.layer_normals(),
-            Kind::Tangent => rig.layer_tangents()?.0,
+        let rest = |&vertex: &u32| match kind {
+            Kind::Normal => Some(rig.rest_normal(vertex as usize)),
+            Kind::Tangent => rig.rest_tangent(vertex as usize),
         };
-        let rest = |&vertex: &u32| points.get(rig.layer_slot_of_vertex()[vertex as usize] as usize);
-        field.rest = field.vertices.iter().map(rest).collect();
+        field.rest = field.vertices.iter().map(rest).collect::<Option<_>>()?;
         (!field.vertices.is_empty()).then_some(field)
     }
 
@@ -111,7 +110,7 @@ impl Field {
         let mut out = Vec::with_capacity(3 * self.len());
         for (&vertex, rest) in self.vertices.iter().zip(rest) {
             let (vertex, rest) = (vertex as usize, rest.as_dvec3());
-            let world_from_rest = workspace.engine().world_from_rest(rig.point_of_vertex()[vertex] as usize);
+            let world_from_rest = workspace.engine().world_from_rest(rig.point(vertex));
             let pull = PullBack::new(world_from_rest, 0.0);
             let length = (world_from_rest * rest).length();
             let delta = pull.rest_from_world * (self.wanted(workspace, vertex) * length) - rest;
@@ -128,7 +127,7 @@ impl Field {
         let rest = self.morphed(morph_weights);
         for ((&vertex, rest), played) in self.vertices.iter().zip(rest).zip(played.chunks_exact(3)) {
             let vertex = vertex as usize;
-            let world_from_rest = workspace.engine().world_from_rest(rig.point_of_vertex()[vertex] as usize);
+            let world_from_rest = workspace.engine().world_from_rest(rig.point(vertex));
             let wanted = self.wanted(workspace, vertex);
             let after = angle(world_from_rest * (rest + Vec3::from_slice(played)).as_dvec3(), wanted);
             let before = angle(world_from_rest * rest.as_dvec3(), wanted);

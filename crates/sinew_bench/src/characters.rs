@@ -3,11 +3,10 @@
 
 use std::hint::black_box;
 use std::path::Path;
-use std::sync::Arc;
 
 use sinew::recipe::Normals;
-use sinew::simd::LANES;
-use sinew::{Clip, Cpu, DeformedRows, MotionSettings, RawRig, Recipe, Rig, Stage, Workspace};
+use sinew::{Cpu, DeformedRows, MotionSettings, Recipe, Stage, Workspace};
+use sinew_gltf::Asset;
 
 use crate::PATIENCE;
 use crate::cases;
@@ -21,23 +20,20 @@ pub fn run(files: &[String]) -> Result<(), String> {
         "character", "vertices", "bones", "lanes", "bones/row", "B/vertex", "lbs", "in rows", "velocity", "+ normals"
     );
     let tube = sinew_zoo::build("tube:vertices=10000,bones=12").map_err(|error| error.to_string())?;
-    line("zoo:tube", &tube.raw, tube.clips.first())?;
+    line(&Asset::from_raw("zoo:tube", tube.raw, tube.clips).map_err(|error| error.to_string())?)?;
     for file in files {
-        let asset = sinew_gltf::import(Path::new(file)).map_err(|error| error.to_string())?;
-        let name = Path::new(file).file_name().map_or(file.clone(), |name| name.to_string_lossy().into_owned());
-        line(&name, &asset.raw, asset.clips.first())?;
+        line(&Asset::open(file).map_err(|error| error.to_string())?)?;
     }
     Ok(())
 }
 
-fn line(name: &str, raw: &RawRig, clip: Option<&Clip>) -> Result<(), String> {
-    let rig = Arc::new(Rig::build(raw).map_err(|error| format!("{name}: {error}"))?.0);
-    let Some(clip) = clip else { return Err(format!("{name} has no clip")) };
-    let rows = rig.rows();
-    let filled: usize = rows.iter().map(|row| row.filled as usize).sum();
+fn line(asset: &Asset) -> Result<(), String> {
+    let (rig, name) = (&asset.rig, Path::new(&asset.name).file_name().unwrap_or_default().to_string_lossy());
+    let Some(clip) = asset.clips.first() else { return Err(format!("{name} has no clip")) };
+    let points: usize = rig.characters().iter().map(|character| character.points).sum();
     let vertices = rig.vertex_count() as f64;
     let cost = |recipe: Recipe, in_rows: bool| -> Result<f64, String> {
-        let stage = Stage::new(&rig, &recipe).map_err(|error| format!("{name}: {error}"))?;
+        let stage = Stage::new(rig, &recipe).map_err(|error| format!("{name}: {error}"))?;
         let playing = stage.motion(clip, &MotionSettings::default()).map_err(|error| format!("{name}: {error}"))?;
         let time = 0.5 * (playing.report().start + playing.report().last_key);
         let (mut workspace, mut out) = (Workspace::default(), DeformedRows::default());
@@ -50,11 +46,11 @@ fn line(name: &str, raw: &RawRig, clip: Option<&Clip>) -> Result<(), String> {
         }
         Ok(stopwatch.fastest().as_secs_f64() * 1e9 / vertices)
     };
-    let entries = rig.skin_entries().len() as f64 / rows.len() as f64;
     println!(
-        "{name:<26} {vertices:>9} {:>6} {:>8.1}% {entries:>9.1} {:>9.0} {:>9.2} {:>9.2} {:>9.2} {:>9.2}",
+        "{name:<26} {vertices:>9} {:>6} {:>8.1}% {:>9.1} {:>9.0} {:>9.2} {:>9.2} {:>9.2} {:>9.2}",
         rig.palette().len(),
-        100.0 * filled as f64 / (rows.len() * LANES) as f64,
+        100.0 * points as f64 / rig.slots() as f64,
+        rig.bones_per_row(),
         rig.memory() as f64 / vertices,
         cost(Recipe::default(), false)?,
         cost(Recipe::default(), true)?,

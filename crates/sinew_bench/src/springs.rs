@@ -72,8 +72,7 @@ fn fastest(run: &mut dyn FnMut()) -> f64 {
 fn arap() -> (usize, usize, f64) {
     let work = Workload::tube(10_000, 2);
     let rig = &work.rig;
-    let slots = rig.rows().len() * sinew::simd::LANES;
-    let rest: Vec<DVec3> = (0..slots).map(|slot| rig.rest().get(slot).as_dvec3()).collect();
+    let rest: Vec<DVec3> = (0..rig.slots()).map(|slot| rig.rest().get(slot).as_dvec3()).collect();
     let (low, high) = rest.iter().fold((f64::MAX, f64::MIN), |(l, h), p| (l.min(p.y), h.max(p.y)));
     let is_end = |p: &DVec3| p.y < low + 0.1 * (high - low) || p.y > high - 0.1 * (high - low);
     let used: std::collections::BTreeSet<u32> = rig.point_of_vertex().iter().copied().collect();

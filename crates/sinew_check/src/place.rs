@@ -1,7 +1,6 @@
 //! Where on a character, and when.
 
 use sinew::Rig;
-use sinew::simd::LANES;
 
 /// A vertex at a moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,30 +58,19 @@ pub(crate) fn place(rig: &Rig, vertex: usize, time: f64) -> Place {
     for part in rig.parts() {
         for (primitive, ranges) in part.primitives.iter().enumerate() {
             if ranges.vertices.contains(&vertex) {
+                let bone = rig.main_bone(rig.point(vertex));
                 return Place {
                     node: part.node,
                     mesh: part.name.clone(),
                     primitive,
                     vertex: vertex - ranges.vertices.start,
-                    bone: main_bone(rig, vertex),
+                    bone: bone.map_or(String::new(), |bone| rig.skeleton().name(bone).to_owned()),
                     time,
                 };
             }
         }
     }
     Place { node: 0, mesh: String::new(), primitive: 0, vertex, bone: String::new(), time }
-}
-
-fn main_bone(rig: &Rig, vertex: usize) -> String {
-    let slot = rig.point_of_vertex()[vertex] as usize;
-    let row = &rig.rows()[slot / LANES];
-    let entries = row.skin.start as usize..row.skin.end as usize;
-    let weight = |entry: &usize| rig.skin_weights()[*entry][slot % LANES];
-    let main = entries.reduce(|a, b| if weight(&b) > weight(&a) { b } else { a });
-    main.map_or(String::new(), |entry| {
-        let bone = rig.palette()[rig.skin_entries()[entry] as usize].bone;
-        rig.skeleton().name(bone).to_owned()
-    })
 }
 
 /// The character of each vertex.

@@ -14,7 +14,6 @@
 use crate::positions::Positions;
 use glam::DVec3;
 use sinew::Rig;
-use sinew::simd::LANES;
 use std::collections::HashMap;
 
 /// Share of its area below which a triangle counts as collapsed.
@@ -216,7 +215,7 @@ struct SoundTriangle {
 
 impl SoundTriangles {
     pub fn new(rig: &Rig) -> Self {
-        let rest: Vec<DVec3> = (0..rig.rows().len() * LANES).map(|slot| rig.rest().get(slot).as_dvec3()).collect();
+        let rest: Vec<DVec3> = (0..rig.slots()).map(|slot| rig.rest().get(slot).as_dvec3()).collect();
         let both = rig.triangles().iter().zip(rig.point_triangles()).enumerate();
         let triangles = both.map(|(index, (&vertices, &points))| {
             let area = area_vector(&rest, points);

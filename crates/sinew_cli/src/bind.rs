@@ -2,12 +2,14 @@
 
 use crate::args::Input;
 use crate::fault::Fault;
+use crate::load;
 use crate::output::Destination;
 use crate::talk::Talk;
 use crate::text::count;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use sinew::bind::{BindOptions, Method};
+use sinew_gltf::RawAsset;
 use sinew_gltf::bind::{Skeleton, bind};
 use std::path::{Path, PathBuf};
 
@@ -73,21 +75,12 @@ pub fn run(options: &BindArgs, talk: &Talk) -> Result<(), Fault> {
     let destination = Destination::new(&options.output, options.force);
     destination.check()?;
     let name = options.input.to_string();
-    let mut document = match &options.input {
-        Input::Path(path) => {
-            let (document, warnings) = sinew_gltf::open(path).map_err(|error| Fault::Failed(error.to_string()))?;
-            talk.warnings(&warnings);
-            document
-        }
-        Input::Zoo(spec) => {
-            let zoo = sinew_zoo::build(spec).map_err(|error| Fault::Usage(format!("{name}: {error}")))?;
-            sinew_gltf::export(&zoo.raw, &zoo.clips).map_err(|error| Fault::in_file(&name, error))?
-        }
-    };
+    let mut document = load::document(&options.input)?;
+    talk.warnings(&document.warnings);
     let bind_options = BindOptions { method: options.method.method(), influences: options.influences };
     let other = match options.skeleton.as_deref() {
         Some(file) if is_gltf(file) => {
-            let asset = sinew_gltf::import(Path::new(file)).map_err(|error| Fault::Failed(error.to_string()))?;
+            let asset = RawAsset::open(file).map_err(|error| Fault::Failed(error.to_string()))?;
             talk.warnings(&asset.warnings);
             Some(asset)
         }

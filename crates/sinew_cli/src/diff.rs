@@ -8,7 +8,7 @@ use crate::talk::Talk;
 use crate::text::{count, printable, quoted, short};
 use serde_json::{Value, json};
 use sinew_gltf::diff::{Change, ClipDistance, Difference, diff, in_motion};
-use sinew_gltf::{Asset, Document};
+use sinew_gltf::{Asset, Document, RawAsset};
 use std::io::{self, Write};
 
 /// Differences told as text; JSON has all of them.
@@ -18,8 +18,7 @@ const LONGEST_VALUE: usize = 60;
 
 pub fn run(options: &DiffArgs, talk: &Talk) -> Result<(), Fault> {
     let names = [options.first.to_string(), options.second.to_string()];
-    let (first, _) = load::document(&options.first)?;
-    let (second, _) = load::document(&options.second)?;
+    let (first, second) = (load::document(&options.first)?, load::document(&options.second)?);
     let differences = diff(&first, &second, options.tolerance);
     let distances = if differences.is_empty() { Vec::new() } else { distances(&names, first, second, talk) };
     if options.json {
@@ -36,7 +35,7 @@ pub fn run(options: &DiffArgs, talk: &Talk) -> Result<(), Fault> {
 /// Distances in motion, where both files can be read as characters.
 fn distances(names: &[String; 2], first: Document, second: Document, talk: &Talk) -> Vec<ClipDistance> {
     let read = |name: &str, document: Document| -> Option<Asset> {
-        let asset = sinew_gltf::interpret(name, document, Vec::new());
+        let asset = RawAsset::from_document(name, document).and_then(RawAsset::check);
         asset.map_err(|error| talk.note(&format!("not compared in motion: {error}"))).ok()
     };
     match (read(&names[0], first), read(&names[1], second)) {

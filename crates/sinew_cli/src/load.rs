@@ -2,89 +2,57 @@
 
 use crate::args::Input;
 use crate::fault::Fault;
-use sinew::{Clip, RawRig, Rig, Warning};
-use sinew_gltf::Document;
+pub use sinew_gltf::Asset as Scene;
 use sinew_gltf::map_file::{self, MapFile};
-use std::sync::Arc;
+use sinew_gltf::{Document, ImportError, RawAsset};
+use sinew_zoo::ZooCharacter;
 
-/// A loaded character file.
-pub struct Scene {
-    /// What the user called it.
-    pub name: String,
-    /// As it came in.
-    pub raw: RawRig,
-    /// As it is evaluated.
-    pub rig: Arc<Rig>,
-    /// Its clips, in the file's order.
-    pub clips: Vec<Clip>,
-    /// What was repaired or looks wrong, from reading and from checking.
-    pub warnings: Vec<Warning>,
-}
-
-/// The file itself, for commands that write or compare files; a built-in character as it would be written.
-pub fn document(input: &Input) -> Result<(Document, Vec<Warning>), Fault> {
+/// Loads a character as it is and puts painted `maps` on it. Built-in characters lie in no file.
+pub fn load(input: &Input, maps: &[MapFile]) -> Result<Scene, Fault> {
     match input {
-        Input::Path(path) => sinew_gltf::open(path).map_err(|error| Fault::Failed(error.to_string())),
+        Input::Path(path) => checked(RawAsset::open(path).map_err(refused)?, maps),
         Input::Zoo(spec) => {
-            let character = zoo(input, spec)?;
-            let document = sinew_gltf::export(&character.raw, &character.clips);
-            Ok((document.map_err(|error| Fault::in_file(input, error))?, Vec::new()))
+            let ZooCharacter { mut raw, clips, .. } = zoo(input, spec)?;
+            let painted = maps.iter().try_for_each(|map| map_file::apply(&mut raw, map));
+            painted.map_err(|error| Fault::in_file(input, error))?;
+            Scene::from_raw(input.to_string(), raw, clips).map_err(refused)
         }
     }
 }
 
-fn zoo(input: &Input, spec: &str) -> Result<sinew_zoo::ZooCharacter, Fault> {
-    sinew_zoo::build(spec).map_err(|error| Fault::Usage(format!("{input}: {error}")))
-}
-
-/// As [`load`], with the file the character lies in, both as they were before Sinew added anything.
-pub fn load_with_document(input: &Input, maps: &[MapFile]) -> Result<(Scene, Document), Fault> {
-    let name = input.to_string();
-    let (mut document, warnings) = document(input)?;
-    sinew_gltf::strip(&mut document).map_err(|error| Fault::in_file(&name, error))?;
-    let asset = sinew_gltf::interpret(&name, document, warnings).map_err(|error| Fault::Failed(error.to_string()))?;
-    Ok((scene(name, asset.raw, asset.clips, asset.warnings, maps)?, asset.document))
+/// As [`load`], in its file, both as they were before Sinew added anything.
+pub fn load_original(input: &Input, maps: &[MapFile]) -> Result<Scene, Fault> {
+    checked(RawAsset::from_original(input.to_string(), document(input)?).map_err(refused)?, maps)
 }
 
 /// As [`load`], with the file the character lies in, as it is.
 pub fn load_to_change(input: &Input) -> Result<(Scene, Document), Fault> {
-    let name = input.to_string();
-    let (document, warnings) = document(input)?;
-    let asset = sinew_gltf::interpret(&name, document, warnings).map_err(|error| Fault::Failed(error.to_string()))?;
-    Ok((scene(name, asset.raw, asset.clips, asset.warnings, &[])?, asset.document))
+    let document = document(input)?;
+    let asset = RawAsset::from_document(input.to_string(), document.clone()).map_err(refused)?;
+    Ok((checked(asset, &[])?, document))
 }
 
-/// As [`load`], with the file the character lies in, as it is; built-in characters lie in none.
-pub fn load_as_it_is(input: &Input, maps: &[MapFile]) -> Result<(Scene, Option<Document>), Fault> {
-    let name = input.to_string();
+/// The file itself, for commands that write or compare files; a built-in character as it would be written.
+pub fn document(input: &Input) -> Result<Document, Fault> {
     match input {
-        Input::Path(path) => {
-            let asset = sinew_gltf::import(path).map_err(|error| Fault::Failed(error.to_string()))?;
-            Ok((scene(name, asset.raw, asset.clips, asset.warnings, maps)?, Some(asset.document)))
-        }
+        Input::Path(path) => Document::open(path).map_err(refused),
         Input::Zoo(spec) => {
             let character = zoo(input, spec)?;
-            Ok((scene(name, character.raw, character.clips, Vec::new(), maps)?, None))
+            sinew_gltf::export(&character.raw, &character.clips).map_err(|error| Fault::in_file(input, error))
         }
     }
 }
 
-/// Loads a character and puts painted `maps` on it.
-pub fn load(input: &Input, maps: &[MapFile]) -> Result<Scene, Fault> {
-    Ok(load_as_it_is(input, maps)?.0)
+fn zoo(input: &Input, spec: &str) -> Result<ZooCharacter, Fault> {
+    sinew_zoo::build(spec).map_err(|error| Fault::Usage(format!("{input}: {error}")))
 }
 
-fn scene(
-    name: String,
-    mut raw: RawRig,
-    clips: Vec<Clip>,
-    mut warnings: Vec<Warning>,
-    maps: &[MapFile],
-) -> Result<Scene, Fault> {
-    for map in maps {
-        map_file::apply(&mut raw, map).map_err(|error| Fault::in_file(&name, error))?;
-    }
-    let (rig, found) = Rig::build(&raw).map_err(|error| Fault::in_file(&name, error))?;
-    warnings.extend(found);
-    Ok(Scene { name, raw, rig: Arc::new(rig), clips, warnings })
+fn checked(asset: RawAsset, maps: &[MapFile]) -> Result<Scene, Fault> {
+    let name = asset.name.clone();
+    asset.paint(maps).map_err(|error| Fault::in_file(name, error))?.check().map_err(refused)
+}
+
+/// The message names the file.
+fn refused(error: ImportError) -> Fault {
+    Fault::Failed(error.to_string())
 }

@@ -15,7 +15,6 @@ mod frame;
 mod inspect;
 mod load;
 mod map;
-mod obj;
 mod output;
 mod played;
 mod pose;
@@ -30,6 +29,7 @@ mod text;
 use args::{Args, Command};
 use clap::Parser;
 use fault::Fault;
+use sinew_gltf::obj;
 use std::process::ExitCode;
 use talk::Talk;
 

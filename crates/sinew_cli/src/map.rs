@@ -16,7 +16,6 @@ use sinew::maps::mirror::{MirrorPlane, MirrorSide};
 use sinew::maps::remap::Remap;
 use sinew::maps::shape_diameter::{shape_diameters, softness};
 use sinew::maps::{PointMap, RestSurface};
-use sinew::simd::LANES;
 use sinew_gltf::map_file::MapFile;
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -237,23 +236,11 @@ impl Report<'_> {
         self.surface.rig().skeleton().name(bone)
     }
 
-    /// The bone a point follows most.
-    fn main_bone(&self, slot: usize) -> Option<BoneId> {
-        let rig = self.surface.rig();
-        let row = &rig.rows()[slot / LANES];
-        let entries = row.skin.start as usize..row.skin.end as usize;
-        let heaviest = entries.max_by(|&a, &b| {
-            let [a, b] = [a, b].map(|entry| rig.skin_weights()[entry][slot % LANES]);
-            a.total_cmp(&b)
-        });
-        heaviest.map(|entry| rig.palette()[rig.skin_entries()[entry] as usize].bone)
-    }
-
     /// Least and largest mean over the bones of a character.
     fn by_bone(&self, character: usize, value: impl Fn(usize) -> f64) -> Option<(OnBone, OnBone)> {
         let mut sums: BTreeMap<BoneId, (f64, f64)> = BTreeMap::new();
         for slot in self.surface.slots(character) {
-            if let Some(bone) = self.main_bone(slot) {
+            if let Some(bone) = self.surface.rig().main_bone(slot) {
                 let area = self.surface.areas()[slot];
                 let (sum, total) = sums.entry(bone).or_default();
                 (*sum, *total) = (*sum + area * value(slot), *total + area);
@@ -278,8 +265,8 @@ impl Report<'_> {
     }
 
     fn tips(&self, character: usize) -> impl Iterator<Item = &Tip> {
-        let rows = self.surface.rig().characters()[character].rows.clone();
-        self.made.tips.iter().filter(move |tip| rows.contains(&(tip.slot / LANES)))
+        let rig = self.surface.rig();
+        self.made.tips.iter().filter(move |tip| rig.character_of_point(tip.slot) == Some(character))
     }
 
     fn json(&self) -> Value {
@@ -301,7 +288,7 @@ impl Report<'_> {
             }
             if self.options.auto == Auto::Extremities {
                 let tip = |tip: &Tip| {
-                    let bone = self.main_bone(tip.slot).map(|bone| self.bone_name(bone));
+                    let bone = self.surface.rig().main_bone(tip.slot).map(|bone| self.bone_name(bone));
                     json!({"bone": bone, "position": self.surface.points()[tip.slot].to_array(), "length": tip.length})
                 };
                 entry["tips"] = self.tips(index).map(tip).collect();
@@ -344,7 +331,7 @@ impl Report<'_> {
                 writeln!(out, "  thinnest at {}, thickest at {}", on(thinnest, " across"), on(thickest, " across"))?;
             }
             if self.options.auto == Auto::Extremities {
-                let bones = self.tips(index).filter_map(|tip| self.main_bone(tip.slot));
+                let bones = self.tips(index).filter_map(|tip| self.surface.rig().main_bone(tip.slot));
                 let bones: Vec<_> = bones.map(|bone| quoted(self.bone_name(bone))).collect();
                 let found = count(bones.len(), "tip", "tips");
                 let line =

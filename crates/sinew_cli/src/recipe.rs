@@ -56,6 +56,11 @@ impl LoadedRecipe {
         Ok(Self { file, recipe, maps })
     }
 
+    /// All of it.
+    pub fn as_file(&self) -> &RecipeFile {
+        &self.recipe
+    }
+
     /// Base, riders and effects.
     pub fn recipe(&self) -> &Recipe {
         self.recipe.recipe()

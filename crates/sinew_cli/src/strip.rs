@@ -4,14 +4,13 @@ use crate::args::StripArgs;
 use crate::fault::Fault;
 use crate::output::Destination;
 use crate::talk::Talk;
-use sinew_gltf::WriteError;
+use sinew_gltf::{Document, WriteError};
 
 pub fn run(options: &StripArgs, talk: &Talk) -> Result<(), Fault> {
     let destination = Destination::new(&options.output, options.force);
     destination.check()?;
-    let (mut document, warnings) =
-        sinew_gltf::open(&options.input).map_err(|error| Fault::Failed(error.to_string()))?;
-    talk.warnings(&warnings);
+    let mut document = Document::open(&options.input).map_err(|error| Fault::Failed(error.to_string()))?;
+    talk.warnings(&document.warnings);
     let in_file = |error: WriteError| Fault::in_file(options.input.display(), error);
     if !sinew_gltf::strip(&mut document).map_err(in_file)? {
         talk.note(&format!("{}: holds nothing that Sinew added; written as it is", options.input.display()));

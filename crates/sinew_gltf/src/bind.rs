@@ -14,7 +14,7 @@ use crate::error::{Fault, ImportError, WriteError};
 use crate::export::{append_nodes, write_clip, write_skin_palette};
 use crate::layer::write_skin;
 use crate::view::View;
-use crate::{Asset, meshes, nodes};
+use crate::{RawAsset, meshes, nodes};
 use glam::DAffine3;
 use serde_json::{Value, json};
 use sinew::bind::{BindError, BindOptions, BindReport, bind_skin};
@@ -73,7 +73,7 @@ pub enum Skeleton<'a> {
     /// Meshes without a skin, to the node of that name and all below it.
     Below(&'a str),
     /// Meshes without a skin, to the skeleton of another file, which is added with its clips.
-    Of(&'a Asset),
+    Of(&'a RawAsset),
 }
 
 /// Binds meshes anew. `name` stands for the file in messages.
@@ -88,7 +88,7 @@ pub fn bind(
     document.pack().map_err(write_error)?;
     let mut raw = match skeleton {
         Skeleton::Own => {
-            let mut raw = crate::interpret(name, document.clone(), Vec::new())?.raw;
+            let mut raw = RawAsset::from_document(name, document.clone())?.raw;
             raw.meshes.retain(|mesh| mesh.binding != RawBinding::Node);
             raw
         }
@@ -130,7 +130,7 @@ fn below_named(bones: &[RawBone], top: &str) -> Result<Vec<bool>, Fault> {
 
 /// Adds the skeleton of another file, where it stands there, and the clips that move it; returns its bones. Those are
 /// the joints of its skins, or all its nodes where it has none.
-fn graft(document: &mut Document, other: &Asset) -> Result<Vec<usize>, WriteError> {
+fn graft(document: &mut Document, other: &RawAsset) -> Result<Vec<usize>, WriteError> {
     let bones = &other.raw.bones;
     let mut is_joint = vec![other.raw.skins.is_empty(); bones.len()];
     for joint in other.raw.skins.iter().flat_map(|skin| &skin.joints) {

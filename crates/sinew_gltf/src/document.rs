@@ -2,9 +2,9 @@
 //!
 //! Source: glTF 2.0 specification, chapters 3.6.1 (buffers) and 4 (GLB).
 
-use crate::error::{Fault, Kind};
-use crate::uri;
+use crate::error::{Fault, ImportError, Kind};
 use crate::view::View;
+use crate::{note, uri};
 use serde_json::Value;
 use sinew::Warning;
 use std::path::{Path, PathBuf};
@@ -29,6 +29,8 @@ pub struct Document {
     pub container: Container,
     /// GLB chunks of unknown type, in their order: type and bytes.
     pub other_chunks: Vec<(u32, Vec<u8>)>,
+    /// What is wrong with its outer shell.
+    pub warnings: Vec<Warning>,
     /// Where the images it names lie.
     pub(crate) folder: Option<PathBuf>,
 }
@@ -44,10 +46,35 @@ fn broken(element: &str, fault: impl Into<String>, remedy: &'static str) -> Faul
 }
 
 impl Document {
+    /// Takes the file at `path` apart without asking what it means: enough to strip it, compare it, or write it
+    /// elsewhere. The buffers it keeps beside it are read.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ImportError> {
+        let path = path.as_ref();
+        let name = path.display().to_string();
+        let bytes = std::fs::read(path).map_err(|source| {
+            let remedy = "check the path and that the file may be read";
+            Fault::new(Kind::Io(source), "the file", "", remedy).in_file(&name)
+        })?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Self::from_slice(&name, &bytes, Some(folder))
+    }
+
+    /// As [`Self::open`], from bytes already in memory. `name` stands for the file in messages; `folder` is where its
+    /// buffers may lie (without one, a file that keeps buffers outside is refused).
+    pub fn from_slice(name: &str, bytes: &[u8], folder: Option<&Path>) -> Result<Self, ImportError> {
+        Self::parse(bytes, folder).map_err(|fault| fault.in_file(name))
+    }
+
+    /// Whether Sinew has added to it, and [`strip`](crate::strip()) would take that off.
+    pub fn has_layer(&self) -> bool {
+        self.json.pointer(note::PLACE).is_some()
+    }
+
     /// Takes the shell apart and gathers the buffers; files are looked for below `folder` only.
-    pub(crate) fn open(bytes: &[u8], folder: Option<&Path>, warnings: &mut Vec<Warning>) -> Result<Self, Fault> {
+    fn parse(bytes: &[u8], folder: Option<&Path>) -> Result<Self, Fault> {
+        let mut warnings = Vec::new();
         let (container, json, bin, other_chunks) = if bytes.starts_with(b"glTF") {
-            let Chunks { json, bin, other } = Chunks::split(bytes, warnings)?;
+            let Chunks { json, bin, other } = Chunks::split(bytes, &mut warnings)?;
             (Container::Glb, json, bin, other)
         } else {
             (Container::Gltf, bytes, None, Vec::new())
@@ -62,7 +89,8 @@ impl Document {
             buffers.push(read_buffer(buffer, bin, folder)?);
         }
         let other_chunks = other_chunks.into_iter().map(|(kind, bytes)| (kind, bytes.to_vec())).collect();
-        Ok(Self { json, buffers, container, other_chunks, folder: folder.map(Path::to_owned) })
+        let folder = folder.map(Path::to_owned);
+        Ok(Self { json, buffers, container, other_chunks, warnings, folder })
     }
 }
 

@@ -1,5 +1,7 @@
 //! Why a file was refused: file, element, fault and how to mend it.
 
+use sinew::RigError;
+
 /// A file that cannot be imported. Every message names the file, the element, the fault and the remedy.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -63,6 +65,22 @@ pub enum ImportError {
         fault: String,
         /// How to mend it.
         remedy: &'static str,
+    },
+    /// What the file describes is no character that can be evaluated.
+    #[error("{file}: {source}")]
+    Rig {
+        /// The file imported.
+        file: String,
+        /// What is wrong with it.
+        source: RigError,
+    },
+    /// What Sinew added to it cannot be taken off, or a character made in code cannot be a file.
+    #[error("{file}: {source}")]
+    Write {
+        /// The file imported.
+        file: String,
+        /// Why.
+        source: WriteError,
     },
     /// More data once unpacked than the file can reasonably mean.
     #[error("{file}: {element}: {fault}; {remedy}")]

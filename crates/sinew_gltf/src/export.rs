@@ -1,4 +1,4 @@
-//! A rig made in code as a glTF document: what [`import`](crate::import) reads back.
+//! A rig made in code as a glTF document: what [`Asset::open`](crate::Asset::open) reads back.
 //!
 //! Source: glTF 2.0 specification, chapters 3.5 to 3.11. Positions, weights and values of curves are f32 on both sides
 //! and come back to the bit; inverse bind matrices and key times are rounded to f32, which is all glTF stores.
@@ -29,8 +29,14 @@ pub fn export(raw: &RawRig, clips: &[Clip]) -> Result<Document, WriteError> {
         "asset": {"version": "2.0", "generator": concat!("sinew ", env!("CARGO_PKG_VERSION"))},
         "buffers": [{"byteLength": 0}],
     });
-    let mut document =
-        Document { json, buffers: vec![Vec::new()], container: Container::Glb, other_chunks: Vec::new(), folder: None };
+    let mut document = Document {
+        json,
+        buffers: vec![Vec::new()],
+        container: Container::Glb,
+        other_chunks: Vec::new(),
+        warnings: Vec::new(),
+        folder: None,
+    };
     let mut edit = Edit::begin(&mut document)?;
     write_nodes(&mut edit, raw)?;
     for skin in &raw.skins {

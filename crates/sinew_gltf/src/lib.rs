@@ -1,9 +1,10 @@
-//! glTF 2.0 in and out: a `.glb` or `.gltf` file becomes a [`sinew::RawRig`] with its [`sinew::Clip`]s, gets morph
-//! targets on top, and is written as one GLB.
+//! Files in and out. glTF 2.0: a `.glb` or `.gltf` file becomes a [`sinew::Rig`] with its [`sinew::Clip`]s, gets morph
+//! targets on top, and is written as one GLB. Painted maps as files of their own, and the formats that modelling tools
+//! take a moving mesh by.
 //!
 //! ```no_run
-//! let asset = sinew_gltf::import("fox.glb".as_ref())?;
-//! println!("{} bones, {} clips", asset.raw.bones.len(), asset.clips.len());
+//! let asset = sinew_gltf::Asset::open("fox.glb")?;
+//! println!("{} bones, {} clips", asset.rig.skeleton().len(), asset.clips.len());
 //! for warning in &asset.warnings {
 //!     eprintln!("{warning}");
 //! }
@@ -12,18 +13,21 @@
 //!
 //! | step | what it does |
 //! |---|---|
-//! | [`import`], or [`open`] and [`interpret`] | a file, taken apart and understood |
+//! | [`Asset::open`], [`Asset::from_slice`] | the door in: a file, read and checked |
+//! | [`RawAsset`] | the same before it is checked, to be changed or painted on |
+//! | [`Document::open`] | a file taken apart without asking what it means |
 //! | [`export()`] | a rig made in code, as a document |
 //! | [`bind::bind`] | new skin weights, made from the shape |
 //! | [`layer::add`], [`strip()`] | morph targets and weights put on a document, and taken off without a trace |
-//! | [`Document::to_glb`] | a document as one file |
+//! | [`Document::save`], [`Document::to_glb`] | the door out: a document as one file |
+//! | [`map_file`], [`obj`], [`pc2`], [`mdd`] | painted maps; meshes and point caches |
 //! | [`diff`](mod@diff) | how two documents differ |
 //!
 //! Read are nodes, skins, animations, and those meshes that move: skinned ones, and *riders*, unskinned meshes at or
 //! below a joint or an animated ancestor of one. Other meshes, cameras and lights are left alone; the whole JSON
 //! and all buffers are kept in [`Document`], from which [`Surfaces`] reads materials and images for drawing.
 //!
-//! A file is repaired with a [`Warning`] where every viewer would show the same thing all the same, and refused with
+//! A file is repaired with a [`sinew::Warning`] where every viewer would show the same thing all the same, and refused with
 //! an [`ImportError`] where guessing would move vertices.
 //!
 //! # Repaired, with a warning
@@ -81,16 +85,21 @@
 //! | vertex index out of range; primitive restart; unknown mode | [`ImportError::Invalid`] |
 //! | animation with unknown interpolation, or key and value counts that do not match | [`ImportError::Invalid`] |
 //! | more numbers once unpacked than 2²⁶ and 16 per byte of buffer | [`ImportError::TooLarge`] |
+//! | nodes, skins or meshes that make no character, found when it is checked | [`ImportError::Rig`] |
+//! | baked effects that another program has changed, where the original is asked for | [`ImportError::Write`] |
 
+pub use asset::{Asset, RawAsset};
 pub use document::{Container, Document};
 pub use error::{ImportError, WriteError};
 pub use export::export;
 pub use posed::set_transforms;
+pub use repaired_skins::repaired_skins;
 pub use strip::strip;
 pub use surfaces::{Surface, Surfaces, TextureUse, TextureWrap};
 
 mod accessor;
 mod animations;
+mod asset;
 mod audit;
 pub mod bind;
 pub mod diff;
@@ -99,6 +108,7 @@ mod edit;
 mod error;
 mod export;
 mod fnv;
+mod import;
 pub mod layer;
 pub mod map_file;
 pub mod mdd;
@@ -106,209 +116,15 @@ mod merged_weights;
 mod meshes;
 mod nodes;
 mod note;
+pub mod obj;
 pub mod pc2;
 mod posed;
 mod references;
+mod repaired_skins;
 mod skins;
 mod strip;
 mod surfaces;
 mod uri;
 mod view;
+mod whole_file;
 mod write;
-
-use accessor::Accessors;
-use audit::{below, flags, upwards};
-use error::{Fault, Kind};
-use sinew::raw::{RawBinding, RawBone, RawMesh, RawSkin};
-use sinew::{Clip, LocalTransform, RawRig, Warning};
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::path::Path;
-use view::View;
-
-/// What a file holds.
-#[derive(Clone, Debug)]
-pub struct Asset {
-    /// All nodes as bones (a bone's index is its glTF node index), all skins, and every mesh instance that is skinned
-    /// or rides on something that moves.
-    pub raw: RawRig,
-    /// One per animation, in the file's order.
-    pub clips: Vec<Clip>,
-    /// What was repaired or looks wrong.
-    pub warnings: Vec<Warning>,
-    /// The file as it was, for writing it later.
-    pub document: Document,
-}
-
-/// Reads the file at `path`, and the buffers it keeps beside it.
-pub fn import(path: &Path) -> Result<Asset, ImportError> {
-    let (document, warnings) = open(path)?;
-    interpret(&path.display().to_string(), document, warnings)
-}
-
-/// Takes the file at `path` apart without asking what it means: enough to strip it, compare it, or write it elsewhere.
-pub fn open(path: &Path) -> Result<(Document, Vec<Warning>), ImportError> {
-    let name = path.display().to_string();
-    let bytes = std::fs::read(path).map_err(|source| {
-        let remedy = "check the path and that the file may be read";
-        Fault::new(Kind::Io(source), "the file", "", remedy).in_file(&name)
-    })?;
-    let folder = match path.parent() {
-        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
-        Some(folder) => folder,
-        None => Path::new("."),
-    };
-    open_bytes(&name, bytes, Some(folder))
-}
-
-/// As [`import`], from bytes already in memory. `name` stands for the file in messages; `folder` is where its buffers
-/// may lie (without one, a file that keeps buffers outside is refused).
-pub fn import_bytes(name: &str, bytes: Vec<u8>, folder: Option<&Path>) -> Result<Asset, ImportError> {
-    let (document, warnings) = open_bytes(name, bytes, folder)?;
-    interpret(name, document, warnings)
-}
-
-/// As [`open`], from bytes already in memory.
-pub fn open_bytes(name: &str, bytes: Vec<u8>, folder: Option<&Path>) -> Result<(Document, Vec<Warning>), ImportError> {
-    let mut warnings = Vec::new();
-    let document = Document::open(&bytes, folder, &mut warnings).map_err(|fault| fault.in_file(name))?;
-    Ok((document, warnings))
-}
-
-/// Reads characters and clips out of a document, which may have been changed since it was opened. `name` stands for
-/// the file in messages; `warnings` are those so far.
-pub fn interpret(name: &str, document: Document, warnings: Vec<Warning>) -> Result<Asset, ImportError> {
-    read(document, warnings).map_err(|fault| fault.in_file(name))
-}
-
-fn read(document: Document, mut warnings: Vec<Warning>) -> Result<Asset, Fault> {
-    let root = View::root(&document.json);
-    let accessors = Accessors::new(root.clone(), &document.buffers);
-    let mut bones = nodes::read(&root, &mut warnings)?;
-    let skins = skins::read(&root, &accessors, &mut warnings)?;
-    let clips = animations::read(&root, &accessors, &mut warnings)?;
-    let animated = animated_nodes(bones.len(), &clips);
-    decompose_animated(&root, &mut bones, &animated, &mut warnings)?;
-    let meshes = instances(&root, &bones, &skins, &animated, &accessors, &mut warnings)?;
-    let raw = RawRig { bones, skins, meshes, animated };
-    audit::audit(&root, &raw, &mut warnings)?;
-    Ok(Asset { raw, clips, warnings, document })
-}
-
-/// Nodes that some clip moves, in order. Morph weights alone move no node.
-fn animated_nodes(count: usize, clips: &[Clip]) -> Vec<usize> {
-    let tracks = clips.iter().flat_map(|clip| &clip.tracks);
-    let moving = tracks.filter(|t| t.translation.is_some() || t.rotation.is_some() || t.scale.is_some());
-    let moves = flags(count, moving.map(|track| track.node));
-    (0..count).filter(|&node| moves[node]).collect()
-}
-
-/// Curves act on parts, so an animated node cannot stay a matrix.
-fn decompose_animated(
-    root: &View<'_>,
-    bones: &mut [RawBone],
-    animated: &[usize],
-    warnings: &mut Vec<Warning>,
-) -> Result<(), Fault> {
-    for &node in animated {
-        if let LocalTransform::Matrix(matrix) = bones[node].local {
-            let view = root.entry("nodes", node)?;
-            let parts = bones[node].local.to_trs();
-            if !parts.to_affine().is_finite() {
-                let fault = view.invalid("is animated, but its matrix flattens space and cannot be taken apart");
-                return Err(fault.remedy("give the node translation, rotation and scale instead of a matrix"));
-            }
-            let lost = (parts.to_affine().matrix3 - matrix.matrix3).to_cols_array();
-            let lost = lost.iter().fold(0.0, |worst: f64, x| worst.max(x.abs()));
-            warnings.push(Warning {
-                code: "animated-matrix",
-                subject: view.words(),
-                message: format!(
-                    "is given by a matrix and animated; it was taken apart into translation, rotation and scale \
-                     (shear lost: {lost:.1e})"
-                ),
-                remedy: "export animated nodes with translation, rotation and scale",
-            });
-            bones[node].local = LocalTransform::Trs(parts);
-        }
-    }
-    Ok(())
-}
-
-/// One mesh per node that carries one and is skinned or rides, in node order, in a scene or not.
-fn instances(
-    root: &View<'_>,
-    bones: &[RawBone],
-    skins: &[RawSkin],
-    animated: &[usize],
-    accessors: &Accessors<'_>,
-    warnings: &mut Vec<Warning>,
-) -> Result<Vec<RawMesh>, Fault> {
-    let rides = riders(bones, skins, animated);
-    // A mesh on several nodes is read, and its faults reported, once.
-    let mut first_instance: HashMap<(usize, bool), usize> = HashMap::new();
-    let mut instances: Vec<RawMesh> = Vec::new();
-    for (node, view) in root.list("nodes")?.iter().enumerate() {
-        let skin = view.reference_at("skin", "skins")?;
-        let Some(mesh) = view.reference_at("mesh", "meshes")? else { continue };
-        let binding = match skin {
-            Some(skin) => RawBinding::Skin(skin),
-            None if rides[node] => RawBinding::Node,
-            None => continue,
-        };
-        let mesh_view = root.entry("meshes", mesh)?;
-        let primitives = match first_instance.entry((mesh, skin.is_some())) {
-            Entry::Occupied(first) => {
-                let primitives = &instances[*first.get()].primitives;
-                accessors.budget.take(primitives.iter().map(meshes::numbers).sum(), || view.element())?;
-                primitives.clone()
-            }
-            Entry::Vacant(first) => {
-                first.insert(instances.len());
-                meshes::read(&mesh_view, skin.is_some(), accessors, warnings)?
-            }
-        };
-        let name = if view.name().is_empty() { mesh_view.name() } else { view.name() };
-        accessors.budget.take(name.len() as u64, || view.element())?;
-        let morph_weights = morph_weights(view, &mesh_view, warnings)?;
-        instances.push(RawMesh { name, node, binding, primitives, morph_weights });
-    }
-    Ok(instances)
-}
-
-/// Which nodes carry a mesh along with a character: joints, animated ancestors of joints, and all below them.
-fn riders(bones: &[RawBone], skins: &[RawSkin], animated: &[usize]) -> Vec<bool> {
-    let moves = flags(bones.len(), animated.iter().copied());
-    let mut carries = vec![false; bones.len()];
-    let mut seen = vec![false; bones.len()];
-    for joint in skins.iter().flat_map(|skin| &skin.joints) {
-        carries[joint.bone] = true;
-        for node in upwards(bones, joint.bone) {
-            if std::mem::replace(&mut seen[node], true) {
-                break;
-            }
-            carries[node] |= moves[node];
-        }
-    }
-    below(bones, carries)
-}
-
-/// The node's own weights, else the mesh's, else zeros.
-fn morph_weights(node: &View<'_>, mesh: &View<'_>, warnings: &mut Vec<Warning>) -> Result<Vec<f32>, Fault> {
-    let targets = meshes::target_count(mesh)?;
-    let holder = if node.get("weights")?.is_some() { node } else { mesh };
-    let mut weights = Vec::new();
-    for weight in holder.list("weights")? {
-        weights.push(weight.number()? as f32);
-    }
-    if !weights.is_empty() && weights.len() != targets {
-        warnings.push(Warning {
-            code: "morph-weight-count",
-            subject: holder.words(),
-            message: format!("has {} morph weights for {targets} targets; missing ones are 0", weights.len()),
-            remedy: "export the shape keys again",
-        });
-    }
-    weights.resize(targets, 0.0);
-    Ok(weights)
-}

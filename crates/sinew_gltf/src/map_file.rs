@@ -20,11 +20,11 @@
 
 use crate::fnv::Fnv1a;
 use crate::view::View;
+use crate::whole_file::write_whole;
 use glam::Vec3;
 use serde_json::{Map, Value};
 use sinew::RawRig;
 use sinew::raw::RawPrimitive;
-use std::io::Write;
 use std::path::Path;
 
 /// The version of the format this library writes, and the newest it reads.
@@ -240,15 +240,8 @@ impl MapFile {
 
     /// Writes the map file whole or not at all: to a temporary file in the same folder, which then takes its place.
     pub fn save(&self, path: &Path) -> Result<(), MapFileError> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let write = || -> std::io::Result<()> {
-            let mut file = tempfile::NamedTempFile::new_in(folder)?;
-            file.write_all(self.to_text().as_bytes())?;
-            file.as_file().sync_all()?;
-            file.persist(path)?;
-            Ok(())
-        };
-        write().map_err(|source| MapFileError::Io { file: path.display().to_string(), source })
+        let written = write_whole(path, |out| out.write_all(self.to_text().as_bytes()));
+        written.map_err(|source| MapFileError::Io { file: path.display().to_string(), source })
     }
 
     /// Mesh and primitive of `raw` this map was painted on.

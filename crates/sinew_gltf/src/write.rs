@@ -11,15 +11,22 @@ use crate::document::{CHUNK_BIN, CHUNK_JSON, Container, Document};
 use crate::error::{Fault, WriteError};
 use crate::uri;
 use crate::view::View;
+use crate::whole_file::write_whole;
 use serde_json::{Map, Value};
 use sinew::Warning;
 use std::borrow::Cow;
 use std::io::Write;
+use std::path::Path;
 
 /// Where everything in a GLB is aligned to.
 pub(crate) const ALIGNMENT: usize = 4;
 
 impl Document {
+    /// Writes the document as the `.glb` file at `path`, whole or not at all, in place of one that is there.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), WriteError> {
+        write_whole(path.as_ref(), |out| self.write_glb(out))
+    }
+
     /// The document as the bytes of a `.glb` file.
     pub fn to_glb(&self) -> Result<Vec<u8>, WriteError> {
         let mut bytes = Vec::new();

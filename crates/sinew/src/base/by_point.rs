@@ -10,7 +10,6 @@ use super::stretchable_twistable::{self, TwistBone, twist_about};
 use crate::attach::hanging::{AttachBy, DividerEdit, HangPlan, Hanging};
 use crate::attach::smoothed::ROUNDS;
 use crate::attach::{Attachment, Gap, Line};
-use crate::correct::rider_slots;
 use crate::correct::surface::Surface;
 use crate::kinodynamic::FreeFrame;
 use crate::rig::Rig;
@@ -150,11 +149,10 @@ impl ByPoint {
     }
 
     fn new(rig: &Rig, kind: impl Fn(&Surface) -> Option<Kind>) -> Self {
-        let is_rider = rider_slots(rig);
         let skin = |character: usize| {
             let surface = Surface::new(rig, character)?;
             let kind = kind(&surface)?;
-            let rides = |slots: &[u32]| slots.iter().any(|&slot| is_rider[slot as usize]);
+            let rides = |slots: &[u32]| slots.iter().any(|&slot| rig.is_rider(slot as usize));
             Some(Skin { is_rider: surface.members.iter().map(rides).collect(), surface, kind })
         };
         Self { skins: (0..rig.characters().len()).map(skin).collect() }

@@ -189,14 +189,13 @@ impl Base {
 
 /// Per row and lane: the index within the row's union of the largest influence.
 pub(crate) fn largest_influences(rig: &Rig) -> Vec<[u32; LANES]> {
-    let weights = rig.skin_weights();
-    let largest = |row: &crate::rig::Row, lane: usize| {
-        let start = row.skin.start as usize;
-        let best =
-            |best: usize, i: usize| if weights[start + i][lane] > weights[start + best][lane] { i } else { best };
-        (0..row.skin.len()).fold(0, best) as u32
+    let largest = |index: usize, lane: usize| {
+        let skin = &rig.rows()[index].skin;
+        let union = &rig.skin_entries()[skin.start as usize..skin.end as usize];
+        let main = rig.main_influence(index * LANES + lane);
+        main.and_then(|main| union.binary_search(&main.palette).ok()).unwrap_or(0) as u32
     };
-    rig.rows().iter().map(|row| std::array::from_fn(|lane| largest(row, lane))).collect()
+    (0..rig.rows().len()).map(|index| std::array::from_fn(|lane| largest(index, lane))).collect()
 }
 
 /// How weights and the blend factor change along the rest surface.

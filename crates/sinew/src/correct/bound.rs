@@ -38,14 +38,12 @@ pub(crate) struct Binding<'a> {
     pub painted_factors: &'a [(&'static str, Vec<Lanes>)],
     /// Edits that springs draw the skin to.
     pub edits: &'a [SurfaceEdit],
-    /// Per slot: on a rigid part.
-    pub is_rider: &'a [bool],
 }
 
 impl Binding<'_> {
     /// Whether each node belongs to something rigid: a sword, a robot's body.
     pub fn rider_nodes(&self) -> impl Iterator<Item = bool> {
-        self.surface.members.iter().map(|slots| slots.iter().any(|&slot| self.is_rider[slot as usize]))
+        self.surface.members.iter().map(|slots| slots.iter().any(|&slot| self.rig.is_rider(slot as usize)))
     }
 
     /// Share of the correction that each node takes: the gain times the painted map; nothing for riders.

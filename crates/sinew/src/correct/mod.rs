@@ -31,7 +31,7 @@ pub mod surface_edit;
 mod volume;
 mod vortex_muscles;
 
-pub(crate) use body::{rider_slots, surface};
+pub(crate) use body::surface;
 pub use bound::Factors;
 pub(crate) use edits::{AskedEdit, Field, Fields};
 pub(crate) use muscle_spec::BoundMuscle;
@@ -104,10 +104,9 @@ impl Corrections {
             return Self { surfaces: Vec::new(), meters: Vec::new() };
         }
         let rest = RestSurface::new(rig);
-        let is_rider = rider_slots(rig);
         let surfaces = (0..rig.characters().len()).filter_map(|character| Surface::new(rig, character));
         let bind = |surface: Surface| {
-            let bound_edits = BoundEdits::new(rig, &surface, edits, &is_rider);
+            let bound_edits = BoundEdits::new(rig, &surface, edits);
             let bound = asked.iter().map(|asked| {
                 let Asked { correction, values, gain, painted, distances, muscles, signals, factors, painted_factors } =
                     asked;
@@ -126,7 +125,6 @@ impl Corrections {
                     factors,
                     painted_factors,
                     edits: &bound_edits.sprung,
-                    is_rider: &is_rider,
                 })
             });
             let mut bound: Vec<Box<dyn Bound>> = bound.collect();

@@ -26,7 +26,7 @@ use crate::param::Values;
 use crate::recipe::{
     BaseSpec, BoneGain, Drive, EditShape, EditSpec, EffectSpec, KeyCurve, Normals, Recipe, Riders, TotalLimit,
 };
-use crate::rig::{PartKind, Rig};
+use crate::rig::Rig;
 use crate::simd::{LANES, Lanes};
 use crate::text::{nearest, wildcard};
 use collapsed::Stretches;
@@ -422,12 +422,8 @@ impl GraphEffect {
         let name = spec.effect.name();
         let mut gains = painted(rig, spec.map.as_deref(), spec.gain)?;
         if riders == Riders::Still {
-            for part in rig.parts().iter().filter(|part| part.kind == PartKind::Rider) {
-                for vertex in part.primitives.iter().flat_map(|primitive| primitive.vertices.clone()) {
-                    let slot = rig.point_of_vertex()[vertex] as usize;
-                    gains[slot / LANES][slot % LANES] = 0.0;
-                }
-            }
+            let gains = gains.as_flattened_mut().iter_mut().enumerate();
+            gains.filter(|(slot, _)| rig.is_rider(*slot)).for_each(|(_, gain)| *gain = 0.0);
         }
         let mut bone_gains = vec![BoneGain::default(); rig.skeleton().len()];
         for (pattern, gain) in &spec.bones {

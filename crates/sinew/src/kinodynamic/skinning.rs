@@ -11,10 +11,9 @@
 use super::anatomy::{BoundLimb, LimbPlan, LimbSpec, WeightSource, fit, skin_points};
 use super::fold_over_free::{Anatomy, Method, Passage, PointScratch};
 use super::real::{PointsOf, set_lane};
-use crate::base::largest_influences;
 use crate::bind_space::bind_spaces;
 use crate::pose::WorldPose;
-use crate::rig::{PartKind, Rig};
+use crate::rig::Rig;
 use crate::simd::{LANES, Level, PointRow, Points, Simd, dispatch, prelude::*};
 use crate::skeleton::BoneId;
 use glam::{DAffine3, DVec3, Vec3};
@@ -111,16 +110,9 @@ impl FoldOverFree {
                 }
             }
         }
-        let mut entry_of_slot = Vec::with_capacity(rig.rows().len() * LANES);
-        for (row, largest) in rig.rows().iter().zip(largest_influences(rig)) {
-            entry_of_slot.extend(largest.map(|i| rig.skin_entries()[(row.skin.start + i) as usize]));
-        }
-        let mut is_rider = vec![false; rig.rows().len() * LANES];
-        for part in rig.parts().iter().filter(|part| part.kind == PartKind::Rider) {
-            for vertex in part.primitives.iter().flat_map(|primitive| primitive.vertices.clone()) {
-                is_rider[rig.point_of_vertex()[vertex] as usize] = true;
-            }
-        }
+        let main_entry = |slot: usize| rig.main_influence(slot).map_or(0, |main| main.palette);
+        let entry_of_slot: Vec<u32> = (0..rig.slots()).map(main_entry).collect();
+        let is_rider: Vec<bool> = (0..rig.slots()).map(|slot| rig.is_rider(slot)).collect();
         let plan = LimbPlan { alpha: spec.alpha, beta: spec.beta, weights: spec.weights, bones: limbs };
         let characters = (0..rig.characters().len())
             .map(|character| {

@@ -7,25 +7,17 @@
 
 use super::{PointMap, RestSurface};
 use crate::limbs::{Leaf, Limbs};
-use crate::simd::LANES;
 
 /// Distance from the bone in [0, 1], each limb by its own largest.
 pub fn bone_distance(surface: &RestSurface<'_>) -> PointMap {
     let rig = surface.rig();
     let limbs = Limbs::at(rig, surface.world(), Leaf::Point);
     let influences = |slot: usize| {
-        let row = &rig.rows()[slot / LANES];
-        (row.skin.start as usize..row.skin.end as usize)
-            .map(move |entry| {
-                let bone = rig.palette()[rig.skin_entries()[entry] as usize].bone;
-                (bone, rig.skin_weights()[entry][slot % LANES])
-            })
-            .filter(|&(_, weight)| weight > 0.0)
+        rig.influences(slot).map(|influence| (rig.palette()[influence.palette as usize].bone, influence.weight))
     };
     let mut largest: Vec<Option<f64>> = vec![None; rig.skeleton().len()];
     for slot in surface.all_slots() {
-        // The last of equals is kept by `max_by`: the deeper bone.
-        if let Some((bone, _)) = influences(slot).max_by(|a, b| a.1.total_cmp(&b.1)) {
+        if let Some(bone) = rig.main_bone(slot) {
             let d = limbs.distance(bone.index(), surface.points()[slot]);
             let found = &mut largest[bone.index()];
             *found = Some(found.map_or(d, |other| other.max(d)));

@@ -23,7 +23,7 @@ pub(super) fn build(raw: &RawRig) -> Result<(Rig, Vec<Warning>), RigError> {
         entry.character = grouping.of_bone[entry.bone.index()].unwrap_or(0);
     }
     let rest_origins = center_rest_spaces(&vertices, &mut palette);
-    let packed = pack(&vertices, &skeleton, &palette, &grouping, &rest_origins);
+    let packed = pack(raw, &vertices, &skeleton, &palette, &grouping, &rest_origins);
     let point_triangles: Vec<[u32; 3]> =
         vertices.triangles.iter().map(|t| t.map(|v| packed.point_of_vertex[v as usize])).collect();
     let (layer_normals, layer_tangents) = layer_frames(&vertices, raw, &packed.vertex_of_layer, &mut warnings);

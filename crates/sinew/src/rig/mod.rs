@@ -3,12 +3,13 @@
 //! Control points are numbered by *slot* = 16·row + lane. Points of one row share the union of their bones, so bone
 //! data is broadcast and nothing is gathered. Each row carries
 //! - *skin rows*: palette entries ascending, a weight per lane ([`Row::skin`]);
-//! - *motion rows*: stretches of the skeleton with the propagated weight per lane ([`Row::columns`]);
+//! - *motion rows*: stretches of the skeleton with the propagated weight per lane;
 //! - *layers*: the display copies of its points, one copy per lane and layer, with their rest normals and tangents.
 
 mod build;
 mod characters;
 mod pack;
+mod points;
 mod read;
 
 use crate::motion::Puppet;
@@ -23,7 +24,7 @@ use glam::{DAffine3, DVec3, Vec3};
 use std::ops::Range;
 
 /// Marks a layer lane that belongs to no vertex.
-pub const NO_VERTEX: u32 = u32::MAX;
+pub(crate) const NO_VERTEX: u32 = u32::MAX;
 
 /// A bone as one skin sees it.
 #[derive(Clone, Copy, Debug)]
@@ -48,11 +49,13 @@ pub struct Row {
     /// Range of [`Rig::skin_entries`] and [`Rig::skin_weights`].
     pub skin: Range<u32>,
     /// Range of [`Rig::columns`] and [`Rig::column_weights`].
-    pub columns: Range<u32>,
+    pub(crate) columns: Range<u32>,
     /// Range of layers.
-    pub layers: Range<u32>,
+    pub(crate) layers: Range<u32>,
     /// Lanes in use; the others repeat the last point.
     pub filled: u32,
+    /// A bit for each lane whose point belongs to a rider.
+    pub(crate) riders: u16,
 }
 
 /// How a part follows the bones.
@@ -314,7 +317,7 @@ impl Rig {
     }
 
     /// Palette indices, parents before children.
-    pub fn palette_order(&self) -> &[u32] {
+    pub(crate) fn palette_order(&self) -> &[u32] {
         &self.palette_order
     }
 
@@ -334,12 +337,12 @@ impl Rig {
     }
 
     /// Stretches of all rows.
-    pub fn columns(&self) -> &[Column] {
+    pub(crate) fn columns(&self) -> &[Column] {
         &self.columns
     }
 
     /// Propagated weights beside [`Rig::columns`].
-    pub fn column_weights(&self) -> &[Lanes] {
+    pub(crate) fn column_weights(&self) -> &[Lanes] {
         &self.column_weights
     }
 
@@ -349,17 +352,17 @@ impl Rig {
     }
 
     /// Rest normals per layer lane.
-    pub fn layer_normals(&self) -> &Points {
+    pub(crate) fn layer_normals(&self) -> &Points {
         &self.layer_normals
     }
 
     /// Rest tangents and handedness per layer lane, if any primitive has them.
-    pub fn layer_tangents(&self) -> Option<(&Points, &[Lanes])> {
+    pub(crate) fn layer_tangents(&self) -> Option<(&Points, &[Lanes])> {
         self.layer_tangents.as_ref().map(|(points, w)| (points, w.as_slice()))
     }
 
     /// The vertex of each layer lane, or [`NO_VERTEX`].
-    pub fn vertex_of_layer(&self) -> &[[u32; LANES]] {
+    pub(crate) fn vertex_of_layer(&self) -> &[[u32; LANES]] {
         &self.vertex_of_layer
     }
 

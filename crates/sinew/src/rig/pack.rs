@@ -4,9 +4,9 @@ use super::characters::Grouping;
 use super::read::{Piece, Vertices, piece_subject};
 use super::{Morph, NO_VERTEX, PaletteEntry, Row, VertexMap};
 use crate::control_points::{ControlPoints, Copies};
-use crate::influences::Tally;
+use crate::influences::{Influence, Tally};
 use crate::propagated::Ancestry;
-use crate::raw::RawRig;
+use crate::raw::{RawBinding, RawRig};
 use crate::simd::{LANES, Lanes, Points};
 use crate::skeleton::Skeleton;
 use crate::warning::Warning;
@@ -83,6 +83,7 @@ impl Fnv {
 
 /// Finds control points and lays them out in rows: characters apart, points with the same bones together.
 pub(super) fn pack(
+    raw: &RawRig,
     vertices: &Vertices<'_>,
     skeleton: &Skeleton,
     palette: &[PaletteEntry],
@@ -96,6 +97,7 @@ pub(super) fn pack(
     };
     let influences_of_point = |point: u32| vertices.weights.of(points.first_vertex[point as usize] as usize);
     let character_of_point = |point: u32| grouping.of_mesh[piece_of_point(point).mesh];
+    let rides = |point: u32| raw.meshes[piece_of_point(point).mesh].binding == RawBinding::Node;
     let order = row_order(&points, &influences_of_point, &character_of_point);
 
     let mut copies_of_point: Vec<(u32, u32)> =
@@ -168,6 +170,7 @@ pub(super) fn pack(
                 columns: column_start..packed.columns.len() as u32,
                 layers: layer_start as u32..packed.vertex_of_layer.len() as u32,
                 filled: chunk.len() as u32,
+                riders: chunk.iter().enumerate().map(|(lane, &point)| u16::from(rides(point)) << lane).sum(),
             });
         }
     }
@@ -188,15 +191,10 @@ pub(super) fn runs(vertices: &[u32; LANES]) -> u8 {
 /// share bones, so the unions of their rows stay small.
 fn row_order<'a>(
     points: &ControlPoints,
-    influences: &dyn Fn(u32) -> &'a [crate::influences::Influence],
+    influences: &dyn Fn(u32) -> &'a [Influence],
     character: &dyn Fn(u32) -> u32,
 ) -> Vec<u32> {
-    let main = |point: u32| {
-        influences(point)
-            .iter()
-            .fold((0.0, 0), |best, i| if i.weight > best.0 { (i.weight, i.palette) } else { best })
-            .1
-    };
+    let main = |point: u32| Influence::largest(influences(point).iter().copied()).map_or(0, |main| main.palette);
     let mut keyed: Vec<(u32, u32, u32)> =
         (0..points.first_vertex.len() as u32).map(|point| (character(point), main(point), point)).collect();
     keyed.sort_unstable_by(|&(ca, ma, a), &(cb, mb, b)| {

@@ -19,6 +19,7 @@ mod maps;
 mod motion;
 mod muscles;
 mod normals;
+mod points;
 mod presets;
 mod recipe;
 mod springs;

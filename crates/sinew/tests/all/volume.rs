@@ -5,7 +5,6 @@ use glam::{DQuat, DVec3};
 use sinew::correct::{CORRECTIONS, Measure, Outcome, VolumeReport};
 use sinew::param::ParamKind;
 use sinew::recipe::{CorrectionSpec, Place, RecipeFile};
-use sinew::simd::LANES;
 use sinew::*;
 
 fn correction(name: &str, words: &[(&str, &str)]) -> CorrectionSpec {
@@ -219,25 +218,19 @@ fn only_near_a_finger(subject: &Subject, out: &DeformedMesh, plain: &DeformedMes
     let changed = out.positions.iter().zip(&plain.positions).filter(|(a, b)| a != b).count();
     assert!(changed > 10);
     for (vertex, (a, b)) in out.positions.iter().zip(&plain.positions).enumerate() {
-        let name = subject.rig.skeleton().name(main_bone(&subject.rig, vertex));
+        let bone = subject.rig.main_bone(subject.rig.point(vertex)).expect("an influence");
+        let name = subject.rig.skeleton().name(bone);
         assert!(a == b || moving.contains(&name), "vertex {vertex} of {name}");
     }
-}
-
-fn main_bone(rig: &Rig, vertex: usize) -> BoneId {
-    let slot = rig.point_of_vertex()[vertex] as usize;
-    let row = &rig.rows()[slot / LANES];
-    let weight = |i: &u32| rig.skin_weights()[*i as usize][slot % LANES];
-    // The first of equals.
-    let best = row.skin.clone().rev().max_by(|a, b| weight(a).total_cmp(&weight(b))).expect("an influence");
-    rig.palette()[rig.skin_entries()[best as usize] as usize].bone
 }
 
 /// Pairs of triangles, one of each bone's own, that cut each other.
 fn cuts(subject: &Subject, mesh: &DeformedMesh, bones: [&str; 2]) -> usize {
     let of_bone = |name: &str| -> Vec<[DVec3; 3]> {
         let bone = subject.bone(name);
-        let own = |corners: &&[u32; 3]| corners.iter().all(|&v| main_bone(&subject.rig, v as usize) == bone);
+        let own = |corners: &&[u32; 3]| {
+            corners.iter().all(|&v| subject.rig.main_bone(subject.rig.point(v as usize)) == Some(bone))
+        };
         let place = |corners: &[u32; 3]| corners.map(|v| mesh.positions[v as usize].as_dvec3());
         subject.rig.triangles().iter().filter(own).map(place).collect()
     };

@@ -5,6 +5,7 @@ use sinew::strokes::surface::SurfaceTree;
 use sinew::strokes::{Reach, Sample, Stroke, SurfaceStroke};
 use sinew::*;
 use sinew_author::{EditStage, Solve};
+use sinew_gltf::{Asset, RawAsset};
 use sinew_testkit::assets::asset;
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ fn stroke(points: &[DVec3]) -> Stroke {
 #[test]
 fn an_edit_reproduces_at_its_pose_and_stays_attached_over_every_clip() {
     let Some(path) = asset("CesiumMan.glb") else { return };
-    let mut imported = sinew_gltf::import(&path).expect("imports");
+    let mut imported = RawAsset::open(&path).expect("imports");
     let rig = Arc::new(Rig::build(&imported.raw).expect("builds").0);
     let size = rig.characters()[0].size;
     let base = Stage::new(&rig, &Recipe::default()).expect("fits");
@@ -86,18 +87,17 @@ fn an_edit_reproduces_at_its_pose_and_stays_attached_over_every_clip() {
 #[test]
 fn strokes_on_the_skin_stay_on_it_through_every_clip() {
     let Some(path) = asset("CesiumMan.glb") else { return };
-    let imported = sinew_gltf::import(&path).expect("imports");
-    let rig = Arc::new(Rig::build(&imported.raw).expect("builds").0);
+    let Asset { rig, clips, .. } = Asset::open(&path).expect("imports");
     let size = rig.characters()[0].size;
     let graph = Stage::new(&rig, &Recipe::default()).expect("fits");
     let stage = EditStage::new(&rig, 0).expect("a surface");
     let faces = stage.skin().triangles();
-    let first = stage.skin().points(&rig, &frame(&imported.clips[0], &graph, 0.0).1);
+    let first = stage.skin().points(&rig, &frame(&clips[0], &graph, 0.0).1);
     let (low, high) = first.iter().fold((DVec3::MAX, DVec3::MIN), |(l, h), p| (l.min(*p), h.max(*p)));
     let tree = SurfaceTree::new(faces, &first).expect("corners exist");
     let laid = SurfaceStroke::lay(&stroke(&[low, 0.5 * (low + high), high]), &tree, 200).expect("a surface");
     let mut worst = 0.0f64;
-    for clip in &imported.clips {
+    for clip in &clips {
         let (start, end) = clip.span().expect("keys");
         for i in 0..=((end - start) * 30.0) as usize {
             let points = stage.skin().points(&rig, &frame(clip, &graph, start + i as f64 / 30.0).1);

@@ -11,8 +11,6 @@ use crate::pulled::PulledGroup;
 use crate::report::{
     ClipReport, FlattenedReport, GroupReport, GroupShortfall, Located, Report, Seam, Shortfall, listed,
 };
-use sinew::Rig;
-use sinew::simd::LANES;
 use std::collections::BTreeSet;
 
 impl Run<'_> {
@@ -142,22 +140,12 @@ impl Run<'_> {
         let points = flat.iter().filter(|flat| **flat).count();
         let slots =
             group.group.points.iter().zip(&flat).filter(|(_, flat)| **flat).map(|(point, _)| point.slot as usize);
-        let bones: BTreeSet<String> = slots.filter_map(|slot| main_bone(self.rig(), slot)).collect();
+        let bones = slots.filter_map(|slot| self.rig().main_bone(slot));
+        let bones: BTreeSet<String> = bones.map(|bone| self.rig().skeleton().name(bone).to_owned()).collect();
         Some(FlattenedReport { points, times, bones: bones.into_iter().take(8).collect(), clip, time, left })
     }
 
     fn names(&self, group: &PulledGroup) -> Vec<String> {
         group.group.parts.iter().map(|&part| self.rig().parts()[part].name.clone()).collect()
     }
-}
-
-/// Name of the bone with the largest weight on a slot.
-fn main_bone(rig: &Rig, slot: usize) -> Option<String> {
-    let row = rig.rows().get(slot / LANES)?;
-    let range = row.skin.start as usize..row.skin.end as usize;
-    let entry = range.max_by(|&a, &b| {
-        rig.skin_weights()[a][slot % LANES].total_cmp(&rig.skin_weights()[b][slot % LANES]).then(b.cmp(&a))
-    })?;
-    let bone = rig.palette().get(*rig.skin_entries().get(entry)? as usize)?.bone;
-    Some(rig.skeleton().name(bone).to_owned())
 }

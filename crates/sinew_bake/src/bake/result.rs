@@ -156,7 +156,7 @@ impl Run<'_> {
                     let count = group.group.points.len();
                     let written = solution.written.column(target);
                     let delta = |vertex: usize| {
-                        let place = self.place_of_slot[rig.point_of_vertex()[vertex] as usize] as usize;
+                        let place = self.place_of_slot[rig.point(vertex)] as usize;
                         Vec3::new(written[place], written[count + place], written[2 * count + place])
                     };
                     let primitives = rig.parts()[part].primitives.iter().enumerate();

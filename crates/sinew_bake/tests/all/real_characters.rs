@@ -1,6 +1,6 @@
 //! The trade of targets against error, and tolerances kept, on real characters.
 
-use sinew::{MotionSettings, Recipe, RecipeFile, Rig};
+use sinew::{MotionSettings, Recipe, RecipeFile};
 use sinew_bake::report::thinned;
 use sinew_bake::{BakeClip, Baked, Options, Subject, Tolerance, bake};
 use sinew_testkit::assets::asset;
@@ -10,8 +10,7 @@ fn preset(name: &str) -> Recipe {
 }
 
 fn bake_file(file: &str, recipe: &Recipe, clips: &[&str], tolerance: f64) -> Option<Baked> {
-    let file = sinew_gltf::import(&asset(file)?).unwrap();
-    let rig = std::sync::Arc::new(Rig::build(&file.raw).unwrap().0);
+    let file = sinew_gltf::Asset::open(asset(file)?).unwrap();
     let clips: Vec<BakeClip<'_>> = file
         .clips
         .iter()
@@ -20,7 +19,7 @@ fn bake_file(file: &str, recipe: &Recipe, clips: &[&str], tolerance: f64) -> Opt
         .collect();
     let options = Options { tolerance: Tolerance::OfSize(tolerance), ..Options::default() };
     Some(
-        bake(Subject { raw: &file.raw, rig: &rig, recipe }, &clips, &options, &|_| ())
+        bake(Subject { raw: &file.raw, rig: &file.rig, recipe }, &clips, &options, &|_| ())
             .unwrap_or_else(|failure| panic!("{failure}")),
     )
 }

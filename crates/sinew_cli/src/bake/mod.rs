@@ -1,12 +1,11 @@
 //! `sinew bake FILE -o OUT.glb`: effects as morph targets and weight curves that any engine plays.
 
 mod cache;
-mod layer;
 mod report;
 
 use crate::args::{Input, RecipeArgs, rate};
 use crate::fault::Fault;
-use crate::load::{Scene, load_with_document};
+use crate::load::{Scene, load_original};
 use crate::output::{Destination, to_stdout};
 use crate::played::chosen_clips;
 use crate::progress::Progress;
@@ -15,10 +14,8 @@ use crate::talk::Talk;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args as ClapArgs, ValueEnum};
 use sinew_bake::engine::{ENGINES, Engine};
-use sinew_bake::report::Report;
-use sinew_bake::{BakeClip, BakeFailure, Options, Subject, Tolerance, bake};
-use sinew_gltf::Document;
-use sinew_gltf::layer::{LayerReport, add};
+use sinew_bake::{BakeFailure, Options, Tolerance};
+use sinew_export::{BakedFile, ExportError, bake_clips};
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Instant;
@@ -104,23 +101,22 @@ pub fn run(options: &BakeArgs, talk: &Talk) -> Result<(), Fault> {
     if options.format != BakeFormat::ObjSequence {
         destination.check()?;
     }
-    let (scene, mut document) = load_with_document(&options.input, &recipe.maps)?;
+    let scene = load_original(&options.input, &recipe.maps)?;
     talk.warnings(&scene.warnings);
     recipe.idle_sections(&scene.clips).iter().for_each(|words| talk.note(words));
     let chosen = chosen_clips(&scene, &options.clips)?;
     if options.format != BakeFormat::Glb {
-        return cache::run(options, &scene, &recipe, &clips(&scene, &recipe, &chosen), talk);
+        return cache::run(options, &scene, &recipe, &chosen, talk);
     }
 
     let limits = limits(options, &scene)?;
-    let before = bytes_before(&options.input, &document);
-    let done = into_document(&scene, &mut document, &recipe, &chosen, &limits, talk, |failure| {
-        refuse(failure, options, &scene, talk)
-    })?;
+    // The output may take the place of the input.
+    let before = bytes_before(&options.input, &scene);
+    let done = baked(&scene, &recipe, &chosen, &limits, talk, |failure| refuse(failure, options, &scene, talk))?;
     let mut after = 0;
     destination.write(|out| {
         let mut counting = Counting { out, bytes: 0 };
-        let written = document.write_glb(&mut counting).map_err(io::Error::other);
+        let written = done.document.write_glb(&mut counting).map_err(io::Error::other);
         after = counting.bytes;
         written
     })?;
@@ -130,47 +126,31 @@ pub fn run(options: &BakeArgs, talk: &Talk) -> Result<(), Fault> {
         recipe: &recipe.file,
         report: &done.report,
         added: &done.added,
-        repaired: done.repaired,
+        repaired: &done.repaired,
         bytes: (before, after),
         seconds: start.elapsed().as_secs_f64(),
     };
     account.tell(to_stdout_too, talk)
 }
 
-/// What a bake did to a file.
-pub struct Done {
-    pub report: Report,
-    added: LayerReport,
-    /// Node and primitive of skins whose weights were repaired.
-    repaired: Vec<(usize, usize)>,
-}
-
-/// Bakes the chosen clips of a scene into the file it lies in.
-pub fn into_document(
+/// Bakes the chosen clips of a scene into a copy of the file it lies in.
+pub fn baked(
     scene: &Scene,
-    document: &mut Document,
     recipe: &LoadedRecipe,
     chosen: &[usize],
     limits: &Options,
     talk: &Talk,
     refuse: impl FnOnce(BakeFailure) -> Fault,
-) -> Result<Done, Fault> {
-    let subject = Subject { raw: &scene.raw, rig: &scene.rig, recipe: recipe.recipe() };
+) -> Result<BakedFile, Fault> {
     let bar = Progress::new(talk, "baking", 0);
-    let outcome = bake(subject, &clips(scene, recipe, chosen), limits, &|at| bar.tell(at.what, at.done, at.total));
+    let outcome = bake_clips(scene, recipe.as_file(), chosen, limits, &|at| bar.tell(at.what, at.done, at.total));
     drop(bar);
-    let mut baked = outcome.map_err(refuse)?;
-    let layer = layer::morph_layer(scene, &mut baked, chosen, recipe.text());
-    let repaired = layer.repaired_skins.iter().map(|skin| (skin.node, skin.primitive)).collect();
-    let added = add(document, &layer).map_err(|error| Fault::in_file(&scene.name, error))?;
-    talk.warnings(&added.warnings);
-    Ok(Done { report: baked.report, added, repaired })
-}
-
-/// Clips with how to read them.
-fn clips<'a>(scene: &'a Scene, recipe: &LoadedRecipe, chosen: &[usize]) -> Vec<BakeClip<'a>> {
-    let clip = |&index: &usize| BakeClip { clip: &scene.clips[index], settings: recipe.motion(&scene.clips[index]) };
-    chosen.iter().map(clip).collect()
+    let baked = outcome.map_err(|error| match error {
+        ExportError::Bake { source, .. } => refuse(source),
+        other => other.into(),
+    })?;
+    talk.warnings(&baked.added.warnings);
+    Ok(baked)
 }
 
 /// Bytes on their way.
@@ -220,11 +200,11 @@ fn refuse(failure: BakeFailure, options: &BakeArgs, scene: &Scene, talk: &Talk) 
     Fault::in_file(&scene.name, format!("{first}{engine}; {remedy}"))
 }
 
-fn bytes_before(input: &Input, document: &Document) -> u64 {
+fn bytes_before(input: &Input, scene: &Scene) -> u64 {
     let on_disk = match input {
         Input::Path(path) => std::fs::metadata(path).ok().map(|data| data.len()),
         Input::Zoo(_) => None,
     };
-    let buffers = || document.buffers.iter().map(|bytes| bytes.len() as u64).sum();
+    let buffers = || scene.document.iter().flat_map(|file| &file.buffers).map(|bytes| bytes.len() as u64).sum();
     on_disk.unwrap_or_else(buffers)
 }

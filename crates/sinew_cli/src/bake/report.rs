@@ -22,7 +22,7 @@ pub struct Account<'a> {
     pub report: &'a Report,
     pub added: &'a LayerReport,
     /// Node and primitive.
-    pub repaired: Vec<(usize, usize)>,
+    pub repaired: &'a [(usize, usize)],
     /// Of the file before and after.
     pub bytes: (u64, u64),
     pub seconds: f64,
@@ -75,7 +75,7 @@ impl Account<'_> {
         if clips.len() > 0 {
             lines.push(format!("  and {} clips more, listed by --json", clips.len()));
         }
-        for (node, primitive) in &self.repaired {
+        for (node, primitive) in self.repaired {
             lines.push(format!("  node {node}, primitive {primitive}: repaired skin weights replace the file's"));
         }
         for (mesh, copy, nodes) in &self.added.copied_meshes {

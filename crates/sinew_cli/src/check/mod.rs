@@ -6,7 +6,7 @@ mod text;
 
 use crate::args::{Input, RecipeArgs, rate};
 use crate::fault::Fault;
-use crate::load::{Scene, load, load_with_document};
+use crate::load::{Scene, load, load_original};
 use crate::output;
 use crate::played::chosen_clips;
 use crate::progress::Progress;
@@ -67,11 +67,8 @@ struct Report<'a> {
 pub fn run(options: &CheckArgs, talk: &Talk) -> Result<(), Fault> {
     let recipe = LoadedRecipe::asked(&options.recipe)?;
     // With a recipe, effects come from it alone; without one, the file is measured with what it holds.
-    let scene = if recipe.file.is_empty() {
-        load(&options.input, &[])?
-    } else {
-        load_with_document(&options.input, &recipe.maps)?.0
-    };
+    let scene =
+        if recipe.file.is_empty() { load(&options.input, &[])? } else { load_original(&options.input, &recipe.maps)? };
     recipe.idle_sections(&scene.clips).iter().for_each(|words| talk.note(words));
     let culprit =
         if recipe.file.is_empty() { scene.name.clone() } else { format!("{} on {}", recipe.file, scene.name) };

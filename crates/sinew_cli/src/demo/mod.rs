@@ -4,9 +4,9 @@
 mod page;
 
 use crate::args::Input;
-use crate::bake::{Done, into_document};
+use crate::bake::baked;
 use crate::fault::Fault;
-use crate::load::load_with_document;
+use crate::load::load_original;
 use crate::output::{Destination, to_new_folder};
 use crate::played::find_clip;
 use crate::recipe::LoadedRecipe;
@@ -14,7 +14,8 @@ use crate::render::{FilmFormat, Play, Shot, Sitting, Viewpoint, square};
 use crate::talk::Talk;
 use clap::Args;
 use page::{Exhibit, page};
-use sinew_bake::Options;
+use sinew_export::{BakedFile, Options};
+use sinew_gltf::Document;
 use sinew_render::View;
 use sinew_render::encode::FrameRate;
 use std::io;
@@ -117,15 +118,15 @@ impl Show {
         let start = Instant::now();
         let recipe = LoadedRecipe::preset(preset)?;
         let input = Input::Zoo((*character).to_owned());
-        let (scene, mut document) = load_with_document(&input, &[])?;
+        let scene = load_original(&input, &[])?;
         talk.note(&format!("{} with {}", scene.name, recipe.file));
-        let before = document.to_glb().map_err(|error| Fault::in_file(&scene.name, error))?.len();
+        let bytes = |document: &Document| document.to_glb().map_err(|error| Fault::in_file(&scene.name, error));
+        let before = scene.document.as_ref().map(bytes).transpose()?.map_or(0, |file| file.len());
         let chosen = [find_clip(&scene, clip)?];
-        let done = into_document(&scene, &mut document, &recipe, &chosen, &Options::default(), talk, |failure| {
-            Fault::in_file(&scene.name, failure)
-        })?;
+        let refuse = |failure| Fault::in_file(&scene.name, failure);
+        let done = baked(&scene, &recipe, &chosen, &Options::default(), talk, refuse)?;
         let baked_secs = start.elapsed().as_secs_f64();
-        let model = document.to_glb().map_err(|error| Fault::in_file(&scene.name, error))?;
+        let model = bytes(&done.document)?;
         let [model_name, film_name, sheet_name] = ["glb", "gif", "png"].map(|ending| format!("{character}.{ending}"));
         let file = |name: &str| Destination::new(&folder.join(name), false);
         file(&model_name).write(|out| -> io::Result<()> { out.write_all(&model) })?;
@@ -154,7 +155,7 @@ impl Show {
 }
 
 /// What the bake reports, in words.
-fn facts(done: &Done, before: usize, after: usize, secs: f64) -> Vec<(&'static str, String)> {
+fn facts(done: &BakedFile, before: usize, after: usize, secs: f64) -> Vec<(&'static str, String)> {
     let report = &done.report;
     let of_all =
         |share: &dyn Fn(&sinew_bake::report::GroupReport) -> f64| report.groups.iter().map(share).fold(0.0, f64::max);

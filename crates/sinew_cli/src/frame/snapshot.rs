@@ -72,7 +72,7 @@ impl<'a> Player<'a> {
                 settings.looping = looping_of(looping);
             }
             let playing = stage.motion(clip, &settings).map_err(|error| Fault::in_file(&culprit, error))?;
-            Ok((index, Arc::clone(playing.motion())))
+            Ok::<_, Fault>((index, Arc::clone(playing.motion())))
         };
         Ok(Self {
             scene,

@@ -13,7 +13,6 @@ use sinew::attach::hanging::{AttachBy, continuity};
 use sinew::graph::{FittedCone, GraphError};
 use sinew::recipe::{Literal, Normals};
 use sinew::rig::{Part, PartKind};
-use sinew::simd::LANES;
 use sinew::{Clip, Interpolation, LoopVerdict, Motion, Recipe, Rig, Stage, Warning};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -233,16 +232,9 @@ fn mesh<'a>(rig: &Rig, part: &'a Part) -> MeshReport<'a> {
         vertices,
         control_points: points.len(),
         triangles: part.primitives.iter().map(|primitive| primitive.triangles.len()).sum(),
-        influences: points.iter().map(|&slot| influences(rig, slot as usize)).max().unwrap_or(0),
+        influences: points.iter().map(|&slot| rig.influences(slot as usize).count()).max().unwrap_or(0),
         morph_targets: part.morph_weights.len(),
     }
-}
-
-/// Bones that move a control point.
-fn influences(rig: &Rig, slot: usize) -> usize {
-    let range = &rig.rows()[slot / LANES].skin;
-    let weights = &rig.skin_weights()[range.start as usize..range.end as usize];
-    weights.iter().filter(|lanes| lanes[slot % LANES] != 0.0).count()
 }
 
 fn bones(scene: &Scene) -> Vec<BoneReport<'_>> {

@@ -15,7 +15,7 @@ pub use film::FilmFormat;
 pub use scenery::Play;
 
 use crate::fault::Fault;
-use crate::load::{Scene, load_as_it_is};
+use crate::load::{Scene, load};
 use crate::output::{Destination, Stopped};
 use crate::progress::Progress;
 use crate::recipe::LoadedRecipe;
@@ -49,7 +49,8 @@ pub fn run(options: &RenderArgs, talk: &Talk) -> Result<(), Fault> {
     let destination = options.output.as_deref().map(|path| Destination::new(path, options.force));
     destination.as_ref().map_or(Ok(()), Destination::check)?;
     let recipe = LoadedRecipe::asked(&options.recipe)?;
-    let (scene, document) = load_as_it_is(&options.input, &recipe.maps)?;
+    let mut scene = load(&options.input, &recipe.maps)?;
+    let document = scene.document.take();
     talk.warnings(&scene.warnings);
     recipe.idle_sections(&scene.clips).iter().for_each(|words| talk.note(words));
     let play = Play { clip: options.clip.as_deref(), base: options.base, looping: options.looping };

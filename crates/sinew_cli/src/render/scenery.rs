@@ -58,7 +58,7 @@ impl<'a> Scenery<'a> {
                 settings.looping = looping_of(looping);
             }
             let playing = stage.motion(clip, &settings).map_err(|error| Fault::in_file(&culprit, error))?;
-            Ok(Arc::clone(playing.motion()))
+            Ok::<_, Fault>(Arc::clone(playing.motion()))
         });
         let motion = motion.transpose()?;
         Ok(Self { scene, clip: clip.map_or("", |clip| &clip.name), stage, motion })

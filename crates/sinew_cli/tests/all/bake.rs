@@ -2,7 +2,8 @@
 
 use crate::common::{Folder, command, json, sinew, stem, text};
 use serde_json::Value;
-use sinew::{RecipeFile, Rig, Stage, Workspace};
+use sinew::{RecipeFile, Stage, Workspace};
+use sinew_gltf::Asset;
 use sinew_testkit::assets::{asset, assets};
 use sinew_testkit::random::Random;
 use sinew_testkit::spec::SpecFile;
@@ -15,28 +16,21 @@ fn full() -> bool {
 }
 
 /// A character as the library sees it.
-struct Character {
-    rig: std::sync::Arc<Rig>,
-    clips: Vec<sinew::Clip>,
-}
-
-fn character(file: &str) -> Character {
-    let asset = match file.strip_prefix("zoo:") {
+fn character(file: &str) -> Asset {
+    match file.strip_prefix("zoo:") {
         // As a file has it: with times in f32.
         Some(spec) => {
             let built = sinew_zoo::build(spec).unwrap();
-            let document = sinew_gltf::export(&built.raw, &built.clips).unwrap();
-            sinew_gltf::interpret(file, document, Vec::new()).unwrap()
+            Asset::exported(file, &built.raw, &built.clips).unwrap()
         }
-        None => sinew_gltf::import(Path::new(file)).unwrap(),
-    };
-    Character { rig: std::sync::Arc::new(Rig::build(&asset.raw).unwrap().0), clips: asset.clips }
+        None => Asset::open(file).unwrap(),
+    }
 }
 
 /// Largest distance, as a share of the size, between the baked file as the specification plays it and the frames
 /// computed, over samples and midpoints.
 fn worst(file: &str, recipe: &str, baked: &str, report: &Value) -> f64 {
-    let Character { rig, clips } = character(file);
+    let Asset { rig, clips, .. } = character(file);
     let recipe = RecipeFile::parse(recipe).unwrap();
     let stage = Stage::new(&rig, recipe.recipe()).unwrap();
     let spec = SpecFile::open(Path::new(baked));

@@ -4,7 +4,6 @@
 use crate::Asset;
 use sinew::rig::Part;
 use sinew::{Clip, Cpu, DeformedMesh, Looping, MotionSettings, Playing, Recipe, Rig, Stage, Workspace};
-use std::sync::Arc;
 
 /// Moments at which a clip is looked at.
 const MOMENTS: u32 = 61;
@@ -36,15 +35,12 @@ fn played<'s>(stage: &'s Stage, clip: &Clip) -> Option<Playing<'s>> {
 /// The largest distance in every clip both have (by name, or by number where names repeat), and in the default pose.
 /// Only meshes on the same node with the same numbers of vertices are compared; none where nothing can be.
 pub fn in_motion(first: &Asset, second: &Asset) -> Vec<ClipDistance> {
-    let (Ok((rig, _)), Ok((other_rig, _))) = (Rig::build(&first.raw), Rig::build(&second.raw)) else {
-        return Vec::new();
-    };
-    let (rig, other_rig) = (Arc::new(rig), Arc::new(other_rig));
+    let (rig, other_rig) = (&first.rig, &second.rig);
     let shared: Vec<(&Part, &Part)> = (rig.parts().iter())
         .filter_map(|part| Some((part, other_rig.parts().iter().find(|other| is_same(part, other))?)))
         .collect();
     let base = Recipe::default();
-    let (Ok(stage), Ok(other_stage)) = (Stage::new(&rig, &base), Stage::new(&other_rig, &base)) else {
+    let (Ok(stage), Ok(other_stage)) = (Stage::new(rig, &base), Stage::new(other_rig, &base)) else {
         return Vec::new();
     };
     if shared.is_empty() {
@@ -54,7 +50,7 @@ pub fn in_motion(first: &Asset, second: &Asset) -> Vec<ClipDistance> {
     let mut distances = Vec::new();
     stage.resting(&mut a).deform(&Cpu::serial());
     other_stage.resting(&mut b).deform(&Cpu::serial());
-    distances.extend(farthest(&rig, [a.mesh(), b.mesh()], &shared, None, 0.0));
+    distances.extend(farthest(rig, [a.mesh(), b.mesh()], &shared, None, 0.0));
     for (number, clip) in first.clips.iter().enumerate() {
         let Some(other) = counterpart(clip, number, &second.clips) else { continue };
         let (Some(playing), Some(other_playing)) = (played(&stage, clip), played(&other_stage, other)) else {
@@ -65,7 +61,7 @@ pub fn in_motion(first: &Asset, second: &Asset) -> Vec<ClipDistance> {
         let moments = (0..MOMENTS).filter_map(|moment| {
             let time = start + (end - start) * f64::from(moment) / f64::from(MOMENTS - 1);
             let meshes = [playing.frame(time, &mut a), other_playing.frame(time, &mut b)];
-            farthest(&rig, meshes, &shared, Some(&clip.name), time)
+            farthest(rig, meshes, &shared, Some(&clip.name), time)
         });
         distances.extend(moments.reduce(|a, b| if b.distance > a.distance { b } else { a }));
     }

@@ -5,7 +5,7 @@ use glam::{DAffine3, DQuat, DVec3};
 use serde_json::json;
 use sinew::raw::{RawBinding, RawMesh};
 use sinew::{Clip, LocalTransform, RawRig};
-use sinew_gltf::{Asset, import, import_bytes};
+use sinew_gltf::RawAsset;
 use sinew_testkit::assets::assets;
 use sinew_testkit::glb::Builder;
 use sinew_testkit::spec::SpecFile;
@@ -84,7 +84,7 @@ fn positions(raw: &RawRig, mesh: &RawMesh, worlds: &[DAffine3], clip: Option<&Cl
 }
 
 /// Compares all meshes at five times of every clip and in the default pose; returns how many positions were compared.
-fn compare(asset: &Asset, spec: &SpecFile, tolerance: f64, what: &str) -> usize {
+fn compare(asset: &RawAsset, spec: &SpecFile, tolerance: f64, what: &str) -> usize {
     let raw = &asset.raw;
     let skinned: Vec<usize> = raw.meshes.iter().filter(|m| m.binding != RawBinding::Node).map(|m| m.node).collect();
     assert_eq!(skinned, spec.skinned_nodes(), "{what}");
@@ -128,7 +128,7 @@ fn compare(asset: &Asset, spec: &SpecFile, tolerance: f64, what: &str) -> usize 
 #[test]
 fn every_asset() {
     for path in assets() {
-        let asset = import(&path).unwrap_or_else(|e| panic!("{e}"));
+        let asset = RawAsset::open(&path).unwrap_or_else(|e| panic!("{e}"));
         let has_morphs = asset.raw.meshes.iter().any(|m| !m.morph_weights.is_empty());
         let compared = compare(
             &asset,
@@ -140,10 +140,10 @@ fn every_asset() {
     }
 }
 
-fn check(file: &Builder, tolerance: f64, what: &str) -> Asset {
+fn check(file: &Builder, tolerance: f64, what: &str) -> RawAsset {
     let bytes = file.glb();
     let spec = SpecFile::from_bytes(&bytes, None);
-    let asset = import_bytes(what, bytes, None).unwrap_or_else(|e| panic!("{e}"));
+    let asset = RawAsset::from_slice(what, &bytes).unwrap_or_else(|e| panic!("{e}"));
     assert!(compare(&asset, &spec, tolerance, what) > 0);
     asset
 }
@@ -152,7 +152,7 @@ fn check(file: &Builder, tolerance: f64, what: &str) -> Asset {
 fn the_built_file_is_sound() {
     let asset = check(&Builder::rigged(), EXACT, "rigged");
     assert_eq!(asset.warnings, []);
-    let embedded = import_bytes("embedded", Builder::rigged().embedded(), None).expect("imports");
+    let embedded = RawAsset::from_slice("embedded", &Builder::rigged().embedded()).expect("imports");
     assert_eq!(embedded.document.buffers, asset.document.buffers);
     assert_eq!(embedded.raw.meshes[0].primitives[0].positions, asset.raw.meshes[0].primitives[0].positions);
 }

@@ -54,7 +54,7 @@ fn heat_is_nearer_to_the_artists_weights() {
     println!();
     for name in CHARACTERS {
         let Some(path) = asset(name) else { return };
-        let imported = sinew_gltf::import(&path).expect("imports");
+        let imported = sinew_gltf::RawAsset::open(&path).expect("imports");
         let (artist, size) = poses(&imported.raw, &imported.clips);
         print!("{name:<32}");
         for (column, (_, method)) in METHODS.iter().enumerate() {

@@ -4,7 +4,7 @@ use crate::common::random_layer;
 use serde_json::{Value, json};
 use sinew_gltf::diff::{Change, diff, in_motion};
 use sinew_gltf::layer::add;
-use sinew_gltf::{Document, export, import, import_bytes, interpret, open_bytes, strip};
+use sinew_gltf::{Asset, Document, RawAsset, export, strip};
 use sinew_testkit::assets::assets;
 use sinew_testkit::glb::Builder;
 use sinew_testkit::random::Random;
@@ -14,7 +14,7 @@ const POSITIONS: usize = 0;
 const LIFTS: usize = 7;
 
 fn document(file: &Builder) -> Document {
-    open_bytes("test.glb", file.glb(), None).unwrap_or_else(|e| panic!("{e}")).0
+    Document::from_slice("test.glb", &file.glb(), None).unwrap_or_else(|e| panic!("{e}"))
 }
 
 #[track_caller]
@@ -131,7 +131,7 @@ fn pictures_are_compared_by_their_bytes() {
     let png = [b"\x89PNG\r\n\x1a\n".as_slice(), &[7; 21]].concat();
     std::fs::write(folder.path().join("skin.png"), &png).expect("writable");
     let file = rigged().with("/images", json!([{"uri": "skin.png"}]));
-    let (outside, _) = open_bytes("a.gltf", file.embedded(), Some(folder.path())).expect("sound");
+    let outside = Document::from_slice("a.gltf", &file.embedded(), Some(folder.path())).expect("sound");
     let mut inside = outside.clone();
     inside.pack().expect("sound");
     assert_ne!(outside.json, inside.json);
@@ -152,26 +152,28 @@ fn every_asset() {
         if std::fs::metadata(&path).is_ok_and(|m| m.len() > 1_000_000) {
             continue;
         }
-        let asset = import(&path).unwrap_or_else(|e| panic!("{e}"));
-        let mut with = asset.document.clone();
-        let layer = random_layer(&asset.raw, &asset.document, true, &mut random);
+        let asset = Asset::open(&path).unwrap_or_else(|e| panic!("{e}"));
+        let document = asset.document.clone().expect("read from a file");
+        let mut with = document.clone();
+        let layer = random_layer(&asset.raw, &document, true, &mut random);
         add(&mut with, &layer).unwrap_or_else(|e| panic!("{e}"));
-        let found = diff(&asset.document, &with, 0.0);
+        let found = diff(&document, &with, 0.0);
         assert!(!found.is_empty());
-        let layered = interpret("with", with.clone(), Vec::new()).unwrap_or_else(|e| panic!("{e}"));
+        let layered =
+            RawAsset::from_document("with", with.clone()).and_then(RawAsset::check).unwrap_or_else(|e| panic!("{e}"));
         let distances = in_motion(&asset, &layered);
         let moves = layer.clips.iter().any(|clip| !clip.nodes.is_empty());
         assert_eq!(distances.iter().any(|d| d.distance > 0.0), moves, "{}", path.display());
         strip(&mut with).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(diff(&asset.document, &with, 0.0), [], "{}", path.display());
+        assert_eq!(diff(&document, &with, 0.0), [], "{}", path.display());
     }
 }
 
 #[test]
 fn motion_is_compared_in_the_clips_both_have() {
-    let plain = import_bytes("a", rigged().glb(), None).expect("sound");
+    let plain = Asset::from_slice("a", &rigged().glb()).expect("sound");
     // The lower joint is lifted by 1 at 0.5 s; here by 1.5.
-    let higher = import_bytes("b", rigged().poke(LIFTS, 4, 1.5f32).glb(), None).expect("sound");
+    let higher = Asset::from_slice("b", &rigged().poke(LIFTS, 4, 1.5f32).glb()).expect("sound");
     let distances = in_motion(&plain, &higher);
     assert_eq!(distances.len(), 2);
     assert_eq!((distances[0].clip.as_deref(), distances[0].distance), (None, 0.0));
@@ -180,7 +182,7 @@ fn motion_is_compared_in_the_clips_both_have() {
     let size = 6f64.sqrt();
     assert!((distances[1].share - 0.5 / size).abs() < 1e-6);
     let renamed = rigged().with("/animations/0/name", json!("other"));
-    let renamed = import_bytes("b", renamed.glb(), None).expect("sound");
+    let renamed = Asset::from_slice("b", &renamed.glb()).expect("sound");
     assert_eq!(in_motion(&plain, &renamed).len(), 1);
 }
 

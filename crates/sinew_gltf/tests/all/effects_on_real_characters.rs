@@ -5,6 +5,7 @@ use sinew::cone::Cone;
 use sinew::raw::RawBinding;
 use sinew::recipe::EffectSpec;
 use sinew::*;
+use sinew_gltf::{Asset, RawAsset};
 use sinew_testkit::assets::{asset, assets};
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -43,7 +44,7 @@ type Copies = (usize, [u32; 3], Vec<(u32, u32)>);
 fn seam_copies_end_at_identical_positions_under_every_effect() {
     let mut copies = 0;
     for path in assets() {
-        let imported = sinew_gltf::import(&path).expect("imports");
+        let imported = RawAsset::open(&path).expect("imports");
         let vertices: usize = imported.raw.meshes.iter().flat_map(|m| &m.primitives).map(|p| p.positions.len()).sum();
         if vertices > 60_000 && std::env::var_os("SINEW_FULL").is_none() {
             continue;
@@ -93,8 +94,7 @@ fn seam_copies_end_at_identical_positions_under_every_effect() {
 #[test]
 fn hand_set_motion_on_the_authors_rig() {
     let Some(path) = asset("Spot_velocity_skinning.glb") else { return };
-    let imported = sinew_gltf::import(&path).expect("imports");
-    let (rig, warnings) = Rig::build(&imported.raw).expect("builds");
+    let Asset { rig, warnings, .. } = Asset::open(&path).expect("imports");
     assert!(warnings.is_empty());
     let rig = Arc::new(rig);
     let skeleton = rig.skeleton();

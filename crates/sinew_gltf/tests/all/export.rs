@@ -4,7 +4,7 @@ use glam::{DAffine3, DQuat, DVec3, Quat, Vec3, Vec4};
 use sinew::clip::{MorphCurve, Track};
 use sinew::raw::{RawBinding, RawBone, RawInfluences, RawJoint, RawMesh, RawMorph, RawPrimitive, RawRig, RawSkin};
 use sinew::{Clip, Curve, Interpolation, LocalTransform, Trs};
-use sinew_gltf::{export, import_bytes};
+use sinew_gltf::{RawAsset, export};
 
 /// Pairs with weight, sorted: order and padding do not count.
 fn pairs(influences: &RawInfluences) -> Vec<Vec<(u32, u32)>> {
@@ -42,7 +42,7 @@ fn same_curve<T: PartialEq + std::fmt::Debug + sinew::clip::CurveValue>(
 /// Writes, reads, compares; `is_strict`: everything imported was there before.
 fn round_trip(raw: &RawRig, clips: &[Clip], what: &str) {
     let bytes = export(raw, clips).unwrap_or_else(|e| panic!("{what}: {e}")).to_glb().expect("writable");
-    let found = import_bytes(what, bytes, None).unwrap_or_else(|e| panic!("{e}"));
+    let found = RawAsset::from_slice(what, &bytes).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(found.warnings, [], "{what}");
     assert_eq!(found.raw.bones.len(), raw.bones.len());
     for (a, b) in raw.bones.iter().zip(&found.raw.bones) {

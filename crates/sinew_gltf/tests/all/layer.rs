@@ -7,7 +7,7 @@ use sinew::raw::RawInfluences;
 use sinew_gltf::layer::{
     ClipWeights, MorphLayer, NodeTargets, NodeWeights, PrimitiveTargets, RepairedSkin, Target, add,
 };
-use sinew_gltf::{Document, WriteError, export, import, interpret, open_bytes, strip};
+use sinew_gltf::{Document, RawAsset, WriteError, export, strip};
 use sinew_testkit::assets::assets;
 use sinew_testkit::glb::Builder;
 use sinew_testkit::random::Random;
@@ -17,7 +17,7 @@ use sinew_testkit::spec::SpecFile;
 const ROUNDED: f64 = 2e-6;
 
 fn document(bytes: Vec<u8>) -> Document {
-    open_bytes("test.glb", bytes, None).unwrap_or_else(|e| panic!("{e}")).0
+    Document::from_slice("test.glb", &bytes, None).unwrap_or_else(|e| panic!("{e}"))
 }
 
 /// Adds `layer`, compares positions and weights over all clips, strips, and compares the document.
@@ -78,7 +78,7 @@ fn every_asset() {
         if !full && std::fs::metadata(&path).is_ok_and(|m| m.len() > 1_000_000) {
             continue;
         }
-        let asset = import(&path).unwrap_or_else(|e| panic!("{e}"));
+        let asset = RawAsset::open(&path).unwrap_or_else(|e| panic!("{e}"));
         let layer = random_layer(&asset.raw, &asset.document, true, &mut random);
         round_trip(&asset.document, &layer, &path.display().to_string());
     }
@@ -378,7 +378,7 @@ fn every_json_value_replaced_never_panics() {
                 assert_eq!(layered.json, stripped.json);
             }
             let _ = layered.to_glb();
-            let _ = interpret("bent.glb", layered, Vec::new());
+            let _ = RawAsset::from_document("bent.glb", layered);
         }
     }
 }

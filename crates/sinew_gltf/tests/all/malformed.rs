@@ -1,11 +1,10 @@
 //! Files that are wrong, each in one way: every one ends in the documented error or repair, and none in a panic.
 
 use serde_json::{Value, json};
-use sinew_gltf::{Asset, ImportError, import, import_bytes};
+use sinew_gltf::{ImportError, RawAsset};
 use sinew_testkit::assets::assets;
 use sinew_testkit::glb::{Builder, glb};
 use sinew_testkit::random::Random;
-use std::path::Path;
 use std::time::{Duration, Instant};
 
 // Accessors of `Builder::rigged`.
@@ -21,9 +20,9 @@ const PRIMITIVE: &str = "/meshes/0/primitives/0";
 /// No single file may take longer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-fn attempt(bytes: Vec<u8>) -> Result<Asset, ImportError> {
+fn attempt(bytes: Vec<u8>) -> Result<RawAsset, ImportError> {
     let start = Instant::now();
-    let result = import_bytes("bad.glb", bytes, None);
+    let result = RawAsset::from_slice("bad.glb", &bytes);
     assert!(start.elapsed() < PATIENCE, "took {:?}", start.elapsed());
     result
 }
@@ -41,7 +40,7 @@ fn refused(bytes: Vec<u8>, parts: &[&str]) -> ImportError {
 
 /// The file is accepted with a warning of this code that names all of `parts`.
 #[track_caller]
-fn repaired(bytes: Vec<u8>, code: &str, parts: &[&str]) -> Asset {
+fn repaired(bytes: Vec<u8>, code: &str, parts: &[&str]) -> RawAsset {
     let asset = attempt(bytes).unwrap_or_else(|error| panic!("{error}"));
     let found = asset.warnings.iter().find(|w| w.code == code);
     let text = found.unwrap_or_else(|| panic!("no {code} among {:?}", asset.warnings)).to_string();
@@ -155,7 +154,7 @@ fn files_beside_the_asset() {
     let path = inside.join("tube.gltf");
     let attempt = |uri: &str| {
         std::fs::write(&path, file.gltf(uri)).expect("written");
-        import(&path)
+        RawAsset::open(&path)
     };
     let asset = attempt("sub%20dir/tube.bin").expect("percent-encoded names");
     assert_eq!(asset.document.buffers[0], file.bin);
@@ -171,8 +170,8 @@ fn files_beside_the_asset() {
     }
     let image = json!([{"uri": "nowhere.png"}]);
     std::fs::write(&path, file.clone().with("/images", image).gltf("sub%20dir/tube.bin")).expect("written");
-    import(&path).expect("images are none of our business");
-    let text = import(Path::new("no/such/file.glb")).expect_err("not there").to_string();
+    RawAsset::open(&path).expect("images are none of our business");
+    let text = RawAsset::open("no/such/file.glb").expect_err("not there").to_string();
     assert!(text.contains("no/such/file.glb") && text.contains("check the path"), "{text}");
 }
 
@@ -417,7 +416,7 @@ fn animations() {
         let file = rigged().poke(TIMES, 0, times[0]).poke(TIMES, 1, times[1]).poke(TIMES, 2, times[2]);
         file.glb()
     };
-    let key_times = |asset: &Asset| asset.clips[0].tracks[0].rotation.as_ref().expect("kept").times().to_vec();
+    let key_times = |asset: &RawAsset| asset.clips[0].tracks[0].rotation.as_ref().expect("kept").times().to_vec();
     let asset = repaired(times([0.0, 2.0, 1.0]), "key-times-not-increasing", &[channel, "key 2 at 1 s"]);
     assert_eq!(key_times(&asset), [0.0, 2.0]);
     let asset = repaired(times([0.0, 0.0, 1.0]), "key-times-not-increasing", &[channel, "key 1 at 0 s"]);

@@ -2,13 +2,13 @@
 
 use glam::Vec3;
 use sinew::RawRig;
-use sinew_gltf::import_bytes;
+use sinew_gltf::RawAsset;
 use sinew_gltf::map_file::{MapFile, apply, hash_positions};
 use sinew_testkit::glb::Builder;
 use sinew_testkit::random::Random;
 
 fn rig() -> RawRig {
-    import_bytes("tube", Builder::rigged().glb(), None).unwrap_or_else(|e| panic!("{e}")).raw
+    RawAsset::from_slice("tube", &Builder::rigged().glb()).unwrap_or_else(|e| panic!("{e}")).raw
 }
 
 fn painted(rig: &RawRig) -> MapFile {

@@ -2,7 +2,7 @@
 
 use glam::{DAffine3, DQuat, DVec3};
 use sinew::{LocalTransform, Trs};
-use sinew_gltf::{import_bytes, open_bytes, set_transforms};
+use sinew_gltf::{Document, RawAsset, set_transforms};
 use sinew_testkit::glb::Builder;
 
 #[test]
@@ -10,7 +10,7 @@ fn transforms_come_back_and_other_nodes_keep_their_json() {
     let mut file = Builder::rigged();
     file.set("/nodes/1/matrix", serde_json::json!([1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 1, 0, 5, 6, 7, 1]));
     let bytes = file.glb();
-    let (mut document, _) = open_bytes("a.glb", bytes, None).expect("opens");
+    let mut document = Document::from_slice("a.glb", &bytes, None).expect("opens");
     let before = document.json.clone();
     let trs = Trs { translation: DVec3::X, rotation: DQuat::from_rotation_z(0.5), scale: DVec3::splat(2.0) };
     let sheared = DAffine3::from_cols(DVec3::X, DVec3::new(1.0, 1.0, 0.0), DVec3::Z, DVec3::ONE);
@@ -20,7 +20,7 @@ fn transforms_come_back_and_other_nodes_keep_their_json() {
     for node in 2..nodes {
         assert_eq!(document.json["nodes"][node], before["nodes"][node]);
     }
-    let asset = import_bytes("b.glb", document.to_glb().expect("writable"), None).expect("imports");
+    let asset = RawAsset::from_slice("b.glb", &document.to_glb().expect("writable")).expect("imports");
     let LocalTransform::Trs(read) = asset.raw.bones[1].local else { panic!("parts") };
     assert!(read.rotation.dot(trs.rotation) > 1.0 - 1e-12);
     assert_eq!((read.translation, read.scale), (trs.translation, trs.scale));

@@ -1,14 +1,14 @@
 //! Every test character imports, and warns of what is wrong with it and of nothing else.
 
 use sinew::raw::RawBinding;
-use sinew_gltf::{Container, import};
+use sinew_gltf::{Container, Document, RawAsset};
 use sinew_testkit::assets::{asset, assets};
 use std::path::Path;
 
 #[test]
 fn every_character_imports() {
     for path in assets() {
-        let asset = import(&path).unwrap_or_else(|e| panic!("{e}"));
+        let asset = RawAsset::open(&path).unwrap_or_else(|e| panic!("{e}"));
         let is_glb = path.extension().is_some_and(|e| e == "glb");
         assert_eq!(asset.document.container == Container::Glb, is_glb);
         for mesh in &asset.raw.meshes {
@@ -24,7 +24,7 @@ fn every_character_imports() {
 }
 
 fn warnings(file: &str) -> Option<Vec<(&'static str, String)>> {
-    let asset = import(&asset(file)?).unwrap_or_else(|e| panic!("{e}"));
+    let asset = RawAsset::open(asset(file)?).unwrap_or_else(|e| panic!("{e}"));
     Some(asset.warnings.into_iter().map(|w| (w.code, w.subject)).collect())
 }
 
@@ -72,7 +72,7 @@ fn riders_come_along_and_scenery_does_not() {
         ("asset_generator/Animation_Skin_05.gltf", 1, 1),
     ] {
         let Some(path) = asset(file) else { return };
-        let asset = import(&path).unwrap_or_else(|e| panic!("{e}"));
+        let asset = RawAsset::open(&path).unwrap_or_else(|e| panic!("{e}"));
         let count = |rides: bool| asset.raw.meshes.iter().filter(|m| (m.binding == RawBinding::Node) == rides).count();
         assert_eq!((count(false), count(true)), (skinned, riders), "{file}");
         assert!(asset.raw.meshes.is_sorted_by_key(|m| m.node));
@@ -82,7 +82,7 @@ fn riders_come_along_and_scenery_does_not() {
 #[test]
 fn the_document_is_kept_whole() {
     for path in assets() {
-        let asset = import(&path).unwrap_or_else(|e| panic!("{e}"));
+        let asset = RawAsset::open(&path).unwrap_or_else(|e| panic!("{e}"));
         let bytes = std::fs::read(&path).expect("readable");
         let text = match asset.document.container {
             Container::Gltf => bytes,
@@ -102,6 +102,6 @@ fn names_in_messages_are_the_paths_given() {
     let Some(path) = asset("Fox.glb") else { return };
     let mut bytes = std::fs::read(&path).expect("readable");
     bytes.truncate(5000);
-    let error = sinew_gltf::import_bytes("pets/fox.glb", bytes, path.parent().map(Path::new)).expect_err("cut short");
+    let error = Document::from_slice("pets/fox.glb", &bytes, path.parent().map(Path::new)).expect_err("cut short");
     assert!(error.to_string().starts_with("pets/fox.glb: "), "{error}");
 }

@@ -3,6 +3,7 @@
 use sinew::param::ParamKind;
 use sinew::recipe::CorrectionSpec;
 use sinew::*;
+use sinew_gltf::Asset;
 use sinew_testkit::assets::asset;
 use sinew_testkit::random::Random;
 use std::sync::Arc;
@@ -12,8 +13,7 @@ fn random_parameters_never_diverge() {
     let rounds = if std::env::var_os("SINEW_FULL").is_some() { 10_000 } else { 6 };
     for name in ["CesiumMan.glb", "Fox.glb", "KayKit_Knight.glb"] {
         let Some(path) = asset(name) else { return };
-        let imported = sinew_gltf::import(&path).expect("imports");
-        let rig = Arc::new(Rig::build(&imported.raw).expect("builds").0);
+        let Asset { rig, clips, .. } = Asset::open(&path).expect("imports");
         let size = rig.characters()[0].size;
         let mut random = Random::new(7);
         for round in 0..rounds {
@@ -36,7 +36,7 @@ fn random_parameters_never_diverge() {
             spec.values.set("iterations", 20.0).expect("in range");
             let values = spec.values.clone();
             let sprung = Recipe { corrections: vec![spec], ..Recipe::default() };
-            let clip = &imported.clips[random.below(imported.clips.len())];
+            let clip = &clips[random.below(clips.len())];
             let time = clip.span().map_or(0.0, |(from, to)| random.between(from, to));
             let mesh = [&Recipe::default(), &sprung].map(|recipe| at(&rig, clip, recipe, time));
             let moved = |v: usize| mesh[0].positions[v].distance(mesh[1].positions[v]);

@@ -2,7 +2,7 @@
 //! them keeps a character from being drawn.
 
 use serde_json::json;
-use sinew_gltf::{Surface, Surfaces, TextureWrap, import_bytes};
+use sinew_gltf::{RawAsset, Surface, Surfaces, TextureWrap};
 use sinew_testkit::glb::{Builder, base64};
 
 /// Enough to be told from another file; decoding is not this crate's part.
@@ -24,7 +24,7 @@ fn textured() -> Builder {
 }
 
 fn read(file: &Builder) -> (Surface, Surfaces, Vec<String>) {
-    let asset = import_bytes("test.glb", file.glb(), None).expect("the geometry is sound");
+    let asset = RawAsset::from_slice("test.glb", &file.glb()).expect("the geometry is sound");
     let (surfaces, warnings) = Surfaces::read(&asset.document, asset.raw.meshes.iter().map(|m| m.node));
     let surface = surfaces.get(0, 0).expect("the one primitive").clone();
     (surface, surfaces, warnings.iter().map(ToString::to_string).collect())

@@ -29,7 +29,7 @@ fn each(mut f: impl FnMut(&str, &Arc<Rig>, &Clip, f64)) {
     let full = std::env::var_os("SINEW_FULL").is_some();
     let mut random = Random::new(11);
     for path in assets() {
-        let imported = sinew_gltf::import(&path).expect("imports");
+        let imported = sinew_gltf::RawAsset::open(&path).expect("imports");
         let rig = Arc::new(Rig::build(&imported.raw).expect("builds").0);
         if imported.clips.is_empty() || (rig.vertex_count() > 60_000 && !full) {
             continue;
@@ -118,7 +118,7 @@ fn normals_do_not_turn_against_faces() {
 fn a_dancing_robot_and_a_running_fox() {
     for (file, clip, time) in [("RobotExpressive.glb", "Dance", 0.9), ("Fox.glb", "Run", 0.3)] {
         let Some(path) = asset(file) else { return };
-        let imported = sinew_gltf::import(&path).expect("imports");
+        let imported = sinew_gltf::RawAsset::open(&path).expect("imports");
         let rig = Arc::new(Rig::build(&imported.raw).expect("builds").0);
         let clip = imported.clips.iter().find(|other| other.name == clip).expect("the clip");
         for normals in [Normals::Auto, Normals::Exact] {

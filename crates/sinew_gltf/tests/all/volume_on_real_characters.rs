@@ -4,9 +4,9 @@ use glam::{DVec3, Vec3};
 use sinew::correct::{Measure, Outcome};
 use sinew::recipe::CorrectionSpec;
 use sinew::*;
+use sinew_gltf::Asset;
 use sinew_testkit::assets::asset;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
 
 const CLOSED: [&str; 7] = [
     "CesiumMan.glb",
@@ -52,8 +52,7 @@ fn closed_characters_keep_their_volume() {
     );
     for name in CLOSED {
         let Some(path) = asset(name) else { return };
-        let imported = sinew_gltf::import(&path).expect("imports");
-        let rig = Arc::new(Rig::build(&imported.raw).expect("builds").0);
+        let Asset { raw, rig, clips, .. } = Asset::open(&path).expect("imports");
         for (scope, shape) in [("whole", "organic"), ("whole", "rubber"), ("both", "bulge"), ("both", "muscle")] {
             let mut spec = CorrectionSpec::new("volume").expect("there is one");
             spec.values.choose("scope", scope).expect("a scope");
@@ -64,7 +63,7 @@ fn closed_characters_keep_their_volume() {
             let (mut before, mut after, mut rounds, mut largest) = (0.0f64, 0.0f64, 0, 0.0f64);
             let mut frames = 0;
             let mut unfinished: BTreeMap<String, usize> = BTreeMap::new();
-            for clip in &imported.clips {
+            for clip in &clips {
                 let playing = stage.motion(clip, &MotionSettings::default()).expect("reads");
                 let (start, end) = clip.span().unwrap_or((0.0, 0.0));
                 let full = std::env::var_os("SINEW_FULL").is_some();
@@ -77,7 +76,7 @@ fn closed_characters_keep_their_volume() {
                     let drift = |volume: f64| (volume / whole.target - 1.0).abs();
                     assert!(matches!(whole.outcome, Outcome::Restored | Outcome::Still), "{name}: {whole:?}");
                     // Positions are rounded to f32 after the correction.
-                    let measured = enclosed(&imported.raw, &rig, out);
+                    let measured = enclosed(&raw, &rig, out);
                     assert!((measured / whole.after - 1.0).abs() < 1e-5, "{name}: {measured} {whole:?}");
                     before = before.max(drift(whole.before));
                     after = after.max(drift(measured));
@@ -93,7 +92,7 @@ fn closed_characters_keep_their_volume() {
             }
             println!(
                 "{name:<32} {:>5} {frames:>7} {:<14} {:>9.4} % {:>11.1e} {rounds:>7} {:>8.2} %  {unfinished:?}",
-                imported.clips.len(),
+                clips.len(),
                 format!("{scope} {shape}"),
                 100.0 * before,
                 after,

@@ -1,7 +1,7 @@
 //! Documents written as GLB and read back.
 
 use serde_json::{Value, json};
-use sinew_gltf::{Container, import, import_bytes, open, open_bytes};
+use sinew_gltf::{Container, Document, RawAsset};
 use sinew_testkit::assets::assets;
 use sinew_testkit::glb::{Builder, glb};
 use sinew_testkit::spec::SpecFile;
@@ -9,10 +9,10 @@ use sinew_testkit::spec::SpecFile;
 #[test]
 fn every_asset_reads_the_same_from_what_is_written() {
     for path in assets() {
-        let (document, _) = open(&path).unwrap_or_else(|e| panic!("{e}"));
+        let document = Document::open(&path).unwrap_or_else(|e| panic!("{e}"));
         let bytes = document.to_glb().unwrap_or_else(|e| panic!("{}: {e}", path.display()));
-        let (again, warnings) = open_bytes("again.glb", bytes.clone(), None).unwrap_or_else(|e| panic!("{e}"));
-        assert_eq!(warnings, []);
+        let again = Document::from_slice("again.glb", &bytes, None).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(again.warnings, []);
         if document.container == Container::Glb {
             assert_eq!(again.json.to_string(), document.json.to_string(), "{}", path.display());
             assert!(again.buffers == document.buffers, "{}", path.display());
@@ -24,7 +24,7 @@ fn every_asset_reads_the_same_from_what_is_written() {
                 assert_eq!(before.positions(node, Some(clip), 0.3), after.positions(node, Some(clip), 0.3));
             }
         }
-        let (a, b) = (import(&path).expect("imports"), import_bytes("b", bytes, None).expect("imports"));
+        let (a, b) = (RawAsset::open(&path).expect("imports"), RawAsset::from_slice("b", &bytes).expect("imports"));
         assert_eq!(a.raw.bones.len(), b.raw.bones.len());
     }
 }
@@ -63,7 +63,7 @@ fn scattered_files_become_one() {
     let (folder, file, png) = scattered();
     let path = folder.path().join("it.gltf");
     let before = SpecFile::open(&path);
-    let (mut document, _) = open(&path).unwrap_or_else(|e| panic!("{e}"));
+    let mut document = Document::open(&path).unwrap_or_else(|e| panic!("{e}"));
     let bytes = document.to_glb().unwrap_or_else(|e| panic!("{e}"));
     let after = SpecFile::from_bytes(&bytes, None);
     for time in [0.0, 0.4, 1.7] {
@@ -72,7 +72,7 @@ fn scattered_files_become_one() {
     let warnings = document.pack().expect("sound");
     assert_eq!(warnings.len(), 1);
     assert_eq!((warnings[0].code, warnings[0].subject.as_str()), ("image-left-outside", "image 1"));
-    let (again, _) = open_bytes("again.glb", bytes, None).unwrap_or_else(|e| panic!("{e}"));
+    let again = Document::from_slice("again.glb", &bytes, None).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(again.json, document.json);
     assert_eq!(again.buffers, document.buffers);
     assert_eq!(again.buffers.len(), 1);
@@ -99,7 +99,7 @@ fn chunks_and_extensions_nobody_knows_are_kept() {
     })
     .expect("JSON");
     let bytes = glb(&[(*b"JSON", &json, b' '), (*b"BIN\0", &file.bin, 0), (*b"ODD\0", b"twelve bytes", 0)]);
-    let (document, _) = open_bytes("odd.glb", bytes.clone(), None).unwrap_or_else(|e| panic!("{e}"));
+    let document = Document::from_slice("odd.glb", &bytes, None).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(document.to_glb().expect("writable"), bytes);
 }
 
@@ -121,7 +121,7 @@ fn numbers_survive_reading_and_writing() {
 fn a_first_buffer_without_data_is_refused() {
     let mut file = Builder::rigged();
     file.push("/buffers", json!({"byteLength": 4, "uri": "data:application/octet-stream;base64,AAAAAA=="}));
-    let mut document = open_bytes("x.glb", file.glb(), None).expect("sound").0;
+    let mut document = Document::from_slice("x.glb", &file.glb(), None).expect("sound");
     document.buffers[0].clear();
     assert!(document.to_glb().is_err());
 }

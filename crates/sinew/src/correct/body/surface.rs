@@ -428,10 +428,7 @@ impl Surface {
 
 /// Palette entries with positive weight at a slot, and the weights.
 fn influences(rig: &Rig, slot: u32) -> impl Iterator<Item = (u32, f32)> + '_ {
-    let (row, lane) = (&rig.rows()[slot as usize / LANES], slot as usize % LANES);
-    (row.skin.start as usize..row.skin.end as usize)
-        .map(move |i| (rig.skin_entries()[i], rig.skin_weights()[i][lane]))
-        .filter(|&(_, weight)| weight > 0.0)
+    rig.influences(slot as usize).map(|influence| (influence.palette, influence.weight))
 }
 
 /// The entry that moves a slot most, the lower index among equals.
@@ -443,12 +440,8 @@ struct Main {
 
 impl Main {
     fn of(rig: &Rig, slot: u32) -> Self {
-        influences(rig, slot).fold(
-            Self::default(),
-            |best, (entry, weight)| {
-                if weight > best.weight { Self { entry, weight } } else { best }
-            },
-        )
+        let main = rig.main_influence(slot as usize);
+        main.map_or(Self::default(), |main| Self { entry: main.palette, weight: main.weight })
     }
 
     fn bone(self, rig: &Rig) -> BoneId {

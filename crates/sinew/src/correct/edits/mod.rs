@@ -50,14 +50,14 @@ pub(super) struct BoundEdits {
 }
 
 impl BoundEdits {
-    pub fn new(rig: &Rig, surface: &Surface, asked: &[AskedEdit<'_>], is_rider: &[bool]) -> Self {
+    pub fn new(rig: &Rig, surface: &Surface, asked: &[AskedEdit<'_>]) -> Self {
         let mut bound = Self::default();
         if asked.is_empty() {
             return bound;
         }
         let Some(hanging) = Hanging::new(rig, surface, &HangPlan::default()) else { return bound };
         for edit in asked {
-            let takes: Vec<f64> = takes(surface, &hanging, edit, is_rider);
+            let takes: Vec<f64> = takes(rig, surface, &hanging, edit);
             let list = if edit.spec.drive == Drive::Springs { &mut bound.sprung } else { &mut bound.direct };
             list.extend(bind(rig, surface, &hanging, edit, &takes));
         }
@@ -66,11 +66,11 @@ impl BoundEdits {
 }
 
 /// How much each node takes, before the shape itself is looked at.
-fn takes(surface: &Surface, hanging: &Hanging, edit: &AskedEdit<'_>, is_rider: &[bool]) -> Vec<f64> {
+fn takes(rig: &Rig, surface: &Surface, hanging: &Hanging, edit: &AskedEdit<'_>) -> Vec<f64> {
     let painted = edit.painted.as_ref().map(|map| node_means(surface, map));
     let take = |(node, slots): (usize, &[u32])| {
         let hangs = edit.bones.is_empty() || edit.bones.contains(&hanging.bone(hanging.attachments[node].line));
-        let rides = slots.iter().any(|&slot| is_rider[slot as usize]);
+        let rides = slots.iter().any(|&slot| rig.is_rider(slot as usize));
         if rides || !hangs { 0.0 } else { painted.as_ref().map_or(1.0, |map| map[node].max(0.0)) }
     };
     surface.members.iter().enumerate().map(take).collect()

@@ -1,0 +1,127 @@
+//! Effects into files: what a recipe adds to a character, written so that any engine or modelling tool plays it.
+//!
+//! ```no_run
+//! use sinew::{RecipeFile, presets};
+//! use sinew_gltf::Asset;
+//!
+//! let fox = Asset::open_original("fox.glb")?;
+//! let lively = RecipeFile::parse(presets::get("lively").ok_or("no such preset")?)?;
+//! let baked = sinew_export::bake(&fox, &lively, &sinew_export::Options::default())?;
+//! println!("{} morph targets", baked.report.most_targets());
+//! baked.document.save("fox-lively.glb")?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! | way out | what is written |
+//! |---|---|
+//! | [`bake`], [`bake_clips`] | the file itself with morph targets and curves of their weights |
+//! | [`Sequence`] | one clip frame by frame: point caches (PC2, MDD) and OBJ |
+//!
+//! This is where `sinew_bake`, which knows no files, meets `sinew_gltf`, which knows no bake.
+
+mod layer;
+mod sequence;
+
+pub use sequence::Sequence;
+pub use sinew_bake::{Options, Progress, Tolerance};
+
+use sinew::RecipeFile;
+use sinew_bake::report::Report;
+use sinew_bake::{BakeClip, BakeFailure, Subject};
+use sinew_gltf::layer::{LayerReport, add};
+use sinew_gltf::{Asset, Document, WriteError};
+
+/// A file with baked effects, not yet written.
+#[derive(Clone, Debug)]
+pub struct BakedFile {
+    /// The file, with morph targets and their weights.
+    pub document: Document,
+    /// What was baked, and how well.
+    pub report: Report,
+    /// What was done to the file.
+    pub added: LayerReport,
+    /// Node and primitive of skins whose weights were repaired.
+    pub repaired: Vec<(usize, usize)>,
+}
+
+/// Why nothing was exported.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ExportError {
+    /// The character lies in no file that something could be added to.
+    #[error("{file}: was made in code and lies in no file; make it one with `Asset::exported`")]
+    NoFile {
+        /// The character.
+        file: String,
+    },
+    /// Its rig has the targets of an earlier bake already.
+    #[error("{file}: has been baked before; read it with `Asset::open_original`, which leaves that out")]
+    BakedBefore {
+        /// The file.
+        file: String,
+    },
+    /// A clip that does not exist.
+    #[error("{file}: there is no clip {clip}; there are {clips}, counted from 0")]
+    NoSuchClip {
+        /// The file.
+        file: String,
+        /// The clip named.
+        clip: usize,
+        /// Clips there are.
+        clips: usize,
+    },
+    /// The effects could not be baked or played.
+    #[error("{file}: {source}")]
+    Bake {
+        /// The file.
+        file: String,
+        /// Why.
+        source: BakeFailure,
+    },
+    /// The file could not be changed or written.
+    #[error("{file}: {source}")]
+    Write {
+        /// The file.
+        file: String,
+        /// Why.
+        source: WriteError,
+    },
+}
+
+/// Bakes all clips of a character into a copy of its file.
+pub fn bake(asset: &Asset, recipe: &RecipeFile, options: &Options) -> Result<BakedFile, ExportError> {
+    let all: Vec<usize> = (0..asset.clips.len()).collect();
+    bake_clips(asset, recipe, &all, options, &|_| ())
+}
+
+/// Bakes some clips of a character into a copy of its file. `progress` is told of every frame evaluated, from any
+/// thread.
+pub fn bake_clips(
+    asset: &Asset,
+    recipe: &RecipeFile,
+    clips: &[usize],
+    options: &Options,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<BakedFile, ExportError> {
+    let file = || asset.name.clone();
+    let document = asset.document.as_ref().ok_or_else(|| ExportError::NoFile { file: file() })?;
+    if document.has_layer() {
+        return Err(ExportError::BakedBefore { file: file() });
+    }
+    let subject = Subject { raw: &asset.raw, rig: &asset.rig, recipe: recipe.recipe() };
+    let played = clips.iter().map(|&clip| bake_clip(asset, recipe, clip)).collect::<Result<Vec<_>, _>>()?;
+    let baked = sinew_bake::bake(subject, &played, options, progress);
+    let baked = baked.map_err(|source| ExportError::Bake { file: file(), source })?;
+    let (layer, report) = layer::morph_layer(asset, baked, clips, recipe.to_string());
+    let repaired = layer.repaired_skins.iter().map(|skin| (skin.node, skin.primitive)).collect();
+    let mut document = document.clone();
+    let added = add(&mut document, &layer).map_err(|source| ExportError::Write { file: file(), source })?;
+    Ok(BakedFile { document, report, added, repaired })
+}
+
+/// A clip with how the recipe reads it.
+fn bake_clip<'a>(asset: &'a Asset, recipe: &RecipeFile, clip: usize) -> Result<BakeClip<'a>, ExportError> {
+    let clips = asset.clips.len();
+    let found = asset.clips.get(clip).ok_or_else(|| ExportError::NoSuchClip { file: asset.name.clone(), clip, clips });
+    found.map(|clip| BakeClip { clip, settings: recipe.motion(&clip.name) })
+}
