@@ -181,7 +181,7 @@ pub(super) fn descend<E: Energy>(
             trust = if halvings == 0 { (2.0 * step).min(1.0) } else { step };
         }
         if scheme == Scheme::Accelerated {
-            remember(energy_of, (history, spare), (points, forces), (trial, trial_forces));
+            remember(energy_of, history, spare, (points, forces), (trial, trial_forces));
         }
         std::mem::swap(points, trial);
         std::mem::swap(forces, trial_forces);
@@ -196,7 +196,8 @@ pub(super) fn descend<E: Energy>(
 
 fn remember<E: Energy>(
     energy: &E,
-    (history, spare): (&mut Vec<Remembered<E::Vectors>>, &mut Vec<Remembered<E::Vectors>>),
+    history: &mut Vec<Remembered<E::Vectors>>,
+    spare: &mut Vec<Remembered<E::Vectors>>,
     from: (&E::Vectors, &E::Vectors),
     to: (&E::Vectors, &E::Vectors),
 ) {
