@@ -6,12 +6,15 @@
 //! survive, and where nothing moved the normal is the base's to the bit: rows of points that lie as the base put them,
 //! among rows that do, are passed over. Where the base has torn its faces (rigid skinning at a twisted joint), so that
 //! they no longer lie under its normals as they did at rest, there is nothing to turn from, and the mean after the
-//! effects is taken.
+//! effects is taken, the more so the farther they turned.
+//!
+//! However a normal was made, it gives way to the blended one before it stands against its faces ([`Fans::guard`]).
+//! All of this is continuous in what the effects do: an effect that hardly acts hardly turns a normal.
 //!
 //! Means come from rings ([`crate::rings`]) of the base and of the deformed points at once: a neighbour is one load for
 //! both. They are turned into normals sixteen at a time.
 
-use crate::half_rows::{Half, cross, dot, load_half, load_lanes, mul_add, scale, store_half};
+use crate::half_rows::{Half, cross, dot, load_half, load_lanes, mul_add, scale, store_half, sub};
 use crate::lists::Lists;
 use crate::rig::{NO_VERTEX, Rig};
 use crate::rings::{Record, RingsOf, Walk, areas, coordinates, four_records, in_blocks, load_pair, opposite, turn};
@@ -32,8 +35,13 @@ pub(crate) struct Fans {
     near: Lists,
 }
 
-/// Cosine of the widest angle between a normal and the faces under it.
+/// Cosine of the widest angle between a normal and the faces under it, and of one at which they are torn for certain.
 const UNDER: f32 = 0.7;
+const TORN: f32 = 0.5;
+/// One minus the cosine of the turn from which on torn faces say where the normal is.
+const FAR_TURN: f32 = 0.034;
+/// Below this cosine to its faces a normal begins to give way to the blended one.
+const UPRIGHT: f32 = 0.1;
 /// For faces that do not lie under their normal at rest: below any cosine.
 const NEVER: f32 = -1.0;
 /// Rows and layers that a thread takes at a time.
@@ -99,6 +107,47 @@ impl Fans {
         Self { stops, to, row_of_layer, torn, near }
     }
 
+    /// Lets normals that would stand against the faces of `points` give way to the `blended` ones, where those do not.
+    pub fn guard(
+        &self,
+        (level, pool): (Level, Option<&rayon::ThreadPool>),
+        points: &Points,
+        blended: &Points,
+        scratch: &mut FanScratch,
+        normals: &mut Points,
+    ) {
+        let rows = points.rows.len();
+        scratch.moved.clear();
+        scratch.moved.resize(rows, true);
+        self.record((level, pool), points, points, scratch);
+        let records = &scratch.records[..];
+        let none = &mut vec![(); normals.rows.len()][..];
+        in_blocks(pool, (&mut normals.rows, BLOCK), (none, BLOCK), |block, normals, _| {
+            dispatch!(level, simd => guard_layers(simd, self, records, block, &blended.rows, normals));
+        });
+    }
+
+    /// Points of the rows that are read, side by side.
+    fn record(
+        &self,
+        (level, pool): (Level, Option<&rayon::ThreadPool>),
+        base: &Points,
+        deformed: &Points,
+        scratch: &mut FanScratch,
+    ) {
+        let FanScratch { records, moved: read, .. } = scratch;
+        records.resize(base.rows.len() * LANES, [[0.0; 4]; 2]);
+        in_blocks(pool, (records, BLOCK * LANES), (read, BLOCK), |block, records, read| {
+            let first = block * BLOCK;
+            let rows = base.rows[first..].iter().zip(&deformed.rows[first..]);
+            for (((base, deformed), &read), records) in rows.zip(&*read).zip(records.as_chunks_mut::<LANES>().0) {
+                if read {
+                    dispatch!(level, simd => load(simd, base, deformed, records));
+                }
+            }
+        });
+    }
+
     /// Turns the base's normals (and tangents) to the deformed surface.
     pub fn carry(
         &self,
@@ -109,7 +158,7 @@ impl Fans {
         normals: &mut Points,
         tangents: Option<&mut Points>,
     ) {
-        let FanScratch { records, moved, turns } = scratch;
+        let FanScratch { moved, turns, .. } = &mut *scratch;
         let rows = base.rows.len();
         moved.resize(rows, false);
         in_blocks(pool, (moved, BLOCK), (&mut vec![(); rows], BLOCK), |block, moved, _| {
@@ -124,17 +173,8 @@ impl Fans {
         turns.extend((0..rows).map(|row| near(moved, row)));
         // From here on those that are read.
         moved.iter_mut().enumerate().for_each(|(row, read)| *read = near(turns, row));
-        records.resize(rows * LANES, [[0.0; 4]; 2]);
-        in_blocks(pool, (records, BLOCK * LANES), (moved, BLOCK), |block, records, read| {
-            let first = block * BLOCK;
-            let rows = base.rows[first..].iter().zip(&deformed.rows[first..]);
-            for (((base, deformed), &read), records) in rows.zip(&*read).zip(records.as_chunks_mut::<LANES>().0) {
-                if read {
-                    dispatch!(level, simd => load(simd, base, deformed, records));
-                }
-            }
-        });
-        let (records, turns) = (&records[..], &turns[..]);
+        self.record((level, pool), base, deformed, scratch);
+        let (records, turns) = (&scratch.records[..], &scratch.turns[..]);
         match tangents {
             Some(tangents) => {
                 in_blocks(pool, (&mut normals.rows, BLOCK), (&mut tangents.rows, BLOCK), |block, normals, tangents| {
@@ -227,6 +267,65 @@ fn turn_layers<S: Simd>(
     }
 }
 
+#[inline(always)]
+fn guard_layers<S: Simd>(
+    simd: S,
+    fans: &Fans,
+    records: &[Both],
+    block: usize,
+    blended: &[PointRow],
+    normals: &mut [PointRow],
+) {
+    let swizzle = turn(simd);
+    for (local, normals) in normals.iter_mut().enumerate() {
+        let layer = block * BLOCK + local;
+        let row = fans.row_of_layer[layer] as usize;
+        let mut means = [[0.0; 4]; LANES];
+        let rings = RingsOf::new(&fans.stops, &fans.to, layer * LANES..(layer + 1) * LANES);
+        let here = &records.as_chunks::<LANES>().0[row];
+        for ((ring, here), mean) in rings.zip(here).zip(&mut means) {
+            areas(simd, ring, records, load_pair(simd, here), swizzle).split().1.store_array(mean);
+        }
+        for half in 0..2 {
+            let faces = scaled(simd, coordinates(simd, &means, half));
+            let (n, blended) = (load_half(simd, normals, half), load_half(simd, &blended[layer], half));
+            store_half(upright(simd, n, blended, faces), normals, half);
+        }
+    }
+}
+
+/// The normal, or the blended one where it would stand against its faces and the blended one does not; between them a
+/// mixture, so that neither pops.
+#[inline(always)]
+fn upright<S: Simd>(simd: S, n: Half<S>, blended: Half<S>, faces: Half<S>) -> Half<S> {
+    let (zero, one) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 1.0));
+    let slope = f32x8::splat(simd, 1.0 / UPRIGHT);
+    let square = dot(faces, faces);
+    let has_faces = square.simd_gt(zero) & square.simd_lt(f32x8::splat(simd, 16.0));
+    let inverse = one / has_faces.select(square, one).sqrt();
+    let (own, other) = (dot(n, faces) * inverse, dot(blended, faces) * inverse);
+    let share = (one - own * slope).min(one).max(zero) * (one + other * slope).min(one).max(zero);
+    let share = has_faces.select(share, zero);
+    let gives_way = share.simd_gt(zero);
+    if !gives_way.any_true() {
+        return n;
+    }
+    let mixed = mixed(simd, n, blended, share);
+    let wholly = share.simd_ge(one);
+    let mixed = [0, 1, 2].map(|k| wholly.select(blended[k], mixed[k]));
+    [0, 1, 2].map(|k| gives_way.select(mixed[k], n[k]))
+}
+
+/// Between two unit vectors; the second where they are opposite.
+#[inline(always)]
+fn mixed<S: Simd>(simd: S, a: Half<S>, b: Half<S>, share: f32x8<S>) -> Half<S> {
+    let sum = mul_add(sub(b, a), share, a);
+    let square = dot(sum, sum);
+    let some = square.simd_gt(f32x8::splat(simd, f32::EPSILON));
+    let inverse = f32x8::splat(simd, 1.0) / some.select(square, f32x8::splat(simd, 1.0)).sqrt();
+    [0, 1, 2].map(|k| some.select(sum[k] * inverse, b[k]))
+}
+
 /// Brought to a length of 1 to 4 by a power of two: a long vector squared may leave the range, and so may a short one. 0
 /// stays 0.
 #[inline(always)]
@@ -243,8 +342,9 @@ fn scaled<S: Simd>(simd: S, v: Half<S>) -> Half<S> {
 struct Turn<S: Simd> {
     before: Half<S>,
     after: Half<S>,
-    /// a·a
+    /// a·a, and the cosine of the turn; 1 where there is none.
     square: f32x8<S>,
+    cosine: f32x8<S>,
     /// They are the same; the latter has a direction.
     same: mask32x8<S>,
     has_after: mask32x8<S>,
@@ -271,9 +371,10 @@ impl<S: Simd> Turn<S> {
             & square.simd_lt(long)
             & product.simd_ge(lengths * f32x8::splat(simd, OPPOSITE));
         let sum = lengths + product;
+        let cosine = lengths.simd_gt(zero).select(product / lengths, one);
         let second = one / turns.select(lengths * sum, one);
         let axis = cross(before, after);
-        Self { before, after, square, same, has_after, turns, axis, first: second * sum, second }
+        Self { before, after, square, cosine, same, has_after, turns, axis, first: second * sum, second }
     }
 
     #[inline(always)]
@@ -291,14 +392,22 @@ impl<S: Simd> Turn<S> {
         let turned = self.apply(n);
         // Faces of a mirrored character are wound inward.
         let along = dot(n, self.before);
-        let is_apart = (along * along).simd_le(torn * torn * self.square) & torn.simd_gt(zero);
-        let is_torn = is_apart & !self.same & self.has_after;
-        if !is_torn.any_true() {
-            return turned;
-        }
-        let length = dot(self.after, self.after).sqrt().copysign(dot(n, self.after));
-        let unit = scale(self.after, one / self.has_after.select(length, one));
-        [is_torn.select(unit[0], turned[0]), is_torn.select(unit[1], turned[1]), is_torn.select(unit[2], turned[2])]
+        let apart = (torn * torn * self.square - along * along)
+            / (self.square * f32x8::splat(simd, UNDER * UNDER - TORN * TORN));
+        let far = (one - self.cosine) * f32x8::splat(simd, 1.0 / FAR_TURN);
+        // No number, where the base has no faces, is not above 0.
+        let is_torn = apart.simd_gt(zero) & torn.simd_gt(zero) & far.simd_gt(zero) & !self.same & self.has_after;
+        let found = if is_torn.any_true() {
+            let length = dot(self.after, self.after).sqrt().copysign(dot(n, self.after));
+            let unit = scale(self.after, one / self.has_after.select(length, one));
+            let share = is_torn.select(apart.min(one) * far.min(one), zero);
+            let mixed = mixed(simd, turned, unit, share);
+            [0, 1, 2].map(|k| is_torn.select(mixed[k], turned[k]))
+        } else {
+            turned
+        };
+        let upright = upright(simd, found, n, self.after);
+        [0, 1, 2].map(|k| self.same.select(n[k], upright[k]))
     }
 }
 

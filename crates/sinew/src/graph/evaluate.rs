@@ -192,6 +192,7 @@ pub(crate) struct Scratch {
     rest_normals: Points,
     rest_tangents: Points,
     skinned: Points,
+    blended: Points,
     free: FreeScratch,
     carried: Points,
     result: RowSet,
@@ -315,13 +316,15 @@ fn deform_here(
     let (rows, layers) = (rig.rows().len(), rig.vertex_of_layer().len());
     let has_tangents = rig.layer_tangents().is_some();
     let faces = matches!(normals, NormalsPlan::Faces(_));
-    let whole = faces || !graph.corrections.is_empty() || graph.base_meter.is_some() || out.is_none();
+    let guarded = matches!(normals, NormalsPlan::Exact { .. });
+    let whole = faces || guarded || !graph.corrections.is_empty() || graph.base_meter.is_some() || out.is_none();
     // On one thread a block is written out before the next begins, and all blocks share one piece of cache.
     let (kept_rows, kept_layers) = match cpu.pool {
         None if !whole => (BLOCK.min(rows), largest_block(rig)),
         _ => (rows, layers),
     };
     scratch.skinned.resize(if faces { rows } else { 0 });
+    scratch.blended.resize(if guarded { layers } else { 0 });
     scratch.result.resize(kept_rows, kept_layers, has_tangents);
     match base {
         Some(_) => scratch.base.resize(kept_rows, kept_layers, has_tangents),
@@ -366,6 +369,7 @@ fn deform_here(
     };
     let slices = Slices {
         skinned: &mut scratch.skinned.rows,
+        blended: &mut scratch.blended.rows,
         result: scratch.result.slices(),
         base: scratch.base.slices(),
         engine_points,
@@ -401,12 +405,7 @@ fn deform_here(
     if !graph.corrections.is_empty() {
         graph.corrections.run(&corrections, &mut scratch.result.points, &mut scratch.corrected, corrected);
     }
-    let how = (cpu.level, cpu.pool);
-    if let NormalsPlan::Faces(fans) = normals {
-        let RowSet { points, normals, tangents } = &mut scratch.result;
-        let tangents = has_tangents.then_some(tangents);
-        fans.carry(how, &scratch.skinned, points, &mut scratch.fans, normals, tangents);
-    }
+    turn_normals(normals, cpu, has_tangents, (&scratch.skinned, &scratch.blended), &mut scratch.fans, &mut scratch.result);
     if let Some(base) = &mut base {
         if let Some(meter) = &graph.base_meter {
             let corrections = CorrectionFrame { effects_rest: true, ..corrections };
@@ -415,15 +414,31 @@ fn deform_here(
             meter.run(&corrections, &mut scratch.base.points, &mut scratch.metered, &mut report);
             std::mem::swap(&mut report.segments, base.segments);
         }
-        if let NormalsPlan::Faces(fans) = normals {
-            let RowSet { points, normals, tangents } = &mut scratch.base;
-            let tangents = has_tangents.then_some(tangents);
-            fans.carry(how, &scratch.skinned, points, &mut scratch.fans, normals, tangents);
-        }
+        let before = (&scratch.skinned, &scratch.blended);
+        turn_normals(normals, cpu, has_tangents, before, &mut scratch.fans, &mut scratch.base);
         gather(rig, &mut scratch.base, cpu, &mut base.vertices);
     }
     if let Some(out) = &mut out {
         gather(rig, &mut scratch.result, cpu, out);
+    }
+}
+
+/// What faces say of normals: where they turn to, or that they must not stand against them.
+fn turn_normals(
+    plan: &NormalsPlan,
+    cpu: &Cpu<'_>,
+    has_tangents: bool,
+    (skinned, blended): (&Points, &Points),
+    scratch: &mut FanScratch,
+    set: &mut RowSet,
+) {
+    let (how, RowSet { points, normals, tangents }) = ((cpu.level, cpu.pool), set);
+    match plan {
+        NormalsPlan::Engine => {}
+        NormalsPlan::Exact { fans, .. } => fans.guard(how, points, blended, scratch, normals),
+        NormalsPlan::Faces(fans) => {
+            fans.carry(how, skinned, points, scratch, normals, has_tangents.then_some(tangents));
+        }
     }
 }
 
@@ -497,6 +512,8 @@ impl SetSlices<'_> {
 struct Slices<'a> {
     /// Of all rows, where normals come from faces: what they are turned from.
     skinned: &'a mut [PointRow],
+    /// Of all layers, where normals are exact: what they give way to.
+    blended: &'a mut [PointRow],
     result: SetSlices<'a>,
     base: SetSlices<'a>,
     engine_points: &'a mut [PointRow],
@@ -504,10 +521,12 @@ struct Slices<'a> {
 }
 
 impl Slices<'_> {
-    /// `rows` of what all rows are kept of, `kept` and `layers` of what may be kept of one block alone.
+    /// `rows` of what all rows are kept of, `kept` and `layers` of what may be kept of one block alone. Blended normals are
+    /// there only where all is kept.
     fn part(&mut self, rows: Range<usize>, kept: Range<usize>, layers: Range<usize>) -> Slices<'_> {
         Slices {
             skinned: part(self.skinned, rows.clone()),
+            blended: part(self.blended, layers.clone()),
             result: self.result.part(kept.clone(), layers.clone()),
             base: self.base.part(kept, layers),
             engine_points: part(self.engine_points, rows.clone()),
@@ -518,10 +537,11 @@ impl Slices<'_> {
     fn split_at(self, row: usize, layer: usize) -> (Self, Self) {
         let (skinned, points) = (split(self.skinned, row), split(self.engine_points, row));
         let (linear, result) = (split(self.engine_linear, row), self.result.split_at(row, layer));
-        let base = self.base.split_at(row, layer);
+        let (base, blended) = (self.base.split_at(row, layer), split(self.blended, layer));
         (
             Self {
                 skinned: skinned.0,
+                blended: blended.0,
                 result: result.0,
                 base: base.0,
                 engine_points: points.0,
@@ -529,6 +549,7 @@ impl Slices<'_> {
             },
             Self {
                 skinned: skinned.1,
+                blended: blended.1,
                 result: result.1,
                 base: base.1,
                 engine_points: points.1,
@@ -688,7 +709,7 @@ impl Job<'_> {
     #[inline(always)]
     fn skin<S: Simd>(&self, simd: S, row: usize, local: usize, slices: &mut Slices<'_>) -> Skinned<S> {
         let gradients = match self.normals {
-            NormalsPlan::Exact { gradients, factor } => {
+            NormalsPlan::Exact { gradients, factor, .. } => {
                 Some(SurfaceGradients { skin: &gradients.skin, factor: factor.as_deref() })
             }
             _ => None,
@@ -796,33 +817,26 @@ impl Job<'_> {
             let n = V3::load(simd, &self.rest_normals[layer]);
             let mut normal = skinned.carry(n).normalize_or(simd, n);
             let local = layer - first_layer;
-            if with_base {
-                self.base_normal::<S, EXACT>(simd, row, n, skinned).store(&mut slices.base.normals[local]);
-            }
             if EXACT {
-                let carrier = cofactor(simd, &displaced, self.base.mirrored(row));
-                normal = carrier.carry(n).normalize_or(simd, normal);
+                skinned.as_engines().carry(n).normalize_or(simd, n).store(&mut slices.blended[local]);
+                let mirrored = self.base.mirrored(row);
+                if with_base {
+                    let carrier = cofactor(simd, &skinned, mirrored);
+                    carrier.carry(n).normalize_or(simd, normal).store(&mut slices.base.normals[local]);
+                }
+                normal = cofactor(simd, &displaced, mirrored).carry(n).normalize_or(simd, normal);
+            } else if with_base {
+                normal.store(&mut slices.base.normals[local]);
             }
             normal.store(&mut slices.result.normals[local]);
             if let Some(tangents) = self.rest_tangents {
                 let t = V3::load(simd, &tangents[layer]);
                 displaced.carry(t).normalize_or(simd, t).store(&mut slices.result.tangents[local]);
                 if with_base {
-                    let carrier = if self.graph.exact_base { skinned } else { skinned.as_engines() };
-                    carrier.carry(t).normalize_or(simd, t).store(&mut slices.base.tangents[local]);
+                    skinned.carry(t).normalize_or(simd, t).store(&mut slices.base.tangents[local]);
                 }
             }
         }
-    }
-
-    /// The normal of the base alone.
-    #[inline(always)]
-    fn base_normal<S: Simd, const EXACT: bool>(&self, simd: S, row: usize, n: V3<S>, skinned: Skinned<S>) -> V3<S> {
-        if EXACT && self.graph.exact_base {
-            let carrier = cofactor(simd, &skinned, self.base.mirrored(row));
-            return carrier.carry(n).normalize_or(simd, skinned.carry(n).normalize_or(simd, n));
-        }
-        skinned.as_engines().carry(n).normalize_or(simd, n)
     }
 }
 

@@ -89,8 +89,6 @@ pub(crate) struct FrameIndependentGraph {
     /// Where segments are to be told of the base too.
     base_meter: Option<Corrections>,
     normals: NormalsPlan,
-    /// Whether the base by itself has exact normals; else those of engines, or from faces as the result has.
-    exact_base: bool,
     /// Whether there is more to it than the base.
     adds: bool,
     filtered: Vec<FilteredSignal>,
@@ -100,7 +98,8 @@ pub(crate) struct FrameIndependentGraph {
 #[derive(Debug)]
 enum NormalsPlan {
     Engine,
-    Exact { gradients: Gradients, factor: Option<Vec<Gradient>> },
+    /// The faces are what none may stand against.
+    Exact { gradients: Gradients, factor: Option<Vec<Gradient>>, fans: Fans },
     Faces(Fans),
 }
 
@@ -179,8 +178,9 @@ impl FrameIndependentGraph {
         let normals = match recipe.normals {
             Normals::Engine => NormalsPlan::Engine,
             Normals::Auto if recipe.effects.is_empty() && corrections.is_empty() && !carried => NormalsPlan::Engine,
-            Normals::Auto | Normals::Exact if closed => NormalsPlan::Exact {
+            Normals::Exact if closed => NormalsPlan::Exact {
                 gradients: Gradients::new(rig),
+                fans: Fans::new(rig),
                 factor: match (&base, &recipe.base) {
                     (Base::Blend(factors, _), BaseSpec::Blend { map: Some(_), .. }) => Some(gradient_of(rig, factors)),
                     _ => None,
@@ -195,7 +195,6 @@ impl FrameIndependentGraph {
             .map(|spec| GraphEffect::build(rig, recipe.riders, spec, exact, &mut filtered))
             .collect::<Result<Vec<_>, _>>()?;
         let stretches = if effects.is_empty() { Stretches::default() } else { Stretches::new(rig) };
-        let exact_base = exact && recipe.normals == Normals::Exact;
         let adds = !(effects.is_empty() && corrections.is_empty());
         let max_total = recipe.max_total;
         Ok(Self {
@@ -206,7 +205,6 @@ impl FrameIndependentGraph {
             corrections,
             base_meter: None,
             normals,
-            exact_base,
             adds,
             filtered,
         })

@@ -162,7 +162,7 @@ pub enum BaseSpec {
 /// How normals and tangents are made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Normals {
-    /// As engines do where there are no effects, exactly where there are.
+    /// As engines do where there is nothing but the base; turned with the faces where there is more.
     #[default]
     Auto,
     /// By the blended matrix alone, as engines do, whatever the effects.

@@ -7,6 +7,7 @@ use sinew::recipe::{EffectSpec, Normals};
 use sinew::*;
 use sinew_testkit::assets::{asset, assets};
 use sinew_testkit::random::Random;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Effects that move, turn and stretch, all with this gain.
@@ -49,21 +50,23 @@ fn each(mut f: impl FnMut(&str, &Arc<Rig>, &Clip, f64)) {
     }
 }
 
-/// Area vectors of the faces around every vertex.
-fn faces(rig: &Rig, mesh: &DeformedMesh) -> Vec<Vec3> {
-    let mut sums = vec![Vec3::ZERO; rig.vertex_count()];
+/// Area vectors of the faces around every smooth corner: copies of a point that share a normal share their faces, else
+/// a seam of the texture would show.
+fn faces(rig: &Rig, mesh: &DeformedMesh, engine: &DeformedMesh) -> Vec<Vec3> {
+    let corner = |v: usize| (rig.point_of_vertex()[v], engine.normals[v].to_array().map(f32::to_bits));
+    let mut sums = HashMap::new();
     for corners in rig.triangles() {
         let [a, b, c] = corners.map(|v| mesh.positions[v as usize]);
-        corners.iter().for_each(|&v| sums[v as usize] += (b - a).cross(c - a));
+        corners.iter().for_each(|&v| *sums.entry(corner(v as usize)).or_insert(Vec3::ZERO) += (b - a).cross(c - a));
     }
-    sums
+    (0..rig.vertex_count()).map(|v| sums.get(&corner(v)).copied().unwrap_or_default()).collect()
 }
 
 /// Vertices whose normals stand against their faces where those of engines do not.
 fn inward(rig: &Arc<Rig>, normals: Normals, clip: &Clip, time: f64) -> (usize, usize) {
     let (found, _) = frame(rig, &recipe(1.0, normals), clip, time);
     let (engine, _) = frame(rig, &recipe(1.0, Normals::Engine), clip, time);
-    let faces = faces(rig, &found);
+    let faces = faces(rig, &found, &engine);
     let against = |normal: Vec3, face: Vec3| normal.dot(face) < 0.0;
     let worse = |&v: &usize| against(found.normals[v], faces[v]) && engine.normals[v].dot(faces[v]) > 0.0;
     ((0..faces.len()).filter(worse).count(), faces.len())
