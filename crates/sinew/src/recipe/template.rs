@@ -32,7 +32,7 @@ impl RecipeFile {
         lines.key(
             "normals",
             "\"auto\"",
-            &format!("{}: auto is engine without effects, else exact", choices(NORMALS_WORDS)),
+            &format!("{}: auto is engine without effects, else turned with the faces", choices(NORMALS_WORDS)),
         );
         lines.comment(&format!(
             "max_total = 0.5  # {}: nothing that bones and effects add up to moves a point farther; off without it,",
