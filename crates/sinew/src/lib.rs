@@ -14,6 +14,8 @@
 //! | [`maps`], [`cone`] | what the rest shape tells: maps of softness, the cone of a skirt |
 //! | [`strokes`], [`attach`] | what is drawn, as geometry; where on the bones the skin hangs |
 //!
+//! Comments cite papers by key (VS, AS, LV, KD, EX); `docs/SOURCES.md` names them and lists which equation is in which file.
+//!
 //! Absent by design: files, clocks, environment, printing, thread pools of its own.
 
 pub mod attach;

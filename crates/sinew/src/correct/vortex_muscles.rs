@@ -1,4 +1,4 @@
-//! Flesh that lags behind, swings on, sags and bulges (KD 5, METHODS 6).
+//! Flesh that lags behind, swings on, sags and bulges (KD 5).
 //!
 //! Muscles are ellipsoids, capsules or pieces of the skin itself, placed by the recipe or fitted to the nodes that follow a
 //! bone most; where the recipe names none, every fleshy segment has one. Each gives vortices to one field
