@@ -19,7 +19,7 @@ impl RecipeFile {
     pub fn template() -> String {
         let mut lines = Lines(String::new());
         lines.comment("Every key of a Sinew recipe at its default. Keep what you need and delete the rest.");
-        lines.key("version", VERSION, "of the recipe format; always needed");
+        lines.key("version", VERSION, "version of the recipe format; required");
         lines.key("base", "\"lbs\"", "base skinning; see the manual for those with settings, such as:");
         lines.comment("base = { type = \"dqs\", pivot = false }");
         lines.comment("base = { type = \"blend\", factor = 0.5, map = \"NAME\", pivot = false }");
@@ -49,22 +49,22 @@ impl RecipeFile {
         lines.key("smoothing", "\"auto\"", &boxes);
 
         lines.section("# [clip.\"NAME\"]", "the same keys for clips of that name (* and ? match any), and");
-        lines.comment("teleports = [0.5]  # seconds at which the character is put elsewhere or the shot is cut");
+        lines.comment("teleports = [0.5]  # times in seconds at which the character teleports or the shot is cut");
         lines.0 += "\n";
         lines.comment(
             "Numbers of an effect, its gain among them but not its filters, may change over the clip: give keys",
         );
-        lines.comment("such as [[0.0, 0.1], [0.5, 0.2]], pairs of seconds and value, straight in between.");
+        lines.comment("such as [[0.0, 0.1], [0.5, 0.2]], pairs of seconds and value, interpolated linearly.");
         for effect in EFFECTS {
             lines.effect(*effect);
         }
         lines.0 += "\n";
-        lines.comment("Corrections follow the effects, in the order they stand in.");
+        lines.comment("Corrections run after the effects, in the order listed.");
         for correction in CORRECTIONS {
             lines.correction(correction);
         }
         lines.0 += "\n";
-        lines.comment("Edits of the surface follow everything else.");
+        lines.comment("Surface edits are applied last.");
         lines.edit();
         lines.0
     }

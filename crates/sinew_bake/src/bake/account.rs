@@ -78,7 +78,7 @@ impl Run<'_> {
         let flattened = self.flattened(group, trade).filter(|_| would_do.is_none());
         let obstacle = flattened.map(|flat| {
             format!(
-                "skinning squeezes {} points flat (bones {}; first in clip \"{}\" at {:.3} s), where no morph is seen; \
+                "skinning squeezes {} points flat (bones {}; first in clip \"{}\" at {:.3} s), where no morph shows; \
                  weaken the effects there or spread the skin weights",
                 flat.points,
                 listed(&flat.bones),

@@ -66,7 +66,7 @@ fn faults_name_the_edit_and_the_remedy() {
     for (edits, words) in [
         (with("from", json!([])), "edit \"bump\": the from: the stroke has no points"),
         (with("clip", json!("walk")), "there is no clip"),
-        (with("distance", json!(0.1)), "give one of them"),
+        (with("distance", json!(0.1)), "give only one of them"),
         (with("name", json!("a/b")), "give it a name"),
         (with("stiffness", json!(-1)), "the stiffness is -1"),
         (with("sovle", json!("arap")), "unknown field `sovle`"),
