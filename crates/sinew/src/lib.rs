@@ -1,4 +1,4 @@
-//! Sinew: life for skinned characters.
+//! Sinew brings skinned characters to life.
 //!
 //! A rigged character comes in as a [`RawRig`] with its [`Clip`]s, is checked once and packed into an
 //! immutable [`Rig`], and any frame of it comes out, in any order, on any thread, with the same bits.

@@ -117,7 +117,7 @@ pub fn run(options: &EditArgs, talk: &Talk) -> Result<(), Fault> {
     let (here, there) = (folder(&options.output), options.recipe.recipe.as_deref().and_then(folder));
     if !recipe.maps().is_empty() && here != there {
         return Err(Fault::Usage(format!(
-            "{}: the recipe names maps beside it; write the new one into the same folder",
+            "{}: the recipe uses maps beside it; write the new one into the same folder",
             loaded.file
         )));
     }

@@ -43,7 +43,7 @@ pub struct MapArgs {
     #[arg(long, value_name = "[+|-]AXIS", allow_hyphen_values = true)]
     pub mirror: Option<Mirror>,
 
-    /// Raise values to this power: below 1 brightens the middle, above 1 darkens it.
+    /// Raise values to this power: below 1 raises the middle, above 1 lowers it.
     #[arg(long, value_name = "G", value_parser = gamma)]
     pub gamma: Option<Remap>,
 

@@ -179,7 +179,10 @@ pub fn check_new_folder(path: &Path) -> Result<(), Fault> {
     }
     match folder(path) {
         parent if parent.is_dir() => Ok(()),
-        parent => Err(Fault::in_file(path.display(), format!("there is no folder {}; make it", parent.display()))),
+        parent => Err(Fault::in_file(
+            path.display(),
+            format!("the folder {} does not exist; create it first", parent.display()),
+        )),
     }
 }
 

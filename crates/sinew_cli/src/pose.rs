@@ -141,7 +141,7 @@ fn apply(scene: &Scene, asked: &PosingStroke, pose: &mut Pose) -> Result<usize, 
     let selection = Selection::by_baseline(&world, candidates, &baseline, radius);
     if selection.bones().is_empty() {
         let advice = "draw the baseline closer to the joints, or give a larger radius";
-        return Err(format!("no joint of \"{pattern}\" lies within {radius} of the baseline; {advice}"));
+        return Err(format!("no joint matching \"{pattern}\" is within {radius} of the baseline; {advice}"));
     }
     let is_free = |bone: BoneId| rig.is_root(bone) || skeleton.parent(bone).is_none();
     let posing = Posing { up, stretch: asked.stretch, is_free: &is_free };

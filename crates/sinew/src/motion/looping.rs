@@ -122,9 +122,9 @@ impl fmt::Display for LoopVerdict {
                 }
                 Ok(())
             }
-            Self::Forced { open } => write!(f, "made a loop as asked, though {open}"),
+            Self::Forced { open } => write!(f, "treated as a loop as requested, although {open}"),
             Self::NotALoop { open: Some(gap) } => write!(f, "does not loop: {gap}"),
-            Self::NotALoop { open: None } => write!(f, "does not loop, as asked"),
+            Self::NotALoop { open: None } => write!(f, "does not loop, as requested"),
         }
     }
 }

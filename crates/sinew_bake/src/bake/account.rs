@@ -104,7 +104,7 @@ impl Run<'_> {
             size: group.size,
             would_do: None,
             obstacle: Some(format!(
-                "played with f32 numbers, clip \"{}\" at {:.4} s is off by {:.4} % of the size; allow a little more",
+                "played with f32 numbers, clip \"{}\" at {:.4} s is off by {:.4} % of the size; allow slightly more",
                 self.clips[group.error.at.clip].clip.name,
                 group.error.at.time,
                 100.0 * group.error.largest / group.size,

@@ -134,7 +134,9 @@ mod tests {
         let gate = Gate::parse("seam=0.1%").expect("sound");
         assert_eq!((gate.measure.name, gate.most), ("seam", 0.1 * 0.01));
         assert_eq!(Gate::parse("flips = 3").map(|gate| gate.most), Ok(3.0));
-        for (given, says) in [("seam", "NAME=LIMIT"), ("flip=0", "did you mean flips?"), ("flips=few", "give a fraction")] {
+        for (given, says) in
+            [("seam", "NAME=LIMIT"), ("flip=0", "did you mean flips?"), ("flips=few", "give a fraction")]
+        {
             let error = Gate::parse(given).expect_err("refused");
             assert!(error.contains(says), "{error}");
         }

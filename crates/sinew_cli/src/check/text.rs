@@ -120,11 +120,7 @@ fn surfaces(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "    {pieces} without a volume, in {}{more}", names.join(", "))?;
     }
     if report.coincident > 0 {
-        writeln!(
-            out,
-            "    {} lie on others without being joined to them",
-            count(report.coincident, "point", "points")
-        )?;
+        writeln!(out, "    {} touch others without being joined to them", count(report.coincident, "point", "points"))?;
     }
     Ok(())
 }
@@ -244,11 +240,11 @@ fn tell_segments(segments: &[SegmentDrift], has_effects: bool, out: &mut dyn Wri
     worst.sort_by(|a, b| seen(b).total_cmp(&seen(a)));
     for segment in worst.iter().take(MOST_SEGMENTS) {
         let effects = if has_effects { format!("; with effects {}", range(&segment.effects)) } else { String::new() };
-        writeln!(out, "    volume about bone {}: {}{effects}", quoted(&segment.bone), range(&segment.base))?;
+        writeln!(out, "    volume around bone {}: {}{effects}", quoted(&segment.bone), range(&segment.base))?;
     }
     if worst.len() > MOST_SEGMENTS {
         let more = count(worst.len() - MOST_SEGMENTS, "bone whose part is", "bones whose parts are");
-        writeln!(out, "    and about {more} smaller; --json lists all")?;
+        writeln!(out, "    and around {more} smaller; --json lists all")?;
     }
     Ok(())
 }
@@ -261,14 +257,14 @@ fn tell_volume(volume: &VolumeDrift, has_effects: bool, out: &mut dyn Write) -> 
 fn triangles(clip: &ClipReport, found: &TriangleReport, n: usize, by: &str, out: &mut dyn Write) -> io::Result<()> {
     if found.turned > 0 {
         let place = clip.first_turned[n].as_ref().map_or(String::new(), |place| format!(", first at {}", at(place)));
-        bad(out, &format!("{} turned over{by}{place}", count(found.turned, "triangle is", "triangles are")))?;
+        bad(out, &format!("{} flipped{by}{place}", count(found.turned, "triangle is", "triangles are")))?;
     }
     if found.collapsed > 0 {
         let place = clip.first_collapsed[n].as_ref().map_or(String::new(), |place| format!(", first at {}", at(place)));
         bad(out, &format!("{} collapsed{by}{place}", count(found.collapsed, "triangle is", "triangles are")))?;
     }
     if found.turned == 0 && found.collapsed == 0 {
-        good(out, &format!("no triangle is turned over or collapsed{by}"))?;
+        good(out, &format!("no triangle is flipped or collapsed{by}"))?;
     }
     Ok(())
 }

@@ -54,7 +54,7 @@ impl MotionFile {
                 return Err(Fault::in_file(&file, fault));
             }
             let tables = item.as_table_like().ok_or_else(|| {
-                Fault::in_file(&file, "\"bone\" must hold tables, one per bone, such as [bone.\"neck\"]")
+                Fault::in_file(&file, "\"bone\" must contain tables, one per bone, such as [bone.\"neck\"]")
             })?;
             for (pattern, item) in tables.iter() {
                 let values = values(pattern, item).map_err(|fault| Fault::in_file(&file, fault))?;

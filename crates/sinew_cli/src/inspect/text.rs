@@ -75,8 +75,8 @@ fn surface(surface: &Surface) -> String {
         (surface.non_manifold_edges, "non-manifold edge", "non-manifold edges"),
         (
             surface.flipped_edges,
-            "edge with faces turned against each other",
-            "edges with faces turned against each other",
+            "edge between faces of opposite orientation",
+            "edges between faces of opposite orientation",
         ),
         (surface.degenerate_triangles, "degenerate triangle", "degenerate triangles"),
     ];

@@ -108,8 +108,8 @@ pub const DISPLACEMENT: &str = "displacement";
 
 const VIEW_HELP: &str = "\
 Viewpoint: front, back, side, three-quarter or top; or YAW,PITCH in degrees (0,0 is the front, 90,0 the \
-character's left side) and, if wanted, the distance in sizes of the character: 30,10,2. The camera stands still and \
-shows the whole clip";
+character's left side) and, optionally, the distance in character sizes: 30,10,2. The camera stays still and \
+frames the whole clip";
 
 /// What is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
