@@ -38,7 +38,7 @@ impl RecipeFile {
             "max_total = 0.5  # {}: limits how far all effects together move a point; off by default,",
             words_of(TOTAL_LENGTH)
         ));
-        lines.comment("  eased into; as a table with length and soft, soft = false clamps instead");
+        lines.comment("  eased into; as a table with length and soft, where false clamps instead");
         lines.key("maps", "[]", "painted map files beside this one, such as [\"belly.map.json\"]");
 
         lines.section("[motion]", "how clips are read");
