@@ -71,7 +71,7 @@ fn faults_name_the_edit_and_the_remedy() {
         (with("stiffness", json!(-1)), "the stiffness is -1"),
         (with("sovle", json!("arap")), "unknown field `sovle`"),
         (with("solve", json!("glue")), "glue"),
-        (with("to", json!([[1e99, 0, 0]])), "range of numbers"),
+        (with("to", json!([[1e99, 0, 0]])), "too far away"),
     ] {
         let run = edit(&folder, &edits, &[]);
         assert_eq!(run.code, 1, "{}", run.stderr);

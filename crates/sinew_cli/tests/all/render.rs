@@ -248,7 +248,7 @@ fn what_cannot_be_drawn_is_refused() {
     for (code, args, told) in [
         (2, &["zoo:tube"][..], "--output"),
         (2, &["zoo:tube", "-o", "film.avi"], "use .png, .apng, .gif or .mp4"),
-        (2, &["zoo:tube", "-o", "film.gif", "--as", "sheet"], "end the name in .png"),
+        (2, &["zoo:tube", "-o", "film.gif", "--as", "sheet"], "use the extension .png"),
         (2, &["zoo:tube", "-o", "film.gif", "--time", "1"], "--time is for stills"),
         (2, &["zoo:tube", "-o", &out, "--size", "0"], "pixels from 1 to"),
         (2, &["zoo:tube", "-o", &out, "--view", "above"], "give front, back, side"),
