@@ -19,16 +19,16 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
-  ci [--full]              every check; with --full the long sweeps too
+  ci [--full]              every check; with --full also the long sweeps
   tidy                     what no compiler checks: stray paths, unfinished code, missing module docs
   bench --instructions [--update]
                            instructions per vertex of the main kernels against the committed baseline (valgrind)
   bench [FILTER] [--json]  nanoseconds per vertex of the kernels whose name contains FILTER, beside the baselines
-  wasm32                   frames of everything by WebAssembly against those of this machine (Node.js)
-  avx512                   frames of everything by AVX-512, executed by Bochs, against those of this machine (Python)
-  neon                     the same by NEON, executed by QEMU
-  interop                  baked files before the Khronos validator, three.js and Blender; installs what they need
-  pictures                 draw the pictures of the manual anew";
+  wasm32                   compares frames computed as WebAssembly with those of this machine (Node.js)
+  avx512                   the same with AVX-512, executed by Bochs (Python)
+  neon                     the same with NEON, executed by QEMU
+  interop                  tries baked files in the Khronos validator, three.js and Blender; installs what they need
+  pictures                 redraws the pictures of the manual";
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();

@@ -82,10 +82,10 @@ pub enum ConeError {
     #[error("the region lies on a line: paint an area that goes around the limb or the skirt")]
     Straight,
     /// All points in a plane.
-    #[error("the region is flat, so it does not show an axis: paint further around, or set the cone by hand")]
+    #[error("the region is flat and has no clear axis: paint farther around, or set the cone by hand")]
     Flat,
     /// Bent so that no cone of use is near it.
-    #[error("no cone is near the region: paint only the part that widens, or set the cone by hand")]
+    #[error("no cone fits the region: paint only the part that widens, or set the cone by hand")]
     NoCone,
     /// The bone has no frame at rest.
     #[error("the bone is scaled to nothing at rest, so a cone cannot be stored with it: choose another bone")]

@@ -1,4 +1,4 @@
-//! Sinew: life for skinned characters.
+//! Sinew brings skinned characters to life.
 //!
 //! A rigged character comes in as a [`RawRig`] with its [`Clip`]s, is checked once and packed into an
 //! immutable [`Rig`], and any frame of it comes out, in any order, on any thread, with the same bits.
@@ -13,6 +13,8 @@
 //! | [`recipe`], [`presets`] | what the user asks for, as data and as a file; ready-made ones |
 //! | [`maps`], [`cone`] | what the rest shape tells: maps of softness, the cone of a skirt |
 //! | [`strokes`], [`attach`] | what is drawn, as geometry; where on the bones the skin hangs |
+//!
+//! Comments cite papers by key (VS, AS, LV, KD, EX); `docs/SOURCES.md` names them and lists which equation is in which file.
 //!
 //! Absent by design: files, clocks, environment, printing, thread pools of its own.
 

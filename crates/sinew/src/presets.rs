@@ -23,42 +23,42 @@ pub struct Preset {
 static PRESETS: &[Preset] = &[
     Preset {
         name: "subtle",
-        about: "A breath of life that nobody sees and everybody misses",
+        about: "Barely visible, but missed when it is gone",
         text: include_str!("presets/subtle.sinew.toml"),
     },
     Preset {
         name: "lively",
-        about: "Drag, a short overshoot, some stretch: the one to start with",
+        about: "Drag, a short overshoot and some stretch: start with this one",
         text: include_str!("presets/lively.sinew.toml"),
     },
     Preset {
         name: "cartoon",
-        about: "Squash and stretch seen from the back row, long drag, big overshoot",
+        about: "Strong squash and stretch, long drag, big overshoot",
         text: include_str!("presets/cartoon.sinew.toml"),
     },
     Preset {
         name: "jelly",
-        about: "Everything swings on a spring and rings before it rests",
+        about: "Everything swings on a spring and oscillates before it settles",
         text: include_str!("presets/jelly.sinew.toml"),
     },
     Preset {
         name: "heavy",
-        about: "Slow mass that comes late, sinks at every landing and settles",
+        about: "Slow mass that follows late, sinks at every landing and settles",
         text: include_str!("presets/heavy.sinew.toml"),
     },
     Preset {
         name: "cloth-twirl",
-        about: "Skirts, capes and petals thrown outward by a turn and trailing it",
+        about: "Skirts, capes and petals fly outward in a turn and trail behind it",
         text: include_str!("presets/cloth-twirl.sinew.toml"),
     },
     Preset {
         name: "ears-and-tail",
-        about: "Far and light parts trail and ring, bodies keep their place",
+        about: "Ears, tails and other tips trail and oscillate; the body stays in place",
         text: include_str!("presets/ears-and-tail.sinew.toml"),
     },
     Preset {
         name: "anticipate",
-        about: "Pulls back as an action sets off, then leans ahead of it",
+        about: "Pulls back as an action starts, then leans ahead of it",
         text: include_str!("presets/anticipate.sinew.toml"),
     },
 ];

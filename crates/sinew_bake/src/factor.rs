@@ -22,7 +22,7 @@ use rayon::prelude::*;
 
 /// The eigenvalue solver did not converge, or was given numbers that are not finite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the displacements could not be factored: they hold numbers that are too large or not finite")]
+#[error("the displacements could not be factored: they contain numbers that are too large or not finite")]
 pub struct FactorError;
 
 /// Eigenvalues, largest first, and eigenvectors of a symmetric matrix.

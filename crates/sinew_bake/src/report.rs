@@ -192,9 +192,9 @@ impl fmt::Display for Shortfall {
                 write!(f, "{} targets give {:.3} % of the size", point.targets, 100.0 * point.largest / size)?;
             }
             match (would_do, obstacle) {
-                (Some(count), _) => write!(f, "; {count} would do")?,
+                (Some(count), _) => write!(f, "; {count} would be enough")?,
                 (None, Some(obstacle)) => write!(f, "; {obstacle}")?,
-                (None, None) => write!(f, "; no number of targets would do")?,
+                (None, None) => write!(f, "; no number of targets would be enough")?,
             }
             write!(f, "\n  targets  largest error  mean error (% of the size)")?;
             for point in thinned(curve) {

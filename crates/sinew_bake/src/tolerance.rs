@@ -40,7 +40,7 @@ impl fmt::Display for Tolerance {
 /// Why a tolerance was not understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "\"{given}\" is no tolerance; give a share of the character's size, such as 0.1%, or a length, such as 2mm, 0.5cm or 0.01u (scene units)"
+    "\"{given}\" is not a tolerance; give a share of the character's size, such as 0.1%, or a length, such as 2mm, 0.5cm or 0.01u (scene units)"
 )]
 pub struct ToleranceError {
     given: String,

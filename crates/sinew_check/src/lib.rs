@@ -49,7 +49,7 @@ pub enum CheckError {
     },
     /// A frame beyond what numbers hold.
     #[error(
-        "clip \"{clip}\" at {time} s: mesh \"{mesh}\" lies too far away to be told; look for extreme scales or \
+        "clip \"{clip}\" at {time} s: mesh \"{mesh}\" is too far away to compute; look for extreme scales or \
          translations on the nodes above it"
     )]
     NotFinite {

@@ -15,52 +15,52 @@ use std::fmt;
 use std::path::PathBuf;
 
 const AFTER_HELP: &str = "\
-Data goes to stdout, everything else to stderr. Axes and metres are glTF's, in and out.
-Exit status: 0 done, 1 failed, 2 wrong usage, 3 done with findings (commands that gate), 130 interrupted.";
+Data goes to stdout, everything else to stderr. Input and output use glTF's axes (Y up) and metres.
+Exit status: 0 success, 1 failure, 2 wrong usage, 3 success with findings (check, diff), 130 interrupted.";
 
-/// Life for skinned characters: squash, drag, follow-through, volume, on top of any glTF rig.
+/// Bring skinned characters to life: squash, drag, follow-through and volume on top of any glTF rig.
 #[derive(Debug, Parser)]
 #[command(name = "sinew", version, about, after_help = AFTER_HELP, max_term_width = 100)]
 pub struct Args {
     #[command(subcommand)]
     pub command: Command,
 
-    /// Say nothing on stderr but errors.
+    /// Print only errors on stderr.
     #[arg(long, short, global = true)]
     pub quiet: bool,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Tell what a file holds: characters, meshes, bones, clips, surface, maps, and what is wrong with it.
+    /// Show what a file contains: characters, meshes, bones, clips, surface, maps, and any problems.
     Inspect(InspectArgs),
     /// List the effects, or the parameters of one.
     Effects(EffectsArgs),
-    /// List the ready-made recipes, or write one to stdout to start from.
+    /// List the presets, or print one as a recipe to start from.
     Presets(PresetsArgs),
     /// Write one frame in world space as OBJ, PLY or JSON.
     Frame(FrameArgs),
-    /// Make a map from the shape, as files a recipe can name: where the character is soft, thick or far out.
+    /// Generate a map from the shape for recipes to use: where the character is thin, thick or far out.
     Map(MapArgs),
-    /// Draw stills, contact sheets and films, with and without effects.
+    /// Render stills, contact sheets and films, with and without effects.
     Render(Box<RenderArgs>),
-    /// Put the effects into the file as morph targets that any engine plays.
+    /// Bake the effects into the file as morph targets that any engine can play.
     Bake(BakeArgs),
-    /// Pose bones by strokes: a baseline drawn along them and an offset that says where it should go.
+    /// Pose bones with strokes: a baseline drawn along them, and an offset that shows where it should go.
     Pose(PoseArgs),
-    /// Edit the surface by strokes drawn on it: writes a recipe in which the edit follows any pose.
+    /// Edit the surface with strokes drawn on it; writes a recipe in which the edit follows any pose.
     Edit(EditArgs),
-    /// Measure how good a character is in motion: seams, jumps, volume, turned triangles, cracks, weights, engines.
+    /// Measure a character in motion: seams, jumps, volume, flipped triangles, cracks, weights, engine limits.
     Check(CheckArgs),
-    /// Compare two files in what they mean and how they move; exit status 3 where they differ.
+    /// Compare what two files mean and how they move; exit status 3 if they differ.
     Diff(DiffArgs),
-    /// Take back what Sinew added to a file.
+    /// Remove everything Sinew added to a file.
     Strip(StripArgs),
-    /// Bake and draw built-in characters into a new folder, with a page that shows them.
+    /// Bake and render the built-in characters into a new folder, with a page that shows them.
     Demo(DemoArgs),
-    /// Give a mesh skin weights made from its shape: where it has none, or bad ones.
+    /// Compute skin weights from the shape of a mesh that has none, or bad ones.
     Bind(BindArgs),
-    /// Write a completion script for a shell to stdout.
+    /// Print a shell completion script.
     Completions(CompletionsArgs),
 }
 
@@ -84,7 +84,7 @@ pub struct InspectArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct EffectsArgs {
-    /// The effect to describe; all of them in short without it.
+    /// The effect to describe; without it, all effects are listed.
     pub name: Option<String>,
 
     /// Write JSON.
@@ -94,18 +94,18 @@ pub struct EffectsArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct PresetsArgs {
-    /// The preset whose recipe to write; all of them in short without it.
+    /// The preset to print; without it, all presets are listed.
     pub name: Option<String>,
 }
 
 /// What to do with the character: shared by all commands that evaluate it.
 #[derive(Debug, ClapArgs)]
 pub struct RecipeArgs {
-    /// A recipe (*.sinew.toml): base, effects and how to read clips; no effects without it.
+    /// A recipe (*.sinew.toml): base skinning, effects, and how clips are read.
     #[arg(long, value_name = "R")]
     pub recipe: Option<PathBuf>,
 
-    /// A ready-made recipe by name, in place of one of your own; `sinew presets` lists them.
+    /// A built-in recipe instead of your own; `sinew presets` lists them.
     #[arg(long, value_name = "NAME", conflicts_with = "recipe")]
     pub preset: Option<String>,
 }
@@ -120,11 +120,11 @@ pub struct DiffArgs {
     #[arg(value_name = "B", value_parser = OsStringValueParser::new().map(Input::from))]
     pub second: Input,
 
-    /// Numbers that differ by at most this share count as equal, such as 1e-6 or 0.01%.
+    /// Treat numbers as equal if they differ by no more than this fraction, such as 1e-6 or 0.01%.
     #[arg(long, value_name = "SHARE", value_parser = share, default_value = "0")]
     pub tolerance: f64,
 
-    /// Write JSON, with every difference.
+    /// Write JSON that lists every difference.
     #[arg(long)]
     pub json: bool,
 }
@@ -135,11 +135,11 @@ pub struct StripArgs {
     #[arg(value_name = "FILE")]
     pub input: PathBuf,
 
-    /// Where to write the file as it was: a .glb, or - for stdout.
+    /// Output file (.glb) for the original, or - for stdout.
     #[arg(long, short, value_name = "OUT.glb")]
     pub output: PathBuf,
 
-    /// Replace the output if it exists.
+    /// Overwrite the output if it exists.
     #[arg(long)]
     pub force: bool,
 }
@@ -156,46 +156,46 @@ pub struct FrameArgs {
     #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(Input::from))]
     pub input: Input,
 
-    /// The clip, by name or, where no clip is called so, by number from 0; the nodes' default transforms without it.
+    /// The clip, by name or, if no clip has that name, by number from 0; without it, the nodes' default transforms.
     #[arg(long, value_name = "NAME|N")]
     pub clip: Option<String>,
 
-    /// Seconds on the clip's own clock, clamped to the clip or wrapped where it loops; a range such as 0:1:0.1 for the
-    /// frames from 0 to 1 s every 0.1 s. May be given several times [default: 0].
+    /// Seconds on the clip's own clock, clamped to the clip or wrapped if it loops; or a range such as 0:1:0.1, every
+    /// 0.1 s from 0 to 1 s. Can be repeated [default: 0].
     ///
-    /// Several frames are one JSON file with a list of frames, or numbered files: walk.0000.obj, walk.0001.obj …
+    /// Several frames go into one JSON file as a list, or into numbered files: walk.0000.obj, walk.0001.obj …
     #[arg(long, value_name = "S|FROM:TO:STEP", value_parser = moments, allow_negative_numbers = true)]
     pub time: Vec<Moments>,
 
     #[command(flatten)]
     pub recipe: RecipeArgs,
 
-    /// Base skinning, in place of the recipe's (lbs without one).
+    /// Base skinning to use instead of the recipe's [default without a recipe: lbs].
     #[arg(long, value_name = "B")]
     pub base: Option<BaseName>,
 
-    /// Whether the clip loops; auto: as its keys tell.
+    /// Whether the clip loops; auto decides from its keys.
     #[arg(long = "loop", value_name = "yes|no|auto")]
     pub looping: Option<LoopName>,
 
-    /// Bone velocities and accelerations set by hand, in place of the clip's: a TOML file with tables such as
+    /// Bone velocities and accelerations set by hand instead of the clip's: a TOML file with tables such as
     /// [bone."neck"], relative to the parent, in world axes.
     ///
     /// Keys of a table, each three numbers: linear_velocity = [0, 1, 0] (units per second), angular_velocity = [0, 0, 2]
     /// (radians per second), linear_acceleration = [0, -20, 0] and angular_acceleration = [0, 0, -30] (per second
-    /// squared). A bone that brakes has an acceleration against its velocity.
+    /// squared). When a bone brakes, its acceleration points against its velocity.
     #[arg(long, value_name = "M.toml")]
     pub motion: Option<PathBuf>,
 
-    /// Where to write: a file whose ending tells the format, or - for stdout.
+    /// Output file, or - for stdout; the file extension selects the format.
     #[arg(long, short, value_name = "OUT.{obj,ply,json}")]
     pub output: PathBuf,
 
-    /// The format, where the ending does not tell it [default for stdout: json].
+    /// The format, if the file extension does not select one [default for stdout: json].
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
 
-    /// Replace the output if it exists.
+    /// Overwrite the output if it exists.
     #[arg(long)]
     pub force: bool,
 }
@@ -230,32 +230,32 @@ impl fmt::Display for Input {
 /// A base skinning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum BaseName {
-    /// Linear blend skinning, as engines do.
+    /// Linear blend skinning, as in most engines.
     Lbs,
     /// Dual quaternion skinning.
     Dqs,
-    /// Each vertex by its largest influence alone.
+    /// Each vertex follows its strongest bone only.
     Rigid,
-    /// Between LBS and DQS: as the recipe says, half-way without one.
+    /// Between LBS and DQS, as set in the recipe; half-way without one.
     Blend,
-    /// Along the way from the bind pose, without folding over.
+    /// From the bind pose in small steps, without folding over.
     FoldOverFree,
-    /// By where the skin hangs on the bones, turned evenly about joints.
+    /// By where the skin attaches to the bones, rotating evenly around joints.
     IncrementalRotation,
-    /// About optimised centres of rotation.
+    /// Around optimised centres of rotation.
     CentresOfRotation,
-    /// Bones that stretch and twist along themselves.
+    /// Bones that stretch and twist along their length.
     StretchableTwistable,
 }
 
 /// Whether a clip loops.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum LoopName {
-    /// As a loop, whatever its keys tell.
+    /// Treat it as a loop, whatever its keys say.
     Yes,
-    /// With a beginning and an end.
+    /// Treat it as a clip with a beginning and an end.
     No,
-    /// As its keys tell.
+    /// Decide from its keys.
     Auto,
 }
 
@@ -302,7 +302,7 @@ impl Moments {
 
 /// Seconds, or a range of them.
 pub fn moments(given: &str) -> Result<Moments, String> {
-    let words = "give seconds such as 0.25, or a range such as 0:1:0.1 (first, last and step)";
+    let words = "give seconds such as 0.25, or a range such as 0:1:0.1 (first, last, step)";
     let numbers: Vec<f64> = given.split(':').map(seconds).collect::<Result<_, _>>().map_err(|_| words)?;
     match numbers[..] {
         [time] => Ok(Moments::At(time)),
@@ -310,11 +310,11 @@ pub fn moments(given: &str) -> Result<Moments, String> {
             // The last one counts where rounding puts it a hair beyond.
             let count = ((last - first) / step + 1e-6).floor() + 1.0;
             if count > MOST_MOMENTS {
-                return Err(format!("that is more than {MOST_MOMENTS} frames; give a longer step"));
+                return Err(format!("that is more than {MOST_MOMENTS} frames; use a larger step"));
             }
             Ok(Moments::Range { first, step, count: count as usize })
         }
-        [_, _, _] => Err("give the first second before the last, and a step above 0".to_owned()),
+        [_, _, _] => Err("the first time must come before the last, and the step must be above 0".to_owned()),
         _ => Err(words.to_owned()),
     }
 }
@@ -332,7 +332,7 @@ pub fn share(given: &str) -> Result<f64, String> {
     let (number, scale) = given.strip_suffix('%').map_or((given, 1.0), |number| (number, 0.01));
     match number.trim().parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number * scale),
-        _ => Err("give a share such as 0.001 or 0.1%".to_owned()),
+        _ => Err("give a fraction such as 0.001 or 0.1%".to_owned()),
     }
 }
 

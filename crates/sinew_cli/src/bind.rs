@@ -19,38 +19,38 @@ pub struct BindArgs {
     #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(Input::from))]
     pub input: Input,
 
-    /// Bind meshes that have no skin: to the bone of this name and all below it, or to the skeleton of another .glb or
-    /// .gltf file, which is added with its clips. Without it, meshes that have a skin get new weights.
+    /// Bind meshes that have no skin: to the bone of this name and everything below it, or to the skeleton of another
+    /// .glb or .gltf file, which is added with its clips. Without it, meshes that have a skin get new weights.
     #[arg(long, value_name = "BONE|FILE")]
     pub skeleton: Option<String>,
 
-    /// How weights are found.
+    /// How weights are computed.
     #[arg(long, value_name = "M", default_value = "heat")]
     pub method: MethodName,
 
-    /// Most bones per vertex; 0 for as many as there are.
+    /// Maximum number of bones per vertex; 0 for no limit.
     #[arg(long, value_name = "K", default_value_t = 4)]
     pub influences: usize,
 
-    /// Where to write the bound file: a .glb, or - for stdout.
+    /// Output file (.glb), or - for stdout.
     #[arg(long, short, value_name = "OUT.glb")]
     pub output: PathBuf,
 
-    /// Replace the output if it exists.
+    /// Overwrite the output if it exists.
     #[arg(long)]
     pub force: bool,
 }
 
-/// How weights are found.
+/// How weights are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum MethodName {
-    /// Heat from the nearest bone, spread along the skin: smooth, and nothing follows a neighbouring limb.
+    /// Heat from the nearest bone spreads along the skin: smooth, and nothing follows a neighbouring limb.
     Heat,
     /// Inverse distance to the bones that can be reached inside the body.
     Distance,
-    /// The same, longer bones reaching farther.
+    /// The same, but longer bones reach farther.
     DistanceByLength,
-    /// Inverse distance with a test of normals instead of rays: faster, and coarser between close limbs.
+    /// Inverse distance, testing normals instead of casting rays: faster, but coarser between close limbs.
     DistanceByNormals,
 }
 
@@ -97,7 +97,7 @@ pub fn run(options: &BindArgs, talk: &Talk) -> Result<(), Fault> {
         let report = &skin.report;
         let out_of_sight = match report.out_of_sight {
             0 => String::new(),
-            lost => format!("; {lost} of them see no bone and follow what is near"),
+            lost => format!("; {lost} of them see no bone and follow their neighbours"),
         };
         let (points, bones) = (count(report.points, "point", "points"), count(report.bones, "bone", "bones"));
         talk.note(&format!("{}: {points} on {bones}{out_of_sight}", skin.meshes.join(", ")));

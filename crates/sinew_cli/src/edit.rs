@@ -44,18 +44,18 @@ pub struct EditArgs {
     #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(Input::from))]
     input: Input,
 
-    /// The edits: a JSON file with a list of strokes on the skin and where they should go.
+    /// The edits: a JSON file that lists strokes on the skin and where they should go.
     #[arg(long, value_name = "E.json")]
     edit: PathBuf,
 
     #[command(flatten)]
     recipe: RecipeArgs,
 
-    /// The recipe to write: the one given, with the edits; their maps are written beside it.
+    /// The recipe to write: the given one plus the edits, whose maps are written beside it.
     #[arg(long, short, value_name = "OUT.sinew.toml")]
     output: PathBuf,
 
-    /// Replace files that exist.
+    /// Overwrite existing files.
     #[arg(long)]
     force: bool,
 }
@@ -106,7 +106,7 @@ enum DriveName {
 pub fn run(options: &EditArgs, talk: &Talk) -> Result<(), Fault> {
     let destination = Destination::new(&options.output, options.force);
     if destination == Destination::Stdout {
-        return Err(Fault::Usage("the maps of an edit lie beside its recipe; give the recipe's name with -o".into()));
+        return Err(Fault::Usage("an edit's maps are written beside its recipe; name the recipe file with -o".into()));
     }
     destination.check()?;
     let file = options.edit.display().to_string();
@@ -117,7 +117,7 @@ pub fn run(options: &EditArgs, talk: &Talk) -> Result<(), Fault> {
     let (here, there) = (folder(&options.output), options.recipe.recipe.as_deref().and_then(folder));
     if !recipe.maps().is_empty() && here != there {
         return Err(Fault::Usage(format!(
-            "{}: the recipe names maps beside it; write the new one into the same folder",
+            "{}: the recipe uses maps beside it; write the new one into the same folder",
             loaded.file
         )));
     }
@@ -157,10 +157,7 @@ fn read(path: &Path, file: &str) -> Result<Vec<AskedEdit>, Fault> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Fault::in_file(file, format!("the edits cannot be read ({error}); check the path")))?;
     let parsed: EditsFile = serde_json::from_str(&text).map_err(|error| {
-        Fault::in_file(
-            file,
-            format!("{error}; correct the JSON there, `sinew edit --help` and the manual show the form"),
-        )
+        Fault::in_file(file, format!("{error}; correct the JSON there, the manual shows the format"))
     })?;
     Ok(parsed.edits)
 }
@@ -199,7 +196,7 @@ fn make(scene: &Scene, recipe: &Recipe, edit: &AskedEdit) -> Result<Made, String
     let pulled =
         stage.pull(&world, rig, &before, [&from, &to], reach(edit)?, solve).map_err(|error| error.to_string())?;
     if pulled.points.iter().any(|p| !p.as_vec3().is_finite()) {
-        return Err("the strokes carry the skin out of the range of numbers; draw them near the character".to_owned());
+        return Err("the strokes move the skin too far away to be stored; draw them near the character".to_owned());
     }
     let changes = stage.encode(&world, rig, &before, &pulled.points);
     let apart = || before.iter().zip(&pulled.points).map(|(a, b)| a.distance(*b));
@@ -218,7 +215,7 @@ fn reach(edit: &AskedEdit) -> Result<Reach, String> {
         (None, Some(distance), None) => Ok(Reach::Distance(length(distance, "distance")?)),
         (None, None, Some(geodesic)) => Ok(Reach::Geodesic(length(geodesic, "geodesic distance")?)),
         (rings, None, None) => Ok(Reach::Rings(rings.unwrap_or(RINGS))),
-        _ => Err("rings, distance and geodesic are ways to say the same; give one of them".to_owned()),
+        _ => Err("rings, distance and geodesic set the same thing; give only one of them".to_owned()),
     }
 }
 

@@ -50,7 +50,7 @@ impl Entry {
     fn also(self) -> &'static str {
         match self {
             Self::Effect(effect) if effect.paper().is_some() => {
-                "In a recipe every effect also takes gain, root, raw, map, compensate, cone and bones. With raw = true \
+                "In a recipe, every effect also takes gain, root, raw, map, compensate, cone and bones. With raw = true \
                  lengths (× size) are in scene units and have no upper bound; form = \"paper\" is the paper's own form: \
                  raw, hard limits, no filter."
             }

@@ -30,7 +30,7 @@ pub struct MapArgs {
     #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(Input::from))]
     pub input: Input,
 
-    /// What to read off the shape.
+    /// What to measure on the shape.
     #[arg(long, value_name = "KIND")]
     pub auto: Auto,
 
@@ -38,16 +38,16 @@ pub struct MapArgs {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = clap::value_parser!(u32).range(0..=MOST_ROUNDS))]
     pub smooth: u32,
 
-    /// Make both sides alike across an axis: x takes the mean of both sides, +x copies the side of larger x to the
-    /// other, -x the other way round.
+    /// Make the map symmetric about an axis: x averages both sides, +x copies the side of larger x to the other, -x the
+    /// other way round.
     #[arg(long, value_name = "[+|-]AXIS", allow_hyphen_values = true)]
     pub mirror: Option<Mirror>,
 
-    /// Raise values to this power: below 1 lifts the middle, above 1 lowers it.
+    /// Raise values to this power: below 1 raises the middle, above 1 lowers it.
     #[arg(long, value_name = "G", value_parser = gamma)]
     pub gamma: Option<Remap>,
 
-    /// Take 1 − value, after everything else.
+    /// Invert: 1 − value, after everything else.
     #[arg(long)]
     pub invert: bool,
 
@@ -59,11 +59,11 @@ pub struct MapArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// A folder that exists, or the beginning of the files' names: NODE.PRIMITIVE.map.json is added.
+    /// An existing folder, or a prefix for the file names: NODE.PRIMITIVE.map.json is appended.
     #[arg(long, short, value_name = "FOLDER|PREFIX")]
     pub output: PathBuf,
 
-    /// Replace files that exist.
+    /// Overwrite existing files.
     #[arg(long)]
     pub force: bool,
 }
@@ -71,9 +71,9 @@ pub struct MapArgs {
 /// What a map is read off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Auto {
-    /// Thin parts 1, thick parts 0.
+    /// 1 on thin parts, 0 on thick parts.
     Diameter,
-    /// 0 on the bone, 1 where its limb is farthest from it.
+    /// 0 at the bone, 1 where the skin is farthest from it.
     BoneDistance,
     /// 1 at the tips of limbs, ears and tails, 0 where they grow from the body.
     Extremities,
@@ -132,7 +132,7 @@ fn gamma(given: &str) -> Result<Remap, String> {
 
 pub fn run(options: &MapArgs, talk: &Talk) -> Result<(), Fault> {
     if options.output == Path::new("-") {
-        return Err(Fault::Usage("a map may need several files, which stdout cannot hold; give a folder".to_owned()));
+        return Err(Fault::Usage("a map may need several files, so it cannot go to stdout; give a folder".to_owned()));
     }
     let scene = load(&options.input, &[])?;
     talk.warnings(&scene.warnings);
@@ -344,7 +344,7 @@ impl Report<'_> {
         if let Some(unmatched) = self.made.unmatched {
             writeln!(
                 out,
-                "mirrored; {} % of the points have no counterpart and keep their value",
+                "mirrored; {} % of the points have no counterpart and keep their values",
                 short(100.0 * unmatched)
             )?;
         }

@@ -76,14 +76,17 @@ impl Destination {
     pub fn check(&self) -> Result<(), Fault> {
         let Self::File { path, force } = self else { return Ok(()) };
         if path.is_dir() {
-            return Err(Fault::in_file(path.display(), "is a folder; give the name of a file in it"));
+            return Err(Fault::in_file(path.display(), "is a folder; name a file in it"));
         }
         if path.is_file() && !force {
             return Err(exists(path));
         }
         match folder(path) {
             folder if folder.is_dir() => Ok(()),
-            folder => Err(Fault::in_file(path.display(), format!("there is no folder {}; make it", folder.display()))),
+            folder => Err(Fault::in_file(
+                path.display(),
+                format!("the folder {} does not exist; create it first", folder.display()),
+            )),
         }
     }
 
@@ -108,7 +111,7 @@ impl Destination {
                 let path = &path.canonicalize().unwrap_or_else(|_| path.clone());
                 replace(path, *force, |file| write(file.path()).map_err(Stopped::Fault))
             }
-            _ => Err(Fault::Usage("this format can only be written to a plain file; give its name with -o".into())),
+            _ => Err(Fault::Usage("this format can only be written to a file; name one with -o".into())),
         }
     }
 }
@@ -172,11 +175,14 @@ impl Destination {
 /// Refuses a folder that is there already: replacing it could take more than this command put into it.
 pub fn check_new_folder(path: &Path) -> Result<(), Fault> {
     if path.exists() {
-        return Err(Fault::in_file(path.display(), "exists already; give the name of a new folder"));
+        return Err(Fault::in_file(path.display(), "already exists; choose a new folder"));
     }
     match folder(path) {
         parent if parent.is_dir() => Ok(()),
-        parent => Err(Fault::in_file(path.display(), format!("there is no folder {}; make it", parent.display()))),
+        parent => Err(Fault::in_file(
+            path.display(),
+            format!("the folder {} does not exist; create it first", parent.display()),
+        )),
     }
 }
 
@@ -202,7 +208,7 @@ pub fn to_new_folder(path: &Path, write: impl FnOnce(&Path) -> Result<(), Fault>
 }
 
 fn exists(path: &Path) -> Fault {
-    Fault::in_file(path.display(), "exists already; give another name, or --force to replace it")
+    Fault::in_file(path.display(), "already exists; choose another name, or use --force to overwrite it")
 }
 
 fn folder(path: &Path) -> &Path {
@@ -211,7 +217,7 @@ fn folder(path: &Path) -> &Path {
 
 fn unwritable(path: &Path) -> impl Fn(io::Error) -> Fault {
     move |error| {
-        let remedy = "check the folder's permissions and the space left";
+        let remedy = "check the folder's permissions and the free space";
         Fault::in_file(path.display(), format!("cannot be written ({error}); {remedy}"))
     }
 }

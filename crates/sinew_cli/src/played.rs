@@ -20,7 +20,7 @@ pub fn find_clip(scene: &Scene, wanted: &str) -> Result<usize, Fault> {
     named.or_else(numbered).ok_or_else(|| {
         let mut message = format!("{}: there is no clip {}", scene.name, quoted(wanted));
         if scene.clips.is_empty() {
-            message.push_str("; the file has no clips, leave --clip out");
+            message.push_str("; the file has no clips, so leave --clip out");
             return Fault::Usage(message);
         }
         if let Some(nearest) = nearest(wanted, scene.clips.iter().map(|clip| clip.name.as_str())) {

@@ -38,15 +38,15 @@ pub struct PoseArgs {
     #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(Input::from))]
     input: Input,
 
-    /// The strokes: a JSON file with a list of baselines and offsets in world space.
+    /// The strokes: a JSON file that lists baselines and offsets in world space.
     #[arg(long, value_name = "S.json")]
     strokes: PathBuf,
 
-    /// Where to write: a .glb, or - for stdout.
+    /// Output file (.glb), or - for stdout.
     #[arg(long, short, value_name = "OUT.glb")]
     output: PathBuf,
 
-    /// Replace the output if it exists.
+    /// Overwrite the output if it exists.
     #[arg(long)]
     force: bool,
 }
@@ -92,11 +92,11 @@ pub fn run(options: &PoseArgs, talk: &Talk) -> Result<(), Fault> {
     if changes.iter().any(|(_, local)| !local.to_affine().is_finite()) {
         return Err(Fault::in_file(
             &file,
-            "the strokes carry bones out of the range of numbers; draw them near the character",
+            "the strokes move bones too far away to be stored; draw them near the character",
         ));
     }
     if let Some((clip, name)) = animated(&scene, &changes) {
-        talk.note(&format!("the clip {clip} moves {name} as well and will play over its new pose"));
+        talk.note(&format!("the clip {clip} also animates {name} and overrides its new pose"));
     }
     sinew_gltf::set_transforms(&mut document, &changes).map_err(|error| Fault::in_file(&scene.name, error))?;
     destination.write(|out| document.write_glb(out).map_err(io::Error::other))?;
@@ -110,10 +110,7 @@ fn read(path: &Path, file: &str) -> Result<Vec<PosingStroke>, Fault> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| Fault::in_file(file, format!("the strokes cannot be read ({error}); check the path")))?;
     let parsed: StrokesFile = serde_json::from_str(&text).map_err(|error| {
-        Fault::in_file(
-            file,
-            format!("{error}; correct the JSON there, `sinew pose --help` and the manual show the form"),
-        )
+        Fault::in_file(file, format!("{error}; correct the JSON there, the manual shows the format"))
     })?;
     Ok(parsed.strokes)
 }
@@ -144,7 +141,7 @@ fn apply(scene: &Scene, asked: &PosingStroke, pose: &mut Pose) -> Result<usize, 
     let selection = Selection::by_baseline(&world, candidates, &baseline, radius);
     if selection.bones().is_empty() {
         let advice = "draw the baseline closer to the joints, or give a larger radius";
-        return Err(format!("no joint of \"{pattern}\" lies within {radius} of the baseline; {advice}"));
+        return Err(format!("no joint matching \"{pattern}\" is within {radius} of the baseline; {advice}"));
     }
     let is_free = |bone: BoneId| rig.is_root(bone) || skeleton.parent(bone).is_none();
     let posing = Posing { up, stretch: asked.stretch, is_free: &is_free };
@@ -162,7 +159,7 @@ fn samples(points: &[Vec<f64>]) -> Result<Vec<Sample>, String> {
     let sample = |(index, point): (usize, &Vec<f64>)| match point[..] {
         [x, y, z] => Ok(Sample { position: DVec3::new(x, y, z), time_secs: index as f64 }),
         [x, y, z, time_secs] => Ok(Sample { position: DVec3::new(x, y, z), time_secs }),
-        _ => Err(format!("point {} has {} numbers; give x, y, z and, if you like, seconds", index, point.len())),
+        _ => Err(format!("point {} has {} numbers; give x, y, z and, optionally, seconds", index, point.len())),
     };
     points.iter().enumerate().map(sample).collect()
 }

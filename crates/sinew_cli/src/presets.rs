@@ -32,5 +32,8 @@ fn list(out: &mut dyn Write) -> io::Result<()> {
     for line in table(&[("", Align::Left), ("", Align::Left)], &rows) {
         writeln!(out, "{line}")?;
     }
-    writeln!(out, "\n`--preset NAME` uses one; `sinew presets NAME > my.sinew.toml` is a recipe to start from.")
+    writeln!(
+        out,
+        "\nUse one with `--preset NAME`; `sinew presets NAME > my.sinew.toml` gives you a recipe to start from."
+    )
 }

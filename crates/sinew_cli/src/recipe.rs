@@ -80,7 +80,7 @@ impl LoadedRecipe {
     pub fn idle_sections(&self, clips: &[Clip]) -> Vec<String> {
         let idle = |pattern: &&str| !clips.iter().any(|clip| wildcard(pattern, &clip.name));
         let say =
-            |pattern: &str| format!("{}: no clip is called {}; its section is not used", self.file, quoted(pattern));
+            |pattern: &str| format!("{}: no clip is named {}; its section is ignored", self.file, quoted(pattern));
         self.recipe.clip_patterns().filter(idle).map(say).collect()
     }
 }
@@ -91,7 +91,7 @@ fn read_map(folder: &Path, map: &str) -> Result<MapFile, String> {
     let folder = folder.canonicalize().map_err(unreadable)?;
     let path = folder.join(map).canonicalize().map_err(unreadable)?;
     if !path.starts_with(&folder) {
-        return Err(format!("map file {} lies outside the recipe's folder; move it there", quoted(map)));
+        return Err(format!("map file {} is outside the recipe's folder; move it there", quoted(map)));
     }
     let text = std::fs::read_to_string(&path).map_err(unreadable)?;
     MapFile::from_text(map, &text).map_err(|error| error.to_string())

@@ -13,7 +13,7 @@ pub fn run(options: &StripArgs, talk: &Talk) -> Result<(), Fault> {
     talk.warnings(&document.warnings);
     let in_file = |error: WriteError| Fault::in_file(options.input.display(), error);
     if !sinew_gltf::strip(&mut document).map_err(in_file)? {
-        talk.note(&format!("{}: holds nothing that Sinew added; written as it is", options.input.display()));
+        talk.note(&format!("{}: contains nothing that Sinew added; written unchanged", options.input.display()));
     }
     talk.warnings(&document.pack().map_err(in_file)?);
     destination.write_document(&document, &options.input)?;

@@ -49,13 +49,13 @@ pub struct BakedFile {
 #[non_exhaustive]
 pub enum ExportError {
     /// The character lies in no file that something could be added to.
-    #[error("{file}: was made in code and lies in no file; make it one with `Asset::exported`")]
+    #[error("{file}: was made in code and has no file; create one with `Asset::exported`")]
     NoFile {
         /// The character.
         file: String,
     },
     /// Its rig has the targets of an earlier bake already.
-    #[error("{file}: has been baked before; read it with `Asset::open_original`, which leaves that out")]
+    #[error("{file}: has been baked before; read it with `Asset::open_original`, which leaves the bake out")]
     BakedBefore {
         /// The file.
         file: String,

@@ -123,7 +123,7 @@ impl Budget {
     /// Takes `numbers` out of the budget before they are allocated for `element`.
     pub fn take(&self, numbers: u64, element: impl FnOnce() -> String) -> Result<(), Fault> {
         let left = self.left.get().checked_sub(numbers).ok_or_else(|| {
-            let fault = format!("unpacks to {numbers} more numbers, beyond the {} granted to this file", self.total);
+            let fault = format!("unpacks to {numbers} more numbers, beyond the limit of {} for this file", self.total);
             let remedy = "check the counts, or split the file; meshes shared by many nodes count once per node";
             Fault::new(Kind::TooLarge, element(), fault, remedy)
         })?;
@@ -191,7 +191,7 @@ impl<'a> Accessors<'a> {
         let &(type_name, width) = WIDTHS
             .iter()
             .find(|(name, _)| *name == type_text)
-            .ok_or_else(|| invalid(format!("has type \"{type_text}\", which cannot stand here")))?;
+            .ok_or_else(|| invalid(format!("has type \"{type_text}\", which is not allowed here")))?;
         let normalized = view.get("normalized")?.map_or(Ok(false), |v| v.truth())?;
         let declared = view.need("count")?.whole()?;
         let count = usize::try_from(declared).map_err(|_| invalid(format!("declares {declared} elements")))?;
@@ -325,7 +325,7 @@ impl Accessor<'_> {
             return Ok(());
         }
         let wanted = WIDTHS.iter().find(|(_, w)| *w == width).map_or("another type", |(name, _)| name);
-        Err(self.invalid(format!("is {}, where {wanted} belongs", self.type_name)))
+        Err(self.invalid(format!("is {}, but {wanted} is expected", self.type_name)))
     }
 
     fn decode<T: Copy, const N: usize>(&self, zero: T, number: impl Fn(&[u8]) -> T) -> Result<Vec<[T; N]>, Fault> {
@@ -390,7 +390,7 @@ impl Accessor<'_> {
     /// All elements as `N` unsigned integers each.
     pub fn unsigned<const N: usize>(&self) -> Result<Vec<[u32; N]>, Fault> {
         if self.component.largest_index().is_none() {
-            return Err(self.invalid(format!("is {}, where unsigned integers belong", self.component.name())));
+            return Err(self.invalid(format!("is {}, but unsigned integers are expected", self.component.name())));
         }
         self.decode(0, |bytes| self.component.unsigned(bytes))
     }

@@ -33,7 +33,7 @@ fn read_clip(animation: &View<'_>, accessors: &Accessors<'_>, warnings: &mut Vec
         let path = target.need("path")?.text()?;
         let Some(node) = target.reference_at("node", "nodes")? else {
             let message = format!("animates \"{path}\" of something that is not a node; it was ignored");
-            skip("channel-without-node", message, "nothing to do, unless that animation matters");
+            skip("channel-without-node", message, "ignore this unless you need that animation");
             continue;
         };
         let sampler = channel.need("sampler")?;
@@ -53,7 +53,7 @@ fn read_clip(animation: &View<'_>, accessors: &Accessors<'_>, warnings: &mut Vec
             "weights" => track.morph.is_some(),
             _ => {
                 let message = format!("animates \"{path}\", which Sinew does not know; it was ignored");
-                skip("channel-path-unknown", message, "nothing to do, unless that animation matters");
+                skip("channel-path-unknown", message, "ignore this unless you need that animation");
                 continue;
             }
         };

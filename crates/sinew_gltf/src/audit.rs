@@ -83,7 +83,7 @@ fn joints_outside_scene(root: &View<'_>, raw: &RawRig, warnings: &mut Vec<Warnin
             code: "joints-outside-scene",
             subject: root.entry("skins", skin)?.words(),
             message: format!(
-                "moves {} of the scene, but its joint, {}, is not in the scene; it was used all the same",
+                "moves {} of the scene, but its joint, {}, is not in the scene; it was used anyway",
                 node_words(raw, mesh.node),
                 node_words(raw, joint.bone)
             ),
@@ -109,7 +109,7 @@ fn unused_skins(root: &View<'_>, raw: &RawRig, warnings: &mut Vec<Warning>) -> R
         warnings.push(Warning {
             code: "skin-unused",
             subject: root.entry("skins", skin)?.words(),
-            message: "is used by no mesh".into(),
+            message: "is not used by any mesh".into(),
             remedy: "remove it, or bind a mesh to it",
         });
     }

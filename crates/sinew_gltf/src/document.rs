@@ -35,7 +35,7 @@ pub struct Document {
     pub(crate) folder: Option<PathBuf>,
 }
 
-const TRUNCATED: &str = "the file was cut short or damaged on its way: copy or export it again";
+const TRUNCATED: &str = "the file was truncated or damaged in transfer: copy or export it again";
 const NOT_GLTF: &str = "give a .glb or .gltf file (glTF 2.0)";
 
 pub(crate) const CHUNK_JSON: u32 = 0x4E4F_534A;
@@ -52,7 +52,7 @@ impl Document {
         let path = path.as_ref();
         let name = path.display().to_string();
         let bytes = std::fs::read(path).map_err(|source| {
-            let remedy = "check the path and that the file may be read";
+            let remedy = "check the path and the file's permissions";
             Fault::new(Kind::Io(source), "the file", "", remedy).in_file(&name)
         })?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

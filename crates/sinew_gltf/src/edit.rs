@@ -116,7 +116,7 @@ pub(crate) struct Edit<'a> {
 fn missing(at: &str) -> WriteError {
     WriteError::Document {
         element: at.to_owned(),
-        fault: "is not there, or not of the kind that belongs there".into(),
+        fault: "is missing or of the wrong type".into(),
         remedy: crate::error::REEXPORT,
     }
 }

@@ -177,7 +177,7 @@ pub enum WriteError {
         fault: String,
     },
     /// What Sinew added is no longer as it wrote it, so it cannot be taken back without loss.
-    #[error("{element}: {fault}; strip a file before other programs change it, or take the original")]
+    #[error("{element}: {fault}; strip a file before other programs change it, or use the original")]
     Changed {
         /// The element concerned.
         element: String,
@@ -199,7 +199,7 @@ pub enum WriteError {
         bytes: u64,
     },
     /// The bytes could not be delivered.
-    #[error("cannot be written ({0}); check the folder and the space left")]
+    #[error("cannot be written ({0}); check the folder and the free space")]
     Io(#[from] std::io::Error),
 }
 

@@ -46,7 +46,7 @@ fn decompose_animated(
             let view = root.entry("nodes", node)?;
             let parts = bones[node].local.to_trs();
             if !parts.to_affine().is_finite() {
-                let fault = view.invalid("is animated, but its matrix flattens space and cannot be taken apart");
+                let fault = view.invalid("is animated, but its matrix is singular and cannot be decomposed");
                 return Err(fault.remedy("give the node translation, rotation and scale instead of a matrix"));
             }
             let lost = (parts.to_affine().matrix3 - matrix.matrix3).to_cols_array();
@@ -55,7 +55,7 @@ fn decompose_animated(
                 code: "animated-matrix",
                 subject: view.words(),
                 message: format!(
-                    "is given by a matrix and animated; it was taken apart into translation, rotation and scale \
+                    "is given by a matrix and animated; it was decomposed into translation, rotation and scale \
                      (shear lost: {lost:.1e})"
                 ),
                 remedy: "export animated nodes with translation, rotation and scale",

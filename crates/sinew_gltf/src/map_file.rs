@@ -120,7 +120,7 @@ pub enum MapFileError {
         fault: String,
     },
     /// The file could not be written.
-    #[error("map file {file}: cannot be written ({source}); check the folder and the space left")]
+    #[error("map file {file}: cannot be written ({source}); check the folder and the free space")]
     Io {
         /// The map file.
         file: String,
@@ -191,7 +191,7 @@ impl MapFile {
             }
             let known = ["sinew_map", "name", "node", "primitive", "vertices", "positions", "values"];
             if let Some((_, stray)) = root.members()?.into_iter().find(|(key, _)| !known.contains(key)) {
-                return Err(stray.invalid("is a key no map file has"));
+                return Err(stray.invalid("is not a key of map files"));
             }
             let index = |key: &str| -> Result<usize, crate::error::Fault> {
                 let view = root.need(key)?;

@@ -81,7 +81,7 @@ fn read_primitive(
                 "is made of {}, not faces; only its vertices were read",
                 if mode == 0 { "points" } else { "lines" }
             ),
-            remedy: "remove it from the mesh if it is not wanted",
+            remedy: "remove it from the mesh if you do not need it",
         });
     }
     let is_bound = attributes.get("JOINTS_0")?.is_some() || attributes.get("WEIGHTS_0")?.is_some();
@@ -104,7 +104,7 @@ fn read_primitive(
     let positions = vectors(&accessor)?;
     if let Some(vertex) = positions.iter().position(|p| !p.is_finite()) {
         let fault = accessor.invalid(format!("has position {} at vertex {vertex}", positions[vertex]));
-        return Err(fault.remedy("mend or delete that vertex and export again"));
+        return Err(fault.remedy("fix or delete that vertex and export again"));
     }
     let count = positions.len();
     let normals = directions(&attributes, "NORMAL", count, accessors, warnings, |a| {
@@ -214,7 +214,7 @@ fn influences(
                     warnings.push(Warning {
                         code: "weights-not-marked-normalised",
                         subject: weight_words,
-                        message: "are integers not marked as normalised; they were read as such".into(),
+                        message: "are integers not marked as normalised; they were read as normalised".into(),
                         remedy: EXPORT_AGAIN,
                     });
                 }
@@ -226,7 +226,7 @@ fn influences(
     }
     if sets.is_empty() {
         let fault = view.invalid("belongs to a skinned mesh but has no JOINTS_0 and WEIGHTS_0");
-        return Err(fault.remedy("paint skin weights for all of the mesh, or take the unskinned part off the skin"));
+        return Err(fault.remedy("paint skin weights on the whole mesh, or separate the unskinned part"));
     }
     let per_vertex = 4 * sets.len();
     let vertices = 0..count;
@@ -252,7 +252,7 @@ fn triangles(
             for (place, &[index]) in indices.iter().enumerate() {
                 if Some(index) == restart {
                     let fault = accessor.invalid(format!("has the primitive-restart value {index} at place {place}"));
-                    return Err(fault.remedy("glTF allows no primitive restart: export as a plain triangle list"));
+                    return Err(fault.remedy("glTF does not allow primitive restart: export as a plain triangle list"));
                 }
                 if index as usize >= vertices {
                     let fault = format!("names vertex {index} at place {place}, but there are only {vertices}");
@@ -302,7 +302,7 @@ fn morphs(
                     code: "morph-not-finite",
                     subject: format!("{}, vertex {vertex}", reference.words()),
                     message: format!("is {}; {bad} such displacements were set to zero", deltas[vertex]),
-                    remedy: "mend the shape key and export again",
+                    remedy: "fix the shape key and export again",
                 });
                 deltas.iter_mut().filter(|d| !d.is_finite()).for_each(|d| *d = Vec3::ZERO);
             }

@@ -25,7 +25,7 @@ pub(crate) fn read(root: &View<'_>, warnings: &mut Vec<Warning>) -> Result<Vec<R
     for (node, view) in views.iter().enumerate() {
         for child in view.list("children")? {
             let index = child.reference("nodes")?;
-            let mend = |fault: Fault| fault.remedy("mend the hierarchy in the program that made the file");
+            let mend = |fault: Fault| fault.remedy("fix the hierarchy in the program that made the file");
             if index == node {
                 return Err(mend(child.invalid("names the node as its own child")));
             }
@@ -71,7 +71,7 @@ fn refuse_cycles(views: &[View<'_>], bones: &[RawBone]) -> Result<(), Fault> {
     // With one parent each, as many steps up as there are nodes end on the cycle itself.
     let on_cycle = (0..bones.len()).fold(lost, |node, _| bones[node].parent.unwrap_or(node));
     let fault = views[on_cycle].invalid("is its own ancestor: the node tree has a cycle");
-    Err(fault.remedy("mend the hierarchy in the program that made the file"))
+    Err(fault.remedy("fix the hierarchy in the program that made the file"))
 }
 
 fn local_transform(view: &View<'_>, warnings: &mut Vec<Warning>) -> Result<LocalTransform, Fault> {
@@ -100,7 +100,7 @@ fn unit(xyzw: [f64; 4], view: &View<'_>, warnings: &mut Vec<Warning>) -> Result<
     let quaternion = DQuat::from_array(xyzw);
     let length = quaternion.length();
     if length < f64::from(f32::MIN_POSITIVE) {
-        let fault = view.need("rotation")?.invalid("is a quaternion of length zero, which is no rotation");
+        let fault = view.need("rotation")?.invalid("is a quaternion of length zero, which is not a rotation");
         return Err(fault.remedy("give the node a rotation such as [0, 0, 0, 1]"));
     }
     if (length - 1.0).abs() > UNIT_SLACK {

@@ -61,7 +61,7 @@ fn warn_if_singular(bind: &DAffine3, joint: &View<'_>, warnings: &mut Vec<Warnin
             code: "bind-matrix-singular",
             subject: joint.words(),
             message: format!(
-                "has an inverse bind matrix that flattens space (determinant {:e}); it was kept",
+                "has a singular inverse bind matrix (determinant {:e}); it was kept",
                 columns.determinant()
             ),
             remedy: "give the bone a scale other than zero when binding, and export again",

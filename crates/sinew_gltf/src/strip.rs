@@ -17,7 +17,7 @@ pub fn strip(document: &mut Document) -> Result<bool, WriteError> {
     let Some(note) = Note::read(&document.json)? else { return Ok(false) };
     check(document, &note)?;
     let mut json = document.json.clone();
-    undo(&mut json, &note).ok_or_else(|| changed(PLACE, "names places that are not there"))?;
+    undo(&mut json, &note).ok_or_else(|| changed(PLACE, "refers to elements that do not exist"))?;
     if let Some((at, index)) = dangling(&document.json, &json) {
         return Err(changed(&at, &format!("refers to entry {index}, which goes with what Sinew added")));
     }
@@ -34,10 +34,10 @@ fn changed(element: &str, fault: &str) -> WriteError {
 
 /// Everything is where the note says and as it was written.
 fn check(document: &Document, note: &Note) -> Result<(), WriteError> {
-    const AFTER: &str = "is not as Sinew wrote it";
+    const AFTER: &str = "has changed since Sinew wrote it";
     let json = &document.json;
     if document.buffers.first().is_none_or(|bytes| bytes.len() != note.bytes.to) {
-        let fault = format!("has not the {} bytes it had when Sinew wrote it", note.bytes.to);
+        let fault = format!("does not have the {} bytes it had when Sinew wrote it", note.bytes.to);
         return Err(changed("/buffers/0", &fault));
     }
     for added in &note.added {

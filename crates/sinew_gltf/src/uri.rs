@@ -17,13 +17,13 @@ pub(crate) fn resolve(uri: &View<'_>, folder: Option<&Path>, limit: u64) -> Resu
         if !header.ends_with(";base64") {
             return Err(refuse("is a data URI that is not base64".into()));
         }
-        return decode_base64(payload).ok_or_else(|| refuse("is a data URI whose base64 text is broken".into()));
+        return decode_base64(payload).ok_or_else(|| refuse("is a data URI with invalid base64".into()));
     }
     let shown: String = text.chars().take(100).collect();
     let relative = relative_path(text).map_err(|why| refuse(format!("is \"{shown}\", {why}")))?;
     let folder = folder.ok_or_else(|| refuse(format!("is \"{shown}\", but the asset has no folder to look in")))?;
     read_inside(folder, &relative, limit).map_err(|error| match error {
-        Inside::Escapes => refuse(format!("is \"{shown}\", which leads out of the asset's folder by a link")),
+        Inside::Escapes => refuse(format!("is \"{shown}\", which leaves the asset's folder through a link")),
         Inside::NoFile => refuse(format!("is \"{shown}\", which is not a plain file")),
         Inside::Io(source) => {
             let element = format!("{}, file \"{shown}\"", uri.element());
@@ -36,7 +36,7 @@ pub(crate) fn resolve(uri: &View<'_>, folder: Option<&Path>, limit: u64) -> Resu
 fn relative_path(uri: &str) -> Result<PathBuf, &'static str> {
     let scheme = uri.split(['/', '\\']).next().unwrap_or_default();
     if scheme.contains(':') {
-        return Err("an address with a scheme; only files beside the asset are read");
+        return Err("a URL with a scheme; only files beside the asset are read");
     }
     let decoded = percent_decode(uri).ok_or("which is not valid percent-encoded UTF-8")?;
     if decoded.is_empty() {
@@ -51,7 +51,7 @@ fn relative_path(uri: &str) -> Result<PathBuf, &'static str> {
             "" | "." => {}
             ".." => {
                 if !path.pop() {
-                    return Err("which leads out of the asset's folder");
+                    return Err("which leaves the asset's folder");
                 }
             }
             part => path.push(part),

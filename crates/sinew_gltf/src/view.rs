@@ -138,7 +138,7 @@ impl<'a> View<'a> {
         let number = self
             .value
             .as_f64()
-            .ok_or_else(|| self.invalid(format!("is {}, where a number belongs", kind_of(self.value))))?;
+            .ok_or_else(|| self.invalid(format!("is {}, but a number is expected", kind_of(self.value))))?;
         // Everything ends in f32 somewhere; what overflows there is as good as infinite.
         if (number as f32).is_finite() { Ok(number) } else { Err(self.invalid(format!("is {number}, out of range"))) }
     }
@@ -148,11 +148,11 @@ impl<'a> View<'a> {
         self.value
             .as_u64()
             .or_else(|| self.value.as_f64().and_then(fractionless))
-            .ok_or_else(|| self.invalid(format!("is {}, where a whole number from 0 belongs", shown(self.value))))
+            .ok_or_else(|| self.invalid(format!("is {}, but a whole number from 0 is expected", shown(self.value))))
     }
 
     pub fn text(&self) -> Result<&'a str, Fault> {
-        self.value.as_str().ok_or_else(|| self.invalid(format!("is {}, where text belongs", kind_of(self.value))))
+        self.value.as_str().ok_or_else(|| self.invalid(format!("is {}, but text is expected", kind_of(self.value))))
     }
 
     pub fn truth(&self) -> Result<bool, Fault> {
@@ -169,7 +169,7 @@ impl<'a> View<'a> {
         let Some(array) = self.get(key)? else { return Ok(None) };
         let entries = array.entries()?;
         if entries.len() != N {
-            return Err(array.invalid(format!("has {} numbers, where {N} belong", entries.len())));
+            return Err(array.invalid(format!("has {} numbers, but {N} are expected", entries.len())));
         }
         let mut numbers = [0.0; N];
         for (number, entry) in numbers.iter_mut().zip(&entries) {

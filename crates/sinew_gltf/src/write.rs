@@ -151,14 +151,14 @@ impl Document {
             };
             match uri::resolve(&image.need("uri")?, self.folder.as_deref(), u64::MAX) {
                 Err(fault) => keep(
-                    format!("could not be taken into the file ({}); it keeps its address \"{text}\"", fault.reason()),
-                    "put the image beside the file, or keep the result where the file lies",
+                    format!("could not be embedded ({}); it keeps its URI \"{text}\"", fault.reason()),
+                    "put the image beside the file, or keep the result in the same folder",
                 ),
                 Ok(bytes) => match declared.map(str::to_owned).or_else(|| media_type(&bytes).map(str::to_owned)) {
                     Some(kind) => found.push((index, bytes, kind)),
                     None => keep(
-                        format!("\"{text}\" is of a kind Sinew does not know; it was left beside the file"),
-                        "keep the result where the file lies",
+                        format!("\"{text}\" has an unknown image format; it was left beside the file"),
+                        "keep the result in the same folder",
                     ),
                 },
             }

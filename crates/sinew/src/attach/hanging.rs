@@ -47,16 +47,14 @@ pub const MOST_ROUNDS: usize = 9;
 
 const WAYS: &[&str] = &["weights", "nearest", "planar"];
 /// For what hangs and reads its parameters from a list.
-pub(crate) const ATTACH: ParamSpec =
-    ParamSpec::choice("attach", WAYS, "where skin hangs: at the bone it follows most, the nearest, between planes");
-/// As [`ATTACH`].
-pub(crate) const SMOOTHING: ParamSpec = ParamSpec::number(
-    "smoothing",
-    "",
-    [0.0, MOST_ROUNDS as f64],
-    ROUNDS as f64,
-    "rounds that even it out along the skin",
+pub(crate) const ATTACH: ParamSpec = ParamSpec::choice(
+    "attach",
+    WAYS,
+    "where the skin attaches: to the bone it follows most, to the nearest, or between planes",
 );
+/// As [`ATTACH`].
+pub(crate) const SMOOTHING: ParamSpec =
+    ParamSpec::number("smoothing", "", [0.0, MOST_ROUNDS as f64], ROUNDS as f64, "rounds of smoothing along the skin");
 
 /// A divider moved by hand.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -87,7 +87,9 @@ pub enum BindError {
         skin: usize,
     },
     /// A bind matrix that cannot be inverted.
-    #[error("the bind matrix of joint {joint} of skin {skin} flattens space: its bone has no place; bind it again")]
+    #[error(
+        "the bind matrix of joint {joint} of skin {skin} is singular, so its bone has no position; bind the mesh again"
+    )]
     FlatBind {
         /// The skin.
         skin: usize,

@@ -32,8 +32,13 @@ const CLEARANCE: f64 = 0.999;
 /// Distances that differ by less are equal.
 const ON_THE_BORDER: f64 = 1e-9;
 
-pub(super) const FOLD_OVER_PARAMS: &[ParamSpec] =
-    &[ParamSpec::number("angle", "rad", [0.0, std::f64::consts::PI], 0.15, "joints that bend less are passed over")];
+pub(super) const FOLD_OVER_PARAMS: &[ParamSpec] = &[ParamSpec::number(
+    "angle",
+    "rad",
+    [0.0, std::f64::consts::PI],
+    0.15,
+    "joints that bend less than this are skipped",
+)];
 
 /// Two segments that meet, and the nodes of the first that are its own at rest.
 #[derive(Clone, Debug)]

@@ -1,4 +1,4 @@
-//! Flesh that lags behind, swings on, sags and bulges (KD 5, METHODS 6).
+//! Flesh that lags behind, swings on, sags and bulges (KD 5).
 //!
 //! Muscles are ellipsoids, capsules or pieces of the skin itself, placed by the recipe or fitted to the nodes that follow a
 //! bone most; where the recipe names none, every fleshy segment has one. Each gives vortices to one field
@@ -33,36 +33,40 @@ const SHAPES: &[&str] = &["ellipsoid", "capsule", "region"];
 const HISTORIES: &[&str] = &["clip", "window", "accumulated"];
 
 pub(super) const MUSCLE_PARAMS: &[ParamSpec] = &[
-    ParamSpec::choice("shape", SHAPES, "of the muscles fitted to the skin; a region is the skin itself, drawn inward"),
+    ParamSpec::choice(
+        "shape",
+        SHAPES,
+        "shape of muscles fitted to the skin; a region is the skin itself, moved inward",
+    ),
     ParamSpec::number("frequency", "Hz", [0.1, 12.0], 3.0, "how fast the flesh swings; k_s = (2π·frequency)²"),
     ParamSpec::number(
         "damping",
         "",
         [0.01, 2.0],
         0.25,
-        "how soon it stops; below 1 it rings; k_d = 4π·damping·frequency",
+        "how quickly it settles; below 1 it oscillates; k_d = 4π·damping·frequency",
     ),
     ParamSpec::number(
         "density",
         "",
         [0.0, 1000.0],
         1000.0,
-        "of the flesh, in densities of what is around it; 1 floats",
+        "density of the flesh relative to its surroundings; 1 floats",
     ),
     ParamSpec::number("gravity", "× size/s²", [0.0, 50.0], 0.0, "pull towards the world's −y"),
-    ParamSpec::number("life", "", [0.0, 2.0], 0.0, "1 goes with the bone, more leads it"),
-    ParamSpec::number("stretch", "", [-1.0, 1.0], 0.0, "squash (below 0) and stretch along the longest axis"),
-    ParamSpec::number("contraction", "", [-1.0, 1.5], 0.6, "bulge at half a turn of the bones that flex a muscle"),
-    ParamSpec::number("stiffening", "", [0.0, 1000.0], 0.0, "flesh that is sheared stiffens: κ of the shear strain"),
-    ParamSpec::number("limit", "× muscle radius", [0.01, 2.0], 0.5, "a muscle does not leave its place farther"),
-    ParamSpec::number("reach", "× muscle radius", [1.5, 4.0], 2.0, "how far the skin is taken along"),
-    ParamSpec::number("samples", "", [16.0, 400.0], 64.0, "vortices of each muscle"),
+    ParamSpec::number("life", "", [0.0, 2.0], 0.0, "1 moves with the bone, more leads it"),
+    ParamSpec::number("stretch", "", [-1.0, 1.0], 0.0, "squash (negative) or stretch along the longest axis"),
+    ParamSpec::number("contraction", "", [-1.0, 1.5], 0.6, "bulge when the bones that flex a muscle turn by 180°"),
+    ParamSpec::number("stiffening", "", [0.0, 1000.0], 0.0, "how much sheared flesh stiffens: κ of the shear strain"),
+    ParamSpec::number("limit", "× muscle radius", [0.01, 2.0], 0.5, "how far a muscle may leave its place"),
+    ParamSpec::number("reach", "× muscle radius", [1.5, 4.0], 2.0, "how far the skin is carried along"),
+    ParamSpec::number("samples", "", [16.0, 400.0], 64.0, "number of vortices per muscle"),
     ParamSpec::choice(
         "history",
         HISTORIES,
-        "what the flesh remembers: the whole clip; a window before each frame; that, accumulated as the paper does",
+        "what the flesh remembers: the whole clip, a window before each frame, or that window accumulated as in the paper",
     ),
-    ParamSpec::number("window", "s", [0.0, Window::LONGEST_SECS], 0.5, "length of the window; 0 is the pose alone"),
+    ParamSpec::number("window", "s", [0.0, Window::LONGEST_SECS], 0.5, "length of the window; 0 uses only the pose"),
 ];
 
 /// Instants of a window whose displacements are accumulated.

@@ -15,7 +15,7 @@ pub struct AccelerationDrag(Inertia);
 
 impl Displacement for AccelerationDrag {
     const NAME: &'static str = "acceleration-drag";
-    const ABOUT: &'static str = "Drag while speeding up: when a bone sets off, the skin is left behind";
+    const ABOUT: &'static str = "Drag while accelerating: when a bone starts to move, the skin is left behind";
     const PARAMS: &'static [ParamSpec] = &inertia::params(1.0);
     const INPUTS: &'static [Input] = inertia::INPUTS;
     const PAPER: Option<&'static [(&'static str, f64)]> = Some(inertia::PAPER);

@@ -22,7 +22,7 @@ impl Displacement for CentrifugalLift {
     const ABOUT: &'static str = "A twirled skirt lifts: thrown outward, but only along the normals of a cone";
     const PARAMS: &'static [ParamSpec] = &[
         ParamSpec::number("stretch", "s²", [-10.0, 10.0], 0.01, "How far a turning bone throws the skin outward"),
-        ParamSpec::switch("soft", true, "Bend smoothly into the cone's limit instead of cutting there"),
+        ParamSpec::switch("soft", true, "Ease into the cone's limit instead of clamping"),
         ParamSpec::number("filter", "", [0.001, 1.0], 0.6, "Time filter γ on angular velocity; 1 is none"),
     ];
     const INPUTS: &'static [Input] = &[Input::LowPass(Signal::AngularVelocity, "filter")];

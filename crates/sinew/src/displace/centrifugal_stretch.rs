@@ -18,11 +18,11 @@ pub struct CentrifugalStretch {
 
 impl Displacement for CentrifugalStretch {
     const NAME: &'static str = "centrifugal-stretch";
-    const ABOUT: &'static str = "Spinning parts are drawn outward, away from the axis they turn about";
+    const ABOUT: &'static str = "Spinning parts stretch outward, away from their axis of rotation";
     const PARAMS: &'static [ParamSpec] = &[
         ParamSpec::number("stretch", "s²", [-10.0, 10.0], 0.005, "How far a turning bone throws the skin outward"),
         ParamSpec::length("max_length", 10.0, 0.3, "The throw never exceeds this"),
-        ParamSpec::switch("soft", true, "Bend smoothly into the limit instead of cutting there"),
+        ParamSpec::switch("soft", true, "Ease into the limit instead of clamping"),
         ParamSpec::number("filter", "", [0.001, 1.0], 0.6, "Time filter γ on angular velocity; 1 is none"),
     ];
     const INPUTS: &'static [Input] = &[Input::LowPass(Signal::AngularVelocity, "filter")];

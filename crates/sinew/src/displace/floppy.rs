@@ -18,13 +18,13 @@ pub struct Floppy(Swing);
 
 impl Displacement for Floppy {
     const NAME: &'static str = "floppy";
-    const ABOUT: &'static str = "Drag: the skin lags behind moving and turning bones, more the farther out it is";
+    const ABOUT: &'static str = "Drag: the skin lags behind moving and turning bones, more so farther from the joint";
     const PARAMS: &'static [ParamSpec] = &[
         ParamSpec::number("translation", "s", [-10.0, 10.0], 0.1, "How far the skin lags behind a bone that moves"),
         ParamSpec::number("rotation", "s", [-10.0, 10.0], 0.1, "How far the skin lags behind a bone that turns"),
         ParamSpec::length("max_length", 10.0, 0.3, "The lag of a moving bone never exceeds this"),
         ParamSpec::number("max_angle", "rad", [0.0, 20.0], 1.0, "The lag of a turning bone never exceeds this"),
-        ParamSpec::switch("soft", true, "Bend smoothly into the limits instead of cutting there"),
+        ParamSpec::switch("soft", true, "Ease into the limits instead of clamping"),
         ParamSpec::number("translation_filter", "", [0.001, 1.0], 1.0, "Time filter γ on velocity; 1 is none"),
         ParamSpec::number("rotation_filter", "", [0.001, 1.0], 1.0, "Time filter γ on angular velocity; 1 is none"),
     ];

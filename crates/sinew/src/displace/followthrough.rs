@@ -10,7 +10,7 @@ use super::swing::SwingTerm;
 use super::{BoneInput, Displacement, Input};
 use crate::param::{ParamSpec, Values};
 
-/// Overshoot: when a bone brakes, the skin swings on past it.
+/// Overshoot: when a bone brakes, the skin swings past it.
 #[derive(Clone, Copy, Debug)]
 pub struct Followthrough(Inertia);
 

@@ -16,7 +16,7 @@ pub struct Jerk(Swing);
 
 impl Displacement for Jerk {
     const NAME: &'static str = "jerk";
-    const ABOUT: &'static str = "Snap: a short kick of the skin where a bone starts or stops suddenly";
+    const ABOUT: &'static str = "Snap: a short kick of the skin when a bone starts or stops suddenly";
     const PARAMS: &'static [ParamSpec] = &[
         ParamSpec::number(
             "translation",
@@ -28,7 +28,7 @@ impl Displacement for Jerk {
         ParamSpec::number("rotation", "s³", [-1.0, 1.0], 0.0005, "How hard a bone that turns suddenly kicks the skin"),
         ParamSpec::length("max_length", 10.0, 0.1, "The kick of a moving bone never exceeds this"),
         ParamSpec::number("max_angle", "rad", [0.0, 20.0], 0.5, "The kick of a turning bone never exceeds this"),
-        ParamSpec::switch("soft", true, "Bend smoothly into the limits instead of cutting there"),
+        ParamSpec::switch("soft", true, "Ease into the limits instead of clamping"),
         ParamSpec::number("filter", "", [0.001, 0.999], 0.6, "Time filter γ on the change of acceleration"),
     ];
     const INPUTS: &'static [Input] = &[

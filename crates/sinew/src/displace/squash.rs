@@ -38,7 +38,7 @@ impl Displacement for Squash {
             0.5,
             "The stretch never exceeds 1 + this, nor the thinning its inverse",
         ),
-        ParamSpec::switch("soft", true, "Bend smoothly into the limit instead of cutting there"),
+        ParamSpec::switch("soft", true, "Ease into the limit instead of clamping"),
         ParamSpec::number(
             "ease",
             "",
@@ -49,7 +49,7 @@ impl Displacement for Squash {
         ParamSpec::switch(
             "paper_spin",
             false,
-            "Measure the swing by the whole rotation, as the paper: jumps for twists",
+            "Measure the swing by the full rotation, as in the paper; jumps for twists",
         ),
         ParamSpec::number("translation_filter", "", [0.001, 1.0], 1.0, "Time filter γ on velocity; 1 is none"),
         ParamSpec::number("rotation_filter", "", [0.001, 1.0], 1.0, "Time filter γ on angular velocity; 1 is none"),

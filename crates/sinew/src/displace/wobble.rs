@@ -19,7 +19,7 @@ pub struct Wobble(Swing);
 
 impl Displacement for Wobble {
     const NAME: &'static str = "wobble";
-    const ABOUT: &'static str = "Jelly: the skin swings on a spring behind the bone and rings before it comes to rest";
+    const ABOUT: &'static str = "Jelly: the skin swings on a spring behind the bone and oscillates before it settles";
     const PARAMS: &'static [ParamSpec] = &[
         ParamSpec::number(
             "translation",
@@ -35,11 +35,17 @@ impl Displacement for Wobble {
             1.0,
             "How far it swings when a bone turns; 1 is a real spring",
         ),
-        ParamSpec::number("frequency", "Hz", [0.1, 30.0], 4.0, "How fast it rings"),
-        ParamSpec::number("damping", "", [0.01, 2.0], 0.2, "How soon it rests: 0.1 rings long, 1 does not ring"),
+        ParamSpec::number("frequency", "Hz", [0.1, 30.0], 4.0, "How fast it oscillates"),
+        ParamSpec::number(
+            "damping",
+            "",
+            [0.01, 2.0],
+            0.2,
+            "How quickly it settles: 0.1 oscillates for long, 1 not at all",
+        ),
         ParamSpec::length("max_length", 10.0, 0.3, "The swing of a moving bone never exceeds this"),
         ParamSpec::number("max_angle", "rad", [0.0, 20.0], 1.0, "The swing of a turning bone never exceeds this"),
-        ParamSpec::switch("soft", true, "Bend smoothly into the limits instead of cutting there"),
+        ParamSpec::switch("soft", true, "Ease into the limits instead of clamping"),
     ];
     const INPUTS: &'static [Input] = &[
         Input::Oscillator(Signal::LinearAcceleration, "frequency", "damping"),

@@ -44,7 +44,7 @@ pub enum GraphError {
         nearest: Option<String>,
     },
     /// A bone pattern without a match.
-    #[error("no bone is called \"{pattern}\" (effect {effect}){}", did_you_mean(.nearest))]
+    #[error("no bone is named \"{pattern}\" (effect {effect}){}", did_you_mean(.nearest))]
     UnknownBone {
         /// The pattern.
         pattern: String,
@@ -62,7 +62,7 @@ pub enum GraphError {
         why: String,
     },
     /// An edit that springs should draw the skin to, and no springs.
-    #[error("an edit has drive = \"springs\", but there are none: add a [[correction]] of type \"springs\"")]
+    #[error("an edit has drive = \"springs\", but the recipe has no springs: add a [[correction]] of type \"springs\"")]
     NoSprings,
     /// A key curve on something that cannot change over a clip.
     #[error("\"{name}\" of effect {effect} cannot be keyed: filters run over the whole clip ahead of time")]

@@ -1,6 +1,6 @@
 //! Fold-over-free kinematic skinning with a volume term: points follow the bones from the bind pose to the pose.
 //!
-//! Source: KD 4.1–4.2, METHODS 6. Along the way l the velocity is `Σ w_i(p, l) ξ_i p + b`, with weights that belong to
+//! Source: KD 4.1–4.2. Along the way l the velocity is `Σ w_i(p, l) ξ_i p + b`, with weights that belong to
 //! places in space, not to vertices: two points that meet move alike, so the skin cannot pass through itself.
 //! `b = Σ_i Σ_{j∈A(i)} ∇w_i × A_ij`; joint j moves what it carries by `ω×q + v_o`, q = p − o from its current origin o:
 //! `A = αθ(q·n)q_⊥ − ½βθ‖q_⊥‖² n + ½(α+β) v_o×q`, ω = θn. The whole is divergence-free where α + β = 1.

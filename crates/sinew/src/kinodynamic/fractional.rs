@@ -1,6 +1,6 @@
 //! Fractions of transforms: `M^l = exp(l·log M)` in closed form.
 //!
-//! Source: KD appendix B, METHODS 6. A rigid transform is the exponential of a twist (r, τ), the velocity field
+//! Source: KD appendix B. A rigid transform is the exponential of a twist (r, τ), the velocity field
 //! `r×p + τ`: `R = exp[r]×`, `t = V τ`, `V = I + (1−cos θ)/θ² [r]× + (θ−sin θ)/θ³ [r]×²`, and back
 //! `V⁻¹ = I − ½[r]× + k[r]×²`, `k = (1 − (θ/2) cot(θ/2))/θ²`, θ = |r|. Series stand in for the quotients below 1e-2.
 //! Transforms that scale or shear have no closed form here; their logarithm is taken by inverse scaling and squaring.

@@ -1,6 +1,6 @@
 //! Kinodynamic skinning: skin that follows the way from the bind pose to a pose, and flesh that swings on it.
 //!
-//! Source: KD, METHODS 6.
+//! Source: KD.
 //!
 //! | file | what it holds |
 //! |---|---|

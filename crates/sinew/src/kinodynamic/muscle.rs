@@ -1,6 +1,6 @@
 //! A vortex muscle: a shape in a limb whose flesh lags behind, swings on and sags.
 //!
-//! Source: KD 5, METHODS 6. The shape's surface is sampled once; sample i has place p_i, normal n_i and area h_i in the
+//! Source: KD 5. The shape's surface is sampled once; sample i has place p_i, normal n_i and area h_i in the
 //! limb's frame, and carries a displacement vorticity X_i with `Ẍ = G − k_s(X − X⁰) − k_d Ẋ`,
 //! `G = −2h (ρ0−ρ1)/(ρ0+ρ1) n×(F−a)`. All samples of a muscle share k_s and k_d, and F − a is linear in the place, so
 //! `X_i = X_i⁰ − 2h_i n_i × d(p_i)`, where d, the *sway* of the limb, is what a mass on the same spring makes of F − a: the
@@ -10,7 +10,7 @@
 //! Life `F = k a` leaves `(k−1) a`, stretch `F = ((p−c)·n) k n` is a linear map of its own, gravity is part of F.
 //! A contraction is the paper's plastic shape: X⁰ by least squares, so that samples move to where a shape that is shorter
 //! along its longest axis and wider across it, of the same volume, has them; the fit is asked for at the samples, below
-//! them, and above them with targets that fade to nothing, with a reach of 2.5 radii: METHODS' 0.6–1 fits the samples
+//! them, and above them with targets that fade to nothing, with a reach of 2.5 radii: 0.6 to 1 radius fits the samples
 //! alone and tears what is between, and what no target binds ripples.
 //!
 //! Shear strain (eq. 14): S, the mean over all pairs of directions of the squared shear of `ε = JᵀJ − I`, `J = I + ∇V`, is

@@ -1,6 +1,6 @@
 //! The way from the bind pose to a pose: `L_i(l) = Π_{j∈A(i)} (R_j R_Bj⁻¹)^l R_Bj`, l from 0 to 1.
 //!
-//! Source: KD 4.1, METHODS 6. R_j is a joint's transform relative to the nearest joint above it, taken apart as rigid ×
+//! Source: KD 4.1. R_j is a joint's transform relative to the nearest joint above it, taken apart as rigid ×
 //! stretch; the rigid part runs along its screw, the stretch apart from it, geometrically where its sign is kept.
 //! Everything is relative to the first joint, whose motion is that of the whole character and deforms nothing.
 

@@ -3,7 +3,7 @@
 //! What is not skin, unskinned meshes that ride on a bone, follows its bone as in every base. Points are independent of
 //! each other: the same bits at any thread count.
 //!
-//! Steps by METHODS' bound, `dl·‖v_i − v_k‖·‖∇w‖ ≤ ½`, are as long as the most strained point allows anywhere on its way;
+//! Steps by the bound `dl·‖v_i − v_k‖·‖∇w‖ ≤ ½` are as long as the most strained point allows anywhere on its way;
 //! their number is no whole number, so that it changes smoothly from frame to frame. Looked at are the points where
 //! weights change fastest, some for each limb, on a way of [`FEWEST_STEPS`]: in the bind pose alone, where skin is not
 //! yet compressed, the bound asks for too few.

@@ -1,6 +1,6 @@
 //! Weights that are known on the skin, extended into the space about it.
 //!
-//! Source: KD 4.3, METHODS 6. At x the value of the nearest point c of the surface, interpolated in its triangle, times
+//! Source: KD 4.3. At x the value of the nearest point c of the surface, interpolated in its triangle, times
 //! `(1 − (d/r)²)²`, d = ‖x − c‖: nothing beyond the reach r, about one limb radius, so that the jump of c in the middle of
 //! the limb, where it is equally near to both sides, is not felt.
 //! Oracle: gradients by central differences; the painted value on the surface itself.

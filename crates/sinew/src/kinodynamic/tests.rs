@@ -1,4 +1,4 @@
-//! Oracles of METHODS 6 for the kinematic part, on a closed tube of length 8R with two bones.
+//! Oracles of the kinematic part (KD 4), on a closed tube of length 8R with two bones.
 #![allow(clippy::print_stdout, reason = "the figures are read by hand")]
 
 use super::fold_over_free::{Anatomy, Method, Passage, PointScratch};

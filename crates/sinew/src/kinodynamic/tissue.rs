@@ -1,9 +1,9 @@
 //! Weights in space: what of a limb a point belongs to, wherever it is.
 //!
-//! Source: KD 4.3, METHODS 6. Each limb i has primitives in its own bind space, `M_i(x) = Σ` over them, and at a pose
+//! Source: KD 4.3. Each limb i has primitives in its own bind space, `M_i(x) = Σ` over them, and at a pose
 //! `m_i(p) = M_i(L_Bi L_i⁻¹ p)`, `w_i = m_i/Σm`, `∇w_i = (∇m_i − w_i Σ∇m_k)/Σm`: the gradient of the same w.
 //! The *line* of a limb is its default, `M = ((d/R)² + 0.36)⁻²`, d the distance to a segment and R the limb's radius:
-//! METHODS' `(d²+ε²)⁻²` with ε = 0.6 R, in units of R⁻⁴, without which a thin arm would own the flank of a thick belly.
+//! `(d²+ε²)⁻²` with ε = 0.6 R, in units of R⁻⁴, without which a thin arm would own the flank of a thick belly.
 //! Tissue, bone and weights of the skin add to the line, which is their floor: Σm never vanishes and ∇w stays bounded.
 //! Oracle: gradients by central differences; weights sum to 1, gradients to 0.
 

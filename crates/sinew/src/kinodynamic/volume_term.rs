@@ -1,6 +1,6 @@
 //! The volume term b of fold-over-free skinning: the curl that gives joints back the volume they displace.
 //!
-//! Source: KD 4.2, METHODS 6, as [`super::fold_over_free`] sums it, each joint met once. Where a joint bends far there is
+//! Source: KD 4.2, as [`super::fold_over_free`] sums it, each joint met once. Where a joint bends far there is
 //! no room for the volume it displaces: beyond [`FULL_VOLUME`] its part of b is reduced, to [`LEAST_VOLUME`] at a half turn.
 //! Oracle: the divergence of the whole (tests.rs).
 

@@ -1,10 +1,10 @@
 //! The displacement that vortex samples give to what is around them.
 //!
-//! Source: KD 5.2, METHODS 6. `V(p) = Σ f(‖p−p_i‖/r_i) X_i × (p−p_i)`, `f(d) = (d²−1)²` inside the radius, 0 outside. Each
+//! Source: KD 5.2. `V(p) = Σ f(‖p−p_i‖/r_i) X_i × (p−p_i)`, `f(d) = (d²−1)²` inside the radius, 0 outside. Each
 //! term turns spheres about p_i in themselves, so V is divergence-free whatever the samples. The skin follows the flow of
-//! V over a unit of pseudo-time, in one step of Runge and Kutta's: four looks at the field, as METHODS' four substeps have,
-//! and of fourth order. It depends on the samples as they are now and on nothing before, so what leaves comes back. The
-//! paper's own accumulation is one step of Euler's for each instant.
+//! V over a unit of pseudo-time, in one step of Runge and Kutta's: four looks at the field, as
+//! four substeps take, and of fourth order. It depends on the samples as they are now and on nothing before, so what
+//! leaves comes back. The paper's own accumulation is one step of Euler's for each instant.
 //! Samples lie in a grid of cells as wide as the largest radius; points that lie together ([`Blocks`]) look at the cells
 //! around them, and each row of them chooses the samples in reach of it and of where the flow takes it. Cost is that of the points
 //! and of the samples near them. Samples and points are f32 about the middle of their patch, in the largest radius:

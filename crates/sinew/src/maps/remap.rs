@@ -33,7 +33,7 @@ pub enum RemapError {
         high: f32,
     },
     /// An exponent that is not positive.
-    #[error("gamma is {0}: give a number above 0 (below 1 lifts the middle, above 1 lowers it)")]
+    #[error("gamma is {0}: give a number above 0 (below 1 raises the middle, above 1 lowers it)")]
     Gamma(f32),
 }
 

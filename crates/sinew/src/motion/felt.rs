@@ -1,6 +1,6 @@
 //! What the flesh of a limb feels: accelerations in the bone's own frame, and which way is up.
 //!
-//! Source: METHODS 2 and 6. A point p of a bone's frame M accelerates by `M a_p = a + ([α]× + [ω]×²) (M p − o)` in the
+//! Source: AS 3, KD 5.1. A point p of a bone's frame M accelerates by `M a_p = a + ([α]× + [ω]×²) (M p − o)` in the
 //! world, a, ω, α those of the bone itself, added up along its chain with the Coriolis terms: so it feels
 //! `M⁻¹a + (M⁻¹ ([α]× + [ω]×²) M) p`, one vector and three columns, whatever p. Driven by these, the oscillator of a muscle
 //! runs once per bone. In the bone's own frame a loop needs no turn at its seam, not even one that walks in a circle.

@@ -340,7 +340,7 @@ mod tests {
 
     #[test]
     fn steps_of_any_length_agree_under_a_force_that_is_constant_by_the_second() {
-        // METHODS 6: the same state after 1 s by steps from 1 ms to 1 s, to 1e-12; here two seconds of two forces.
+        // KD 5.3: the same state after 1 s by steps from 1 ms to 1 s, to 1e-12; here two seconds of two forces.
         for kernel in kernels().into_iter().filter(|kernel| matches!(kernel, Kernel::Oscillator(_))) {
             let run = |steps: u32| {
                 let mut state = State::steady(DVec3::X);
@@ -363,7 +363,7 @@ mod tests {
 
     #[test]
     fn what_is_released_comes_back_after_any_load() {
-        // METHODS 6: below 1e-4 of its peak after 24/k_d seconds, k_d = 2ζω₀; slower than ringing only beyond ζ = 1.
+        // KD 5.3: below 1e-4 of its peak after 24/k_d seconds, k_d = 2ζω₀; slower than ringing only beyond ζ = 1.
         for (hz, damping) in [(0.5, 0.05), (3.0, 0.25), (12.0, 0.9)] {
             let oscillator = Oscillator::new(hz, damping).unwrap();
             let kernel = Kernel::Oscillator(oscillator);

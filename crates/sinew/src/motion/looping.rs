@@ -102,14 +102,14 @@ impl fmt::Display for LoopVerdict {
         let late = |f: &mut fmt::Formatter<'_>, spacing: f64| {
             write!(
                 f,
-                "its closing key is missing: the period is {spacing:.4} s longer than the keys, and players that do \
-                 not know it will show a pop; repeat the first key at the end"
+                "its closing key is missing: the period is {spacing:.4} s longer than the keys, and engines that do \
+                 not know this will show a pop; repeat the first key at the end"
             )
         };
         match self {
             Self::Pose => write!(f, "a pose: the clip has no length"),
             Self::Closed { residual: None } => write!(f, "loops: first and last key agree"),
-            Self::Closed { residual: Some(gap) } => write!(f, "loops: {gap}, which is taken out evenly"),
+            Self::Closed { residual: Some(gap) } => write!(f, "loops: {gap}, which is spread evenly over the clip"),
             Self::MissingClosingKey { spacing } => {
                 write!(f, "loops, but ")?;
                 late(f, *spacing)
@@ -122,9 +122,9 @@ impl fmt::Display for LoopVerdict {
                 }
                 Ok(())
             }
-            Self::Forced { open } => write!(f, "made a loop as asked, though {open}"),
+            Self::Forced { open } => write!(f, "treated as a loop as requested, although {open}"),
             Self::NotALoop { open: Some(gap) } => write!(f, "does not loop: {gap}"),
-            Self::NotALoop { open: None } => write!(f, "does not loop, as asked"),
+            Self::NotALoop { open: None } => write!(f, "does not loop, as requested"),
         }
     }
 }

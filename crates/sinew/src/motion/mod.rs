@@ -144,7 +144,7 @@ pub enum MotionError {
         end: f64,
     },
     /// A smoothing box that is no length of time.
-    #[error("a smoothing box of {secs} s makes no sense; give seconds, 0 for exact derivatives")]
+    #[error("smoothing = {secs} s is not usable; give 0 or a positive number of seconds (0: exact derivatives)")]
     BadSmoothing {
         /// The value given.
         secs: f64,

@@ -1,6 +1,6 @@
 //! Smoothing of rates by a B-spline of three boxes.
 //!
-//! Source: METHODS' reading of key-framed curves, whose derivatives jump at the keys. With `B` the quadratic B-spline
+//! Derivatives of key-framed curves, which VS 3.2 and AS 3 take as given, jump at the keys. With `B` the quadratic B-spline
 //! of three boxes of width h (support ±1.5 h, integral 1): `v_smooth(t) = ∫ v(s) B(t−s) ds`,
 //! `a(t) = ∫ v(s) B′(t−s) ds`. Constant pieces and impulses in closed form through `C = ∫B`; cubic pieces by
 //! Gauss–Legendre between breakpoints and the spline's knots. One box of one key spacing leaves about 2 % error in

@@ -1,6 +1,6 @@
 //! An oscillator that remembers no more than a window of time.
 //!
-//! Source: KD 3, METHODS 6. The character stands still, as far as its flesh knows, until `secs` ago, and moves from there:
+//! Source: KD 3. The character stands still, as far as its flesh knows, until `secs` ago, and moves from there:
 //! long windows come to what a run over the whole clip gives, a window of 0 is the pose alone. [`crate::motion`] tells its
 //! value for what bones feel; in live motion, which has no past to look up, it runs on like any oscillator.
 

@@ -39,14 +39,14 @@ pub enum Fault {
     #[error("not valid TOML: {0}")]
     Syntax(String),
     /// The format's version is not told.
-    #[error("the recipe does not tell its version; add \"version = {known}\" as its first line")]
+    #[error("the recipe has no version; add \"version = {known}\" as its first line")]
     NoVersion {
         /// The version this program writes.
         known: i64,
     },
     /// From a newer program.
     #[error(
-        "this recipe needs version {needed} of the recipe format, this program knows up to version {known}; \
+        "this recipe needs version {needed} of the recipe format, but this program reads up to version {known}; \
          update Sinew"
     )]
     NewerVersion {
@@ -56,7 +56,7 @@ pub enum Fault {
         known: i64,
     },
     /// A paper's form of an effect that is in none.
-    #[error("{effect} is beyond the papers and has no form of theirs; leave \"form\" out")]
+    #[error("{effect} does not come from a paper, so it has no paper form; leave \"form\" out")]
     NoPaper {
         /// The effect.
         effect: &'static str,
@@ -134,7 +134,7 @@ pub enum Fault {
         remedy: &'static str,
     },
     /// Two keys that say the same thing.
-    #[error("{other:?} says the same thing already; keep one of the two")]
+    #[error("{other:?} already sets this; keep one of the two")]
     SaidTwice {
         /// The other key.
         other: &'static str,
@@ -151,7 +151,7 @@ pub enum Fault {
         before: f64,
     },
     /// An effect that acts along a cone, without one.
-    #[error("{effect} cannot do without a cone; write true, or leave the key out")]
+    #[error("{effect} needs a cone; write true, or leave the key out")]
     NeedsCone {
         /// The effect.
         effect: &'static str,

@@ -19,7 +19,7 @@ impl RecipeFile {
     pub fn template() -> String {
         let mut lines = Lines(String::new());
         lines.comment("Every key of a Sinew recipe at its default. Keep what you need and delete the rest.");
-        lines.key("version", VERSION, "of the recipe format; always needed");
+        lines.key("version", VERSION, "version of the recipe format; required");
         lines.key("base", "\"lbs\"", "base skinning; see the manual for those with settings, such as:");
         lines.comment("base = { type = \"dqs\", pivot = false }");
         lines.comment("base = { type = \"blend\", factor = 0.5, map = \"NAME\", pivot = false }");
@@ -27,7 +27,7 @@ impl RecipeFile {
         lines.comment("  incremental-rotation takes influence, keep_distance, attach, smoothing, joints and dividers");
         lines.comment("  stretchable-twistable takes share; centres-of-rotation and rigid take nothing");
         lines.comment(&format!("  factor  {}: 0 is lbs, 1 is dqs; a painted map multiplies it", words_of(FACTOR)));
-        lines.comment("  pivot   signs by each vertex's largest influence instead of by the parent bone");
+        lines.comment("  pivot   choose signs by each vertex's strongest bone instead of by the parent bone");
         lines.key("riders", "\"move\"", &format!("rigid parts carried by bones: {}", choices(RIDERS_WORDS)));
         lines.key(
             "normals",
@@ -35,10 +35,10 @@ impl RecipeFile {
             &format!("{}: auto is engine without effects, else turned with the faces", choices(NORMALS_WORDS)),
         );
         lines.comment(&format!(
-            "max_total = 0.5  # {}: nothing that bones and effects add up to moves a point farther; off without it,",
+            "max_total = 0.5  # {}: limits how far all effects together move a point; off by default,",
             words_of(TOTAL_LENGTH)
         ));
-        lines.comment("  bends in smoothly; as a table with length and soft, false cuts there");
+        lines.comment("  eased into; as a table with length and soft, where false clamps instead");
         lines.key("maps", "[]", "painted map files beside this one, such as [\"belly.map.json\"]");
 
         lines.section("[motion]", "how clips are read");
@@ -49,22 +49,22 @@ impl RecipeFile {
         lines.key("smoothing", "\"auto\"", &boxes);
 
         lines.section("# [clip.\"NAME\"]", "the same keys for clips of that name (* and ? match any), and");
-        lines.comment("teleports = [0.5]  # seconds at which the character is put elsewhere or the shot is cut");
+        lines.comment("teleports = [0.5]  # times in seconds at which the character teleports or the shot is cut");
         lines.0 += "\n";
         lines.comment(
-            "Numbers of an effect, its gain among them but not its filters, may change over the clip: give keys",
+            "Numbers of an effect, including its gain but not its filters, can change over the clip: give keys",
         );
-        lines.comment("such as [[0.0, 0.1], [0.5, 0.2]], pairs of seconds and value, straight in between.");
+        lines.comment("such as [[0.0, 0.1], [0.5, 0.2]], pairs of seconds and value, interpolated linearly.");
         for effect in EFFECTS {
             lines.effect(*effect);
         }
         lines.0 += "\n";
-        lines.comment("Corrections follow the effects, in the order they stand in.");
+        lines.comment("Corrections run after the effects, in the order listed.");
         for correction in CORRECTIONS {
             lines.correction(correction);
         }
         lines.0 += "\n";
-        lines.comment("Edits of the surface follow everything else.");
+        lines.comment("Surface edits are applied last.");
         lines.edit();
         lines.0
     }
@@ -97,11 +97,11 @@ impl Lines {
         self.0 += "\n[[effect]]\n";
         self.key("type", format!("\"{}\"", effect.name()), effect.about());
         if effect.paper().is_some() {
-            let about = "paper: raw gains, hard limits, no filter and the paper's own measures where nothing is said";
+            let about = "paper: raw gains, hard limits, no filter and the paper's own measures by default";
             self.key("form", "\"scale-free\"", &format!("{}; {about}", choices(FORMS)));
         }
-        self.key("gain", "0.0", &format!("{}: over everything; 0 is off, 1 is as set below", words_of(GAIN)));
-        let root = format!("{}: of what the motion of the whole character causes", words_of(GAIN));
+        self.key("gain", "0.0", &format!("{}: multiplies everything; 0 is off, 1 is as set below", words_of(GAIN)));
+        let root = format!("{}: gain for the motion of the whole character", words_of(GAIN));
         self.key("root", "1.0", &root);
         self.key("raw", false, "true: the papers' gains, which depend on the size; × size is in scene units then");
         self.comment("map = \"NAME\"  # painted map that multiplies the gain");
@@ -111,12 +111,11 @@ impl Lines {
         self.key(
             "compensate",
             false,
-            "true: opposite turns of successive bones cancel instead of scaling what is beyond",
+            "true: opposite rotations of successive bones cancel instead of scaling what is beyond them",
         );
-        let along =
-            if effect.needs_cone() { "the cone it acts along" } else { "act along the normals of a cone alone" };
+        let along = if effect.needs_cone() { "the cone it acts along" } else { "act only along the normals of a cone" };
         self.comment(&format!(
-            "cone = {{ bone = \"NAME\", gain = 10.0, max_length = 0.3 }}  # {along}; true: as fitted"
+            "cone = {{ bone = \"NAME\", gain = 10.0, max_length = 0.3 }}  # {along}; true: fitted automatically"
         ));
         self.comment(&format!("  gain        {}", words_of(CONE_GAIN)));
         self.comment(&format!("  max_length  {}: nothing moves farther", words_of(CONE_LENGTH)));
@@ -129,13 +128,15 @@ impl Lines {
         self.comment(
             "\"head\" = { centroid_offset = [0.0, 0.1, 0.0], squash_about = \"point\" }  # the centre of squash,",
         );
-        self.comment("  in the bone's frame: centroid_offset from where the skin has it, or centroid; squash_about axis or point");
+        self.comment(
+            "  in the bone's frame: centroid_offset from the skin's own, or centroid; squash_about axis or point",
+        );
     }
 
     fn correction(&mut self, correction: &Correction) {
         self.0 += "\n[[correction]]\n";
         self.key("type", format!("\"{}\"", correction.name), correction.about);
-        self.key("gain", "0.0", &format!("{}: how much of it is done; 0 is off", words_of(SHARE)));
+        self.key("gain", "0.0", &format!("{}: how much of it is applied; 0 is off", words_of(SHARE)));
         for spec in correction.params {
             self.param(spec);
         }
@@ -150,7 +151,7 @@ impl Lines {
             self.comment(
                 "  shape fits it to the skin; or an ellipsoid (centre, radii) or a capsule (ends, radius), as numbers",
             );
-            self.comment("  in the bone's frame; a map says how much of it each place takes, and where a region is");
+            self.comment("  in the bone's frame; a map sets how much of it each point takes, and where a region is");
         }
         if !correction.scaled.is_empty() {
             self.comment(&format!(
@@ -178,7 +179,7 @@ impl Lines {
         let wave = [("reach", REACH), ("crests", CRESTS), ("frequency", FREQUENCY)];
         let wave = wave.map(|(key, range)| format!("{key} {}", words_of(range)));
         self.comment(&format!("    {}", wave.join(", ")));
-        self.comment("bones = [\"forearm*\"]  # only skin that hangs on these");
+        self.comment("bones = [\"forearm*\"]  # only skin attached to these");
         self.comment("map = \"NAME\"  # painted map of how much each point takes");
     }
 

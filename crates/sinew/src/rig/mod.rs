@@ -220,7 +220,7 @@ pub enum RigError {
         vertices: usize,
     },
     /// More elements than 32-bit indices can tell apart.
-    #[error("the file holds {count} {what}; at most {limit} are supported: split it")]
+    #[error("the file has {count} {what}; at most {limit} are supported: split it")]
     TooLarge {
         /// What there is too much of.
         what: &'static str,

@@ -350,7 +350,7 @@ pub(super) fn maps(
                 warnings.push(Warning {
                     code: "map-copies-disagree",
                     subject: format!("painted map \"{name}\""),
-                    message: format!("{differing} points have seam copies with different values; their mean was taken"),
+                    message: format!("{differing} points have seam copies with different values; their mean was used"),
                     remedy: "paint across the seam, or smooth the map there",
                 });
             }

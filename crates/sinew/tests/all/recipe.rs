@@ -286,7 +286,7 @@ const FAULTS: &[(&str, &str)] = &[
     ),
     (
         "[[effect]]\ntype = \"squash\"\n[effect.bones.a]\ncentroid_offset = [0, 0, 1]\ncentroid = [0, 0, 1]",
-        "line 6, column 1: effect[0].bones.a.centroid: \"centroid_offset\" says the same thing already; keep one of the \
+        "line 6, column 1: effect[0].bones.a.centroid: \"centroid_offset\" already sets this; keep one of the \
          two",
     ),
     (
@@ -300,7 +300,7 @@ const FAULTS: &[(&str, &str)] = &[
     ),
     (
         "[[effect]]\ntype = \"centrifugal-lift\"\ncone = false",
-        "line 4, column 8: effect[0].cone: centrifugal-lift cannot do without a cone; write true, or leave the key out",
+        "line 4, column 8: effect[0].cone: centrifugal-lift needs a cone; write true, or leave the key out",
     ),
     (
         "[[effect]]\ntype = \"floppy\"\ncone = { bne = \"hips\" }",
@@ -436,14 +436,14 @@ fn every_fault_is_told_with_place_and_remedy() {
 #[test]
 fn versions() {
     for (text, expected) in [
-        ("", "line 1, column 1: version: the recipe does not tell its version; add \"version = 1\" as its first line"),
+        ("", "line 1, column 1: version: the recipe has no version; add \"version = 1\" as its first line"),
         (
             "nonsense = 1\n[motion]\nversion = 1",
-            "line 1, column 1: version: the recipe does not tell its version; add \"version = 1\" as its first line",
+            "line 1, column 1: version: the recipe has no version; add \"version = 1\" as its first line",
         ),
         (
             "future = 1\nversion = 7",
-            "line 2, column 11: version: this recipe needs version 7 of the recipe format, this program knows up to \
+            "line 2, column 11: version: this recipe needs version 7 of the recipe format, but this program reads up to \
              version 1; update Sinew",
         ),
         (
@@ -729,7 +729,7 @@ fn a_papers_form_is_one_key() {
         let name = effect.name();
         let Some(paper) = EffectSpec::paper(*effect) else {
             let error = one(name, "form = \"paper\"").expect_err("beyond the papers").to_string();
-            assert!(error.contains("effect[0].form") && error.contains("beyond the papers"), "{error}");
+            assert!(error.contains("effect[0].form") && error.contains("does not come from a paper"), "{error}");
             continue;
         };
         assert_eq!(format!("{:?}", one(name, "form = \"paper\"").unwrap()), format!("{paper:?}"));

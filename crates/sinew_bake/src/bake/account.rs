@@ -78,7 +78,7 @@ impl Run<'_> {
         let flattened = self.flattened(group, trade).filter(|_| would_do.is_none());
         let obstacle = flattened.map(|flat| {
             format!(
-                "skinning squeezes {} points flat (bones {}; first in clip \"{}\" at {:.3} s), where no morph is seen; \
+                "skinning squeezes {} points flat (bones {}; first in clip \"{}\" at {:.3} s), where no morph shows; \
                  weaken the effects there or spread the skin weights",
                 flat.points,
                 listed(&flat.bones),
@@ -104,7 +104,7 @@ impl Run<'_> {
             size: group.size,
             would_do: None,
             obstacle: Some(format!(
-                "played with f32 numbers, clip \"{}\" at {:.4} s is off by {:.4} % of the size; allow a little more",
+                "played with f32 numbers, clip \"{}\" at {:.4} s is off by {:.4} % of the size; allow slightly more",
                 self.clips[group.error.at.clip].clip.name,
                 group.error.at.time,
                 100.0 * group.error.largest / group.size,

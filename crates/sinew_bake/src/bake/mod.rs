@@ -169,7 +169,7 @@ impl<'a> Run<'a> {
             let looks: Vec<f64> = grid.times.iter().map(|&time| grid.look(time)).collect();
             for times in looks.chunks(self.block()) {
                 let frames = each_frame(&motion, times, Wanted::Positions, |place, workspace| {
-                    self.meter.frame("looking at the motion");
+                    self.meter.frame("sampling the motion");
                     let pull = |group| Ok(self.pull(group, index, times[place], workspace)?.x);
                     self.groups.iter().map(pull).collect::<Result<Vec<Vec<f32>>, BakeFailure>>()
                 })?;

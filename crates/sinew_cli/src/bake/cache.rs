@@ -25,7 +25,7 @@ pub(super) fn run(
         ref many => {
             let names: Vec<_> = many.iter().take(8).map(|&clip| name(clip)).collect();
             return Err(Fault::Usage(format!(
-                "{}: a cache holds one clip; pick one with --clip (there are {})",
+                "{}: a cache holds one clip; choose one with --clip (there are {})",
                 scene.name,
                 names.join(", ")
             )));
@@ -45,7 +45,7 @@ pub(super) fn run(
         _ => sequence.write_pc2(out),
     })?;
     talk.note(&format!(
-        "wrote {frames} of {} at {} a second to {}; its vertices stand as in {}, in glTF's axes",
+        "wrote {frames} of {} at {} per second to {}; vertices are in the order of {}, in glTF's axes",
         name(clip),
         options.fps,
         options.output.display(),

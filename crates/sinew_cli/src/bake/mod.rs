@@ -26,35 +26,35 @@ pub struct BakeArgs {
     #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(Input::from))]
     input: Input,
 
-    /// Where to write: a .glb, or - for stdout; with --format a cache, or a folder for obj-sequence.
+    /// Output file (.glb), or - for stdout; with --format, a point cache or (obj-sequence) a folder.
     #[arg(long, short, value_name = "OUT.glb")]
     output: PathBuf,
 
     #[command(flatten)]
     recipe: RecipeArgs,
 
-    /// A clip, by name or number from 0; may be given several times [default: all].
+    /// A clip, by name or by number from 0; can be repeated [default: all].
     #[arg(long = "clip", value_name = "NAME|N|all")]
     clips: Vec<String>,
 
-    /// Samples per second; errors are measured half-way between them as well.
+    /// Samples per second; errors are also measured half-way between samples.
     #[arg(long, value_name = "F", default_value = "60", value_parser = rate)]
     fps: f64,
 
-    /// Largest distance of any vertex from where it belongs: a share of the character's size (0.1%) or a length (2mm, 0.5cm,
-    /// 0.01u for scene units).
+    /// How far any vertex may end up from where the effects put it: a share of the character's size (0.1%) or a length
+    /// (2mm, 0.5cm, 0.01u for scene units).
     #[arg(long, value_name = "T", default_value = "0.1%")]
     tolerance: Tolerance,
 
-    /// Most morph targets a mesh may get.
+    /// Maximum number of morph targets per mesh.
     #[arg(long, value_name = "K")]
     max_targets: Option<usize>,
 
-    /// The engine that will play the file: its limits are kept.
+    /// The engine that will play the file; its limits are respected.
     #[arg(long, value_name = "ENGINE", value_parser = engine)]
     target: Option<&'static Engine>,
 
-    /// Write the file even where the tolerance is not met.
+    /// Write the file even if the tolerance is not met.
     #[arg(long)]
     best_effort: bool,
 
@@ -62,11 +62,11 @@ pub struct BakeArgs {
     #[arg(long)]
     json: bool,
 
-    /// Replace the output if it exists.
+    /// Overwrite the output if it exists.
     #[arg(long)]
     force: bool,
 
-    /// What to write.
+    /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "glb")]
     format: BakeFormat,
 }
@@ -74,11 +74,11 @@ pub struct BakeArgs {
 /// What a bake is written as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum BakeFormat {
-    /// The file itself with morph targets.
+    /// The original file with morph targets added.
     Glb,
-    /// A point cache of one clip, and beside it the mesh as OBJ.
+    /// A PC2 point cache of one clip, with the mesh as OBJ beside it.
     Pc2,
-    /// The same as MDD.
+    /// The same in MDD format.
     Mdd,
     /// A folder of OBJ files, one per frame of one clip.
     ObjSequence,
@@ -86,7 +86,7 @@ enum BakeFormat {
 
 fn engine(given: &str) -> Result<&'static Engine, String> {
     let known: Vec<_> = ENGINES.iter().map(|engine| engine.name).collect();
-    Engine::named(given).ok_or_else(|| format!("known are {}", known.join(", ")))
+    Engine::named(given).ok_or_else(|| format!("known engines: {}", known.join(", ")))
 }
 
 pub fn run(options: &BakeArgs, talk: &Talk) -> Result<(), Fault> {
@@ -94,7 +94,7 @@ pub fn run(options: &BakeArgs, talk: &Talk) -> Result<(), Fault> {
     let recipe = LoadedRecipe::asked_or(&options.recipe, "lively")?;
     let to_stdout_too = options.output.as_os_str() == "-";
     if to_stdout_too && (options.json || options.format != BakeFormat::Glb) {
-        let fault = "only the .glb alone can go to stdout; give a file with -o, or leave --json and --format out";
+        let fault = "only a .glb without a report can go to stdout; name a file with -o, or drop --json and --format";
         return Err(Fault::Usage(fault.to_owned()));
     }
     let destination = Destination::new(&options.output, options.force);

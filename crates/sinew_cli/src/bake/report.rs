@@ -73,7 +73,7 @@ impl Account<'_> {
             ));
         }
         if clips.len() > 0 {
-            lines.push(format!("  and {} clips more, listed by --json", clips.len()));
+            lines.push(format!("  and {} more clips; --json lists all", clips.len()));
         }
         for (node, primitive) in self.repaired {
             lines.push(format!("  node {node}, primitive {primitive}: repaired skin weights replace the file's"));
@@ -83,7 +83,7 @@ impl Account<'_> {
         }
         if !self.added.replaced_channels.is_empty() {
             let channels = count(self.added.replaced_channels.len(), "weight channel", "weight channels");
-            lines.push(format!("  {channels} of the file's own morphs: old values kept, ours appended"));
+            lines.push(format!("  {channels} of the file's own morphs: existing values kept, new ones appended"));
         }
         lines.push(format!("  {before} bytes before, {after} after, {:.1} s", self.seconds));
         lines
@@ -107,7 +107,7 @@ impl Account<'_> {
         )];
         if group.error_between > self.report.tolerance.units(group.size) {
             lines.push(format!(
-                "    between samples the motion is faster: {:.4} % there; raise --fps if that matters",
+                "    fast motion between samples: error {:.4} % there; raise --fps if that matters",
                 share(group.error_between)
             ));
         }

@@ -102,7 +102,7 @@ pub struct Outcome {
 impl Gate {
     /// `NAME=MOST`.
     pub fn parse(given: &str) -> Result<Self, String> {
-        let (name, most) = given.split_once('=').ok_or("give NAME=MOST, such as seam=0.1%")?;
+        let (name, most) = given.split_once('=').ok_or("give NAME=LIMIT, such as seam=0.1%")?;
         let measure = MEASURES.iter().find(|measure| measure.name == name.trim()).ok_or_else(|| {
             let names = || MEASURES.iter().map(|measure| measure.name);
             let near = nearest(name, names()).map_or(String::new(), |near| format!("did you mean {near}? "));
@@ -134,7 +134,9 @@ mod tests {
         let gate = Gate::parse("seam=0.1%").expect("sound");
         assert_eq!((gate.measure.name, gate.most), ("seam", 0.1 * 0.01));
         assert_eq!(Gate::parse("flips = 3").map(|gate| gate.most), Ok(3.0));
-        for (given, says) in [("seam", "NAME=MOST"), ("flip=0", "did you mean flips?"), ("flips=few", "give a share")] {
+        for (given, says) in
+            [("seam", "NAME=LIMIT"), ("flip=0", "did you mean flips?"), ("flips=few", "give a fraction")]
+        {
             let error = Gate::parse(given).expect_err("refused");
             assert!(error.contains(says), "{error}");
         }

@@ -29,21 +29,21 @@ pub struct CheckArgs {
     #[command(flatten)]
     recipe: RecipeArgs,
 
-    /// A clip, by name or number from 0; may be given several times [default: all].
+    /// A clip, by name or by number from 0; can be repeated [default: all].
     #[arg(long = "clip", value_name = "NAME|N|all")]
     clips: Vec<String>,
 
-    /// Frames per second to look at.
+    /// Frames per second to measure at.
     #[arg(long, value_name = "F", default_value = "60", value_parser = rate)]
     fps: f64,
 
-    /// A measurement and the most it may be, such as seam=0.1% or flips=0; exit status 3 where it is more. May be given
-    /// several times. Known: seam, kink, pop, teleports, noise, volume, flips, collapsed, displacement, cracks, weights,
+    /// A measurement and its limit, such as seam=0.1% or flips=0; exit status 3 if it is exceeded. Can be repeated.
+    /// Known: seam, kink, pop, teleports, noise, volume, flips, collapsed, displacement, cracks, weights,
     /// influences, engines, warnings.
-    #[arg(long = "gate", value_name = "NAME=MOST", value_parser = Gate::parse)]
+    #[arg(long = "gate", value_name = "NAME=LIMIT", value_parser = Gate::parse)]
     gates: Vec<Gate>,
 
-    /// Write JSON, with everything measured.
+    /// Write JSON with everything that was measured.
     #[arg(long)]
     json: bool,
 }

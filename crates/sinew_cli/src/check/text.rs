@@ -120,11 +120,7 @@ fn surfaces(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "    {pieces} without a volume, in {}{more}", names.join(", "))?;
     }
     if report.coincident > 0 {
-        writeln!(
-            out,
-            "    {} lie on others without being joined to them",
-            count(report.coincident, "point", "points")
-        )?;
+        writeln!(out, "    {} touch others without being joined to them", count(report.coincident, "point", "points"))?;
     }
     Ok(())
 }
@@ -141,7 +137,7 @@ fn engines(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
 fn warnings(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "file")?;
     if report.scene.warnings.is_empty() {
-        return good(out, "read without a complaint");
+        return good(out, "no warnings");
     }
     report.scene.warnings.iter().try_for_each(|warning| bad(out, &printable(&warning.to_string())))
 }
@@ -154,7 +150,7 @@ fn tell_clip(clip: &ClipReport, has_effects: bool, out: &mut dyn Write) -> io::R
     keys(clip, out)?;
     if let Some(first) = clip.first_frame.as_ref().filter(|first| first.value > POP) {
         let (share, place) = (percent(first.value), at(&first.place));
-        let remedy = "let the clip start more slowly, or with ends = \"rest\"";
+        let remedy = "start the clip more slowly, or set ends = \"rest\"";
         bad(out, &format!("effects begin with a pop of {share} of the size: {place}; {remedy}"))?;
     }
     if let Some(displacement) = &clip.displacement {
@@ -169,15 +165,11 @@ fn tell_clip(clip: &ClipReport, has_effects: bool, out: &mut dyn Write) -> io::R
     }
     if let Some(parting) = clip.parting.as_ref().filter(|parting| parting.value > WORTH_A_WORD) {
         let share = percent(parting.value);
-        writeln!(
-            out,
-            "    points that lie together at rest part by up to {share} of the size: {}",
-            at(&parting.place)
-        )?;
+        writeln!(out, "    points that touch at rest separate by up to {share} of the size: {}", at(&parting.place))?;
     }
     if let Some(crack) = clip.crack.as_ref().filter(|crack| crack.value > UNSEEN) {
         let share = percent(crack.value);
-        bad(out, &format!("effects pull points that lie together apart by {share} of the size: {}", at(&crack.place)))?;
+        bad(out, &format!("effects pull touching points apart by {share} of the size: {}", at(&crack.place)))?;
     }
     Ok(())
 }
@@ -215,7 +207,7 @@ fn keys(clip: &ClipReport, out: &mut dyn Write) -> io::Result<()> {
         let remedy = if jump.is_first {
             "the first key does not belong to the clip: remove it".to_owned()
         } else {
-            format!("if it is meant to, say teleports = [{}] in the recipe", short(jump.time))
+            format!("if that is intended, set teleports = [{}] in the recipe", short(jump.time))
         };
         bad(out, &format!("bone {} {how} between two keys at {} s; {remedy}", quoted(&jump.bone), short(jump.time)))?;
     }
@@ -227,7 +219,7 @@ fn keys(clip: &ClipReport, out: &mut dyn Write) -> io::Result<()> {
         let (bone, share) = (quoted(&noise.bone), percent(noise.amplitude));
         bad(
             out,
-            &format!("the {channel} of bone {bone} trembles by {share} of the size from key to key; smooth the curve"),
+            &format!("the {channel} of bone {bone} jitters by {share} of the size from key to key; smooth the curve"),
         )?;
     }
     if clip.keys.jumps.is_empty() && clip.motion.moving_bones > 0 {
@@ -248,11 +240,11 @@ fn tell_segments(segments: &[SegmentDrift], has_effects: bool, out: &mut dyn Wri
     worst.sort_by(|a, b| seen(b).total_cmp(&seen(a)));
     for segment in worst.iter().take(MOST_SEGMENTS) {
         let effects = if has_effects { format!("; with effects {}", range(&segment.effects)) } else { String::new() };
-        writeln!(out, "    volume about bone {}: {}{effects}", quoted(&segment.bone), range(&segment.base))?;
+        writeln!(out, "    volume around bone {}: {}{effects}", quoted(&segment.bone), range(&segment.base))?;
     }
     if worst.len() > MOST_SEGMENTS {
         let more = count(worst.len() - MOST_SEGMENTS, "bone whose part is", "bones whose parts are");
-        writeln!(out, "    and about {more} smaller; --json lists all")?;
+        writeln!(out, "    and around {more} smaller; --json lists all")?;
     }
     Ok(())
 }
@@ -265,14 +257,14 @@ fn tell_volume(volume: &VolumeDrift, has_effects: bool, out: &mut dyn Write) -> 
 fn triangles(clip: &ClipReport, found: &TriangleReport, n: usize, by: &str, out: &mut dyn Write) -> io::Result<()> {
     if found.turned > 0 {
         let place = clip.first_turned[n].as_ref().map_or(String::new(), |place| format!(", first at {}", at(place)));
-        bad(out, &format!("{} turned over{by}{place}", count(found.turned, "triangle is", "triangles are")))?;
+        bad(out, &format!("{} flipped{by}{place}", count(found.turned, "triangle is", "triangles are")))?;
     }
     if found.collapsed > 0 {
         let place = clip.first_collapsed[n].as_ref().map_or(String::new(), |place| format!(", first at {}", at(place)));
         bad(out, &format!("{} collapsed{by}{place}", count(found.collapsed, "triangle is", "triangles are")))?;
     }
     if found.turned == 0 && found.collapsed == 0 {
-        good(out, &format!("no triangle is turned over or collapsed{by}"))?;
+        good(out, &format!("no triangle is flipped or collapsed{by}"))?;
     }
     Ok(())
 }

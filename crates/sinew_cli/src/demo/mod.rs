@@ -24,7 +24,7 @@ use std::time::Instant;
 
 #[derive(Debug, Args)]
 pub struct DemoArgs {
-    /// The folder to make.
+    /// The folder to create.
     #[arg(long, short, value_name = "DIR", default_value = "sinew-demo")]
     pub out: PathBuf,
 }
@@ -44,21 +44,21 @@ const SHOWS: [Show; 7] = [
         clip: "look",
         preset: "cartoon",
         view: View::ThreeQuarter,
-        about: "The head comes late and swings on; ears and muzzle trail behind it.",
+        about: "The head follows late and overshoots; ears and muzzle trail behind it.",
     },
     Show {
         character: "bird",
         clip: "flap",
         preset: "cartoon",
         view: View::ThreeQuarter,
-        about: "A single bone: all that bends and stretches here is the effect.",
+        about: "A single bone: everything that bends and stretches here comes from the effect.",
     },
     Show {
         character: "flower",
         clip: "sway",
         preset: "cartoon",
         view: View::ThreeQuarter,
-        about: "Petals and leaves drag behind the stem, blossom last.",
+        about: "Petals and leaves drag behind the stem, the blossom last of all.",
     },
     Show {
         character: "dancer",
@@ -79,14 +79,14 @@ const SHOWS: [Show; 7] = [
         clip: "wave",
         preset: "lively",
         view: View::ThreeQuarter,
-        about: "Hand and fingers follow the wrist in turn.",
+        about: "The hand follows the wrist, and the fingers follow the hand.",
     },
     Show {
         character: "tube",
         clip: "wave",
         preset: "jelly",
         view: View::ThreeQuarter,
-        about: "The plainest case: four bones in a tube, each on a spring.",
+        about: "The simplest case: a tube with four bones, each on a spring.",
     },
 ];
 

@@ -35,8 +35,8 @@ pub fn page(exhibits: &[Exhibit]) -> String {
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>Sinew</title>\n\
          <style>{STYLE}</style>\n</head>\n<body>\n<h1>Sinew</h1>\n\
-         <p>Life for skinned characters. On the left each clip as its skeleton moves it, on the right with a preset of \
-         effects. The effects are in the <code>.glb</code> files beside this page as morph targets, so any engine that \
+         <p>Skinned characters brought to life. On the left, each clip as its skeleton moves it; on the right, with a preset \
+         of effects. The effects are in the <code>.glb</code> files beside this page as morph targets, so any engine that \
          plays glTF shows them.</p>\n"
     );
     for exhibit in exhibits {

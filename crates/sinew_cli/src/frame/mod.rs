@@ -33,7 +33,7 @@ pub fn run(options: &FrameArgs, talk: &Talk) -> Result<(), Fault> {
     talk.warnings(&scene.warnings);
     recipe.idle_sections(&scene.clips).iter().for_each(|words| talk.note(words));
     if options.clip.is_none() && (!options.time.is_empty() || options.looping.is_some()) {
-        talk.note("--time and --loop mean nothing without --clip: the nodes' default transforms are used");
+        talk.note("--time and --loop have no effect without --clip: the nodes' default transforms are used");
     }
     let mut player = Player::new(&scene, &recipe, hand_set.as_ref(), options)?;
     player.muscle_findings().iter().for_each(|words| talk.note(words));
@@ -70,7 +70,7 @@ pub fn run(options: &FrameArgs, talk: &Talk) -> Result<(), Fault> {
 fn numbered(options: &FrameArgs, destination: &Destination, count: usize) -> Result<Vec<Destination>, Fault> {
     if *destination == Destination::Stdout {
         let remedy = "give a file name, or --format json";
-        return Err(Fault::Usage(format!("several frames are several files in this format; {remedy}")));
+        return Err(Fault::Usage(format!("this format writes one file per frame; {remedy}")));
     }
     let path = &options.output;
     let width = count.saturating_sub(1).to_string().len().max(4);
@@ -99,7 +99,7 @@ fn format(options: &FrameArgs, destination: &Destination) -> Result<Format, Faul
         Some("ply") => Ok(Format::Ply),
         Some("json") => Ok(Format::Json),
         _ => Err(Fault::Usage(format!(
-            "{}: the ending tells no format; end it in .obj, .ply or .json, or give --format",
+            "{}: unknown file extension; use .obj, .ply or .json, or give --format",
             options.output.display()
         ))),
     }

@@ -54,7 +54,7 @@ impl MotionFile {
                 return Err(Fault::in_file(&file, fault));
             }
             let tables = item.as_table_like().ok_or_else(|| {
-                Fault::in_file(&file, "\"bone\" must hold tables, one per bone, such as [bone.\"neck\"]")
+                Fault::in_file(&file, "\"bone\" must contain tables, one per bone, such as [bone.\"neck\"]")
             })?;
             for (pattern, item) in tables.iter() {
                 let values = values(pattern, item).map_err(|fault| Fault::in_file(&file, fault))?;
@@ -168,7 +168,7 @@ mod tests {
             ("[bone.neck]\nangular_velocity = [0, 0, inf]", "must be three numbers"),
             ("[bone.neck]\nangular_velocity = \"fast\"", "must be three numbers"),
             ("[bones.neck]\nangular_velocity = [0, 0, 1]", "\"bones\" is unknown"),
-            ("bone = 3", "must hold tables"),
+            ("bone = 3", "must contain tables"),
             ("[bone]\nneck = 3", "give a table with"),
             ("[bone.ear.L]\nangular_velocity = [0, 0, 1]", "needs quotes: [bone.\"ear.L\"]"),
             ("ok = 1\n[bone", "line 2"),

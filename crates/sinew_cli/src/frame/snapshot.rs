@@ -125,7 +125,7 @@ impl<'a> Player<'a> {
             let MuscleReport { bone, samples, contraction_residual } = *muscle;
             let mut words = format!("muscle of {}: {samples} vortices", quoted(skeleton.name(bone)));
             if contraction_residual > 0.0 {
-                words += &format!("; they miss {:.0} % of its contraction", 100.0 * contraction_residual);
+                words += &format!("; they reproduce all but {:.0} % of its contraction", 100.0 * contraction_residual);
             }
             words
         };
@@ -138,7 +138,7 @@ impl<'a> Snapshot<'a> {
     fn check_finite(&self) -> Result<(), Fault> {
         let refuse = |what: String| {
             let remedy = "look for extreme scales or translations on the nodes above it";
-            Err(Fault::in_file(&self.scene.name, format!("{what}: its position is too large to be told; {remedy}")))
+            Err(Fault::in_file(&self.scene.name, format!("{what}: its position is too large to write; {remedy}")))
         };
         let skeleton = self.scene.rig.skeleton();
         if let Some(bone) = skeleton.bones().find(|&bone| !self.world.world_from_bone(bone).is_finite()) {
@@ -162,7 +162,7 @@ impl<'a> Snapshot<'a> {
         let Diagnosis { smallest_determinant, error, steps, steps_needed } = self.diagnosis?;
         let folds = if smallest_determinant > 0.0 { "nothing folds over" } else { "something folds over" };
         Some(format!(
-            "fold-over-free: {steps:.1} steps, where the bend asks for {steps_needed:.1}; twice as many would move the \
+            "fold-over-free: {steps:.1} steps, the bend needs {steps_needed:.1}; twice as many would move the \
              skin by at most {:.3} % of the size; {folds} (smallest determinant {smallest_determinant:.3})",
             100.0 * error
         ))

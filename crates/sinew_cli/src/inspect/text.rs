@@ -59,11 +59,11 @@ fn characters(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  bounds   ({}) to ({})", corner(min), corner(max))?;
         write!(out, "  points   {}", count(character.control_points, "control point", "control points"))?;
         if character.coincident_points > 0 {
-            write!(out, ", {} of them on another one without being joined to it", character.coincident_points)?;
+            write!(out, ", {} of them touch another one without being joined to it", character.coincident_points)?;
         }
         writeln!(out, "\n  surface  {}", surface(&character.surface))?;
         if let Some(gap) = character.attachment_gap {
-            writeln!(out, "  hangs    on its bones with gaps up to {} % of the size", short(100.0 * gap))?;
+            writeln!(out, "  attached with gaps up to {} % of the size", short(100.0 * gap))?;
         }
     }
     Ok(())
@@ -75,8 +75,8 @@ fn surface(surface: &Surface) -> String {
         (surface.non_manifold_edges, "non-manifold edge", "non-manifold edges"),
         (
             surface.flipped_edges,
-            "edge with faces turned against each other",
-            "edges with faces turned against each other",
+            "edge between faces of opposite orientation",
+            "edges between faces of opposite orientation",
         ),
         (surface.degenerate_triangles, "degenerate triangle", "degenerate triangles"),
     ];
@@ -256,7 +256,7 @@ fn cones(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
         let fit = match (cone.fit_error, cone.largest_fit_error) {
             (Some(rms), Some(largest)) => {
                 let [rms, largest] = [rms, largest].map(|error| short(100.0 * error));
-                format!("misses the skin by {rms} % of the region's size, {largest} % where it fits worst")
+                format!("off the skin by {rms} % of the region's size, {largest} % at worst")
             }
             _ => "set by hand".to_owned(),
         };

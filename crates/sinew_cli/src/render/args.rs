@@ -21,45 +21,46 @@ pub struct RenderArgs {
     #[command(flatten)]
     pub recipe: RecipeArgs,
 
-    /// The clip, by name or, where no clip is called so, by number from 0 [default: the first].
+    /// The clip, by name or, if no clip has that name, by number from 0 [default: the first].
     #[arg(long, value_name = "NAME|N")]
     pub clip: Option<String>,
 
-    /// What to draw; by the ending without it: a still or a contact sheet for .png, a film for .apng, .gif and .mp4.
+    /// What to draw. By default the file extension decides: a still or contact sheet for .png, a film for .apng, .gif
+    /// and .mp4.
     #[arg(long = "as", value_name = "KIND")]
     pub kind: Option<Kind>,
 
-    /// Draw a still of this moment: seconds on the clip's own clock; clamped to the clip, wrapped where it loops.
+    /// Draw a still of this moment: seconds on the clip's own clock, clamped to the clip or wrapped if it loops.
     #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true)]
     pub time: Option<f64>,
 
-    /// Columns of a contact sheet, spread over the clip [default: 6]; of a film the first N frames [default: all].
+    /// Columns of a contact sheet, spread over the clip [default: 6]; for a film, only the first N frames [default: all].
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=MOST_FRAMES))]
     pub frames: Option<u32>,
 
-    /// Frames per second of a film; a loop takes the nearest rate that closes it.
+    /// Frames per second of a film; for a loop, the nearest rate at which it repeats seamlessly.
     #[arg(long, value_name = "F", default_value = "30", value_parser = rate)]
     pub fps: FrameRate,
 
-    /// Pixels of a picture: 512, or 640x360 [default: 512; 256 in contact sheets].
+    /// Picture size in pixels: 512, or 640x360 [default: 512; 256 in contact sheets].
     #[arg(long, value_name = "N|WxH", value_parser = size)]
     pub size: Option<Size>,
 
-    /// Where to look from: a name, or YAW,PITCH in degrees (0,0 is the front, 90,0 its left side) and, if wanted, the
-    /// distance in sizes of the character. The camera stands still and shows the whole clip.
+    /// Viewpoint: a name, or YAW,PITCH in degrees (0,0 is the front, 90,0 the character's left side), optionally with the
+    /// distance in character sizes. The camera stays still and frames the whole clip.
     #[arg(long, value_name = "VIEW", default_value = "three-quarter", value_parser = viewpoint, allow_hyphen_values = true,
         long_help = VIEW_HELP)]
     pub view: Viewpoint,
 
-    /// Draw the base beside the result, in stills and films; contact sheets always do.
+    /// Show the base beside the result in stills and films; contact sheets always do.
     #[arg(long)]
     pub compare: bool,
 
-    /// Lay the base over the result as a blue veil.
+    /// Overlay the base on the result as a blue ghost.
     #[arg(long)]
     pub ghost: bool,
 
-    /// Colour by how far effects move the skin, or by a painted map.
+    /// Colour the skin by how far effects move it, or by a painted map.
     #[arg(long, value_name = "MAP", num_args = 0..=1, default_missing_value = DISPLACEMENT)]
     pub heat: Option<String>,
 
@@ -76,28 +77,28 @@ pub struct RenderArgs {
     #[arg(long)]
     pub wire: bool,
 
-    /// Leave the background clear.
+    /// Transparent background.
     #[arg(long)]
     pub transparent: bool,
 
-    /// Base skinning, in place of the recipe's (lbs without one).
+    /// Base skinning to use instead of the recipe's [default without a recipe: lbs].
     #[arg(long, value_name = "B")]
     pub base: Option<BaseName>,
 
-    /// Whether the clip loops; auto: as its keys tell.
+    /// Whether the clip loops; auto decides from its keys.
     #[arg(long = "loop", value_name = "yes|no|auto")]
     pub looping: Option<LoopName>,
 
-    /// Where to write: a file whose ending tells the format, or - for a PNG on stdout.
+    /// Output file, or - for a PNG on stdout; the file extension selects the format.
     #[arg(long, short, value_name = "OUT.{png,apng,gif,mp4}", required_unless_present = "buffers")]
     pub output: Option<PathBuf>,
 
-    /// Write what every pixel sees into this folder, frame by frame: colour (PNG), depth, normal, position, primitive
-    /// and barycentrics (NumPy .npy).
+    /// Write per-pixel buffers into this folder, frame by frame: colour (PNG), depth, normal, position, primitive and
+    /// barycentrics (NumPy .npy).
     #[arg(long, value_name = "DIR")]
     pub buffers: Option<PathBuf>,
 
-    /// Replace files that exist.
+    /// Overwrite existing files.
     #[arg(long)]
     pub force: bool,
 }
@@ -106,9 +107,9 @@ pub struct RenderArgs {
 pub const DISPLACEMENT: &str = "displacement";
 
 const VIEW_HELP: &str = "\
-Where to look from: front, back, side, three-quarter or top; or YAW,PITCH in degrees (0,0 is the front, 90,0 the \
-character's left side) and, if wanted, the distance in sizes of the character: 30,10,2. The camera stands still and \
-shows the whole clip";
+Viewpoint: front, back, side, three-quarter or top; or YAW,PITCH in degrees (0,0 is the front, 90,0 the \
+character's left side) and, optionally, the distance in character sizes: 30,10,2. The camera stays still and \
+frames the whole clip";
 
 /// What is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -230,13 +230,10 @@ fn storage(path: &Path, kind: Option<Kind>) -> Result<Storage, Fault> {
         ("mp4", None | Some(Kind::Film)) => Ok(Storage::Film(FilmFormat::Mp4)),
         ("png", _) => Ok(Storage::Png),
         ("apng" | "gif" | "mp4", _) => Err(Fault::Usage(format!(
-            "{}: stills and contact sheets are written as PNG; end the name in .png",
+            "{}: stills and contact sheets are PNG files; use the extension .png",
             path.display()
         ))),
-        _ => Err(Fault::Usage(format!(
-            "{}: the ending tells no format; end it in .png, .apng, .gif or .mp4",
-            path.display()
-        ))),
+        _ => Err(Fault::Usage(format!("{}: unknown file extension; use .png, .apng, .gif or .mp4", path.display()))),
     }
 }
 

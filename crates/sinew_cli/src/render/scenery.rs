@@ -39,7 +39,7 @@ impl<'a> Scenery<'a> {
     pub fn new(scene: &'a Scene, asked: &LoadedRecipe, play: Play<'_>) -> Result<Self, Fault> {
         let rig = &scene.rig;
         if rig.triangles().is_empty() {
-            return Err(Fault::in_file(&scene.name, "holds nothing to draw: no mesh with faces is bound to bones"));
+            return Err(Fault::in_file(&scene.name, "contains nothing to draw: no mesh with faces is bound to bones"));
         }
         let mut recipe = asked.recipe().clone();
         if let Some(base) = play.base {

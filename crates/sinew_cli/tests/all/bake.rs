@@ -222,7 +222,7 @@ fn what_cannot_be_done_is_refused_without_a_file() {
         assert!(run.stderr.contains(words), "{arguments:?}: {}", run.stderr);
         assert!(folder.names().is_empty(), "{:?}", folder.names());
     };
-    refuse(&["zoo:calf", "--tolerance", "0.01%", "--max-targets", "3"], 1, "would do");
+    refuse(&["zoo:calf", "--tolerance", "0.01%", "--max-targets", "3"], 1, "would be enough");
     refuse(&["zoo:calf", "--tolerance", "0.1"], 2, "0.1%");
     refuse(&["zoo:calf", "--fps", "0"], 2, "samples per second");
     refuse(&["zoo:calf", "--target", "quake"], 2, "bevy, blender, godot");

@@ -9,7 +9,7 @@ fn a_folder_that_is_there_is_left_alone() {
     let out = folder.path().to_str().expect("UTF-8").to_owned();
     let run = sinew(["demo", "--out", &out]);
     assert_eq!(run.code, 1);
-    assert!(run.stderr.contains("exists already"), "{}", run.stderr);
+    assert!(run.stderr.contains("already exists"), "{}", run.stderr);
     assert_eq!(folder.names(), ["mine.txt"]);
     assert_eq!(sinew(["demo", "--out", &format!("{out}/no/such")]).code, 1);
 }

@@ -66,12 +66,12 @@ fn faults_name_the_edit_and_the_remedy() {
     for (edits, words) in [
         (with("from", json!([])), "edit \"bump\": the from: the stroke has no points"),
         (with("clip", json!("walk")), "there is no clip"),
-        (with("distance", json!(0.1)), "give one of them"),
+        (with("distance", json!(0.1)), "give only one of them"),
         (with("name", json!("a/b")), "give it a name"),
         (with("stiffness", json!(-1)), "the stiffness is -1"),
         (with("sovle", json!("arap")), "unknown field `sovle`"),
         (with("solve", json!("glue")), "glue"),
-        (with("to", json!([[1e99, 0, 0]])), "range of numbers"),
+        (with("to", json!([[1e99, 0, 0]])), "too far away"),
     ] {
         let run = edit(&folder, &edits, &[]);
         assert_eq!(run.code, 1, "{}", run.stderr);

@@ -247,8 +247,8 @@ fn what_cannot_be_drawn_is_refused() {
     let out = folder.join("out.png");
     for (code, args, told) in [
         (2, &["zoo:tube"][..], "--output"),
-        (2, &["zoo:tube", "-o", "film.avi"], "end it in .png, .apng, .gif or .mp4"),
-        (2, &["zoo:tube", "-o", "film.gif", "--as", "sheet"], "end the name in .png"),
+        (2, &["zoo:tube", "-o", "film.avi"], "use .png, .apng, .gif or .mp4"),
+        (2, &["zoo:tube", "-o", "film.gif", "--as", "sheet"], "use the extension .png"),
         (2, &["zoo:tube", "-o", "film.gif", "--time", "1"], "--time is for stills"),
         (2, &["zoo:tube", "-o", &out, "--size", "0"], "pixels from 1 to"),
         (2, &["zoo:tube", "-o", &out, "--view", "above"], "give front, back, side"),
@@ -257,10 +257,10 @@ fn what_cannot_be_drawn_is_refused() {
         (2, &["zoo:tube", "-o", &out, "--frames", "9000"], "fewer --frames"),
         (2, &["zoo:tube", "-o", &out, "--clip", "wav"], "did you mean \"wave\"?"),
         (2, &["zoo:tube", "-o", "-", "--as", "film", "--preset", "livly"], "did you mean \"lively\"?"),
-        (1, &["zoo:tube", "-o", &taken], "exists already"),
+        (1, &["zoo:tube", "-o", &taken], "already exists"),
         (1, &[&unskinned, "-o", &out], "nothing to draw"),
         (1, &["no-such.glb", "-o", &out], "no-such.glb"),
-        (1, &["zoo:tube", "-o", "no-such-folder/x.png"], "there is no folder"),
+        (1, &["zoo:tube", "-o", "no-such-folder/x.png"], "does not exist"),
         (1, &["zoo:tube", "--buffers", "no-such-folder/x", "--size", "8"], "cannot be made"),
     ] {
         let run = sinew([&["render"], args].concat());

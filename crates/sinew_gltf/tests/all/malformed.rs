@@ -61,7 +61,7 @@ fn shells() {
     refused(b"PK\x03\x04 a zip file".to_vec(), &["neither GLB nor glTF"]);
     refused(b"glTX".iter().chain(&sound[4..]).copied().collect(), &["neither GLB nor glTF"]);
     refused(b"glTF".to_vec(), &["GLB header", "4 of its 12 bytes"]);
-    refused(sound[..sound.len() - 100].to_vec(), &["GLB header", "cut short"]);
+    refused(sound[..sound.len() - 100].to_vec(), &["GLB header", "truncated"]);
     let lying = |at: usize, number: u32| {
         let mut bytes = sound.clone();
         bytes[at..at + 4].copy_from_slice(&number.to_le_bytes());
@@ -91,7 +91,7 @@ fn json_text() {
     refused(b"{}".to_vec(), &["\"asset\""]);
     refused(rigged().with("/asset/version", json!("1.0")).glb(), &["/asset/version", "glTF 2.x"]);
     refused(rigged().with("/asset/minVersion", json!("3.0")).glb(), &["/asset/minVersion", "3.0"]);
-    refused(rigged().with("/asset/version", json!(2)).glb(), &["/asset/version", "a number, where text"]);
+    refused(rigged().with("/asset/version", json!(2)).glb(), &["/asset/version", "a number, but text"]);
     refused(rigged().with("/nodes", json!({})).glb(), &["/nodes", "not an array"]);
     refused(rigged().with("/nodes/1", json!(7)).glb(), &["node 1", "/nodes/1", "not an object"]);
     refused(rigged().with("/nodes/2/translation", json!([0, 1])).glb(), &["node 2 \"upper\"", "2 numbers"]);
@@ -128,12 +128,12 @@ fn buffers_and_uris() {
     refused(uri("file:///etc/passwd"), &["buffer 0", "scheme"]);
     refused(uri("/etc/passwd"), &["buffer 0", "absolute"]);
     refused(uri("C:\\a.bin"), &["buffer 0", "scheme"]);
-    refused(uri("../a.bin"), &["buffer 0", "out of the asset's folder"]);
-    refused(uri("x/%2e%2e/%2e%2e/a.bin"), &["buffer 0", "out of the asset's folder"]);
+    refused(uri("../a.bin"), &["buffer 0", "leaves the asset's folder"]);
+    refused(uri("x/%2e%2e/%2e%2e/a.bin"), &["buffer 0", "leaves the asset's folder"]);
     refused(uri("a.bin"), &["buffer 0", "no folder"]);
     refused(uri("data:text/plain,hello"), &["buffer 0", "not base64"]);
     refused(uri("data:application/octet-stream;base64"), &["buffer 0", "comma"]);
-    refused(uri("data:application/octet-stream;base64,@@@@"), &["buffer 0", "base64 text is broken"]);
+    refused(uri("data:application/octet-stream;base64,@@@@"), &["buffer 0", "invalid base64"]);
     refused(uri("data:application/octet-stream;base64,AAAA"), &["buffer 0", "there are 3"]);
     let declared = rigged().with("/buffers/0/byteLength", json!(48_000_000_000u64));
     refused(declared.glb(), &["buffer 0", "48000000000 bytes"]);
@@ -166,7 +166,7 @@ fn files_beside_the_asset() {
     {
         std::os::unix::fs::symlink(outside.join("tube.bin"), inside.join("link.bin")).expect("a link");
         let text = attempt("link.bin").expect_err("leads out").to_string();
-        assert!(text.contains("link.bin") && text.contains("by a link"), "{text}");
+        assert!(text.contains("link.bin") && text.contains("through a link"), "{text}");
     }
     let image = json!([{"uri": "nowhere.png"}]);
     std::fs::write(&path, file.clone().with("/images", image).gltf("sub%20dir/tube.bin")).expect("written");
@@ -191,7 +191,7 @@ fn accessors() {
     refused_position("componentType", json!(5124), "componentType 5124");
     refused_position("componentType", json!(5125), "UNSIGNED_INT");
     refused_position("type", json!("VEC9"), "VEC9");
-    refused_position("type", json!("VEC2"), "VEC2, where VEC3 belongs");
+    refused_position("type", json!("VEC2"), "VEC2, but VEC3 is expected");
     refused(positions("bufferView", json!(99)), &["accessor 0", "names buffer view 99"]);
     let view = |key: &str, value: Value| rigged().with(&format!("/bufferViews/0/{key}"), value).glb();
     refused(view("byteOffset", json!(1_000_000)), &["POSITION", "buffer view 0", "bytes 1000000"]);
@@ -274,7 +274,7 @@ fn node_trees() {
     let asset = repaired(animated.glb(), "animated-matrix", &["node 3 \"top\""]);
     assert!(matches!(asset.raw.bones[3].local, sinew::LocalTransform::Trs(_)));
     let flat = animated.with("/nodes/3/matrix/0", json!(0));
-    refused(flat.glb(), &["node 3 \"top\"", "flattens space"]);
+    refused(flat.glb(), &["node 3 \"top\"", "singular"]);
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn vertices() {
     let shorter = |accessor: usize| rigged().with(&format!("/accessors/{accessor}/count"), json!(19)).glb();
     refused(shorter(WEIGHTS), &["WEIGHTS_0", "19 elements, but POSITION has 20"]);
     let attribute = |key: &str, value: Value| rigged().with(&format!("{PRIMITIVE}/attributes/{key}"), value);
-    refused(attribute("JOINTS_0", json!(WEIGHTS)).glb(), &["JOINTS_0", "FLOAT, where unsigned integers belong"]);
+    refused(attribute("JOINTS_0", json!(WEIGHTS)).glb(), &["JOINTS_0", "FLOAT, but unsigned integers are expected"]);
     refused(attribute("WEIGHTS_0", json!(INDICES)).glb(), &["WEIGHTS_0"]);
     refused(attribute("JOINTS_1", json!(1)).glb(), &["primitive 0", "JOINTS_1 but no WEIGHTS_1"]);
     refused(attribute("WEIGHTS_1", json!(WEIGHTS)).glb(), &["primitive 0", "WEIGHTS_1 but no JOINTS_1"]);
@@ -398,8 +398,8 @@ fn animations() {
     let sampler = |key: &str, value: Value| rigged().with(&format!("/animations/0/samplers/0/{key}"), value).glb();
     refused(sampler("interpolation", json!("BEZIER")), &["animation 0 \"bend\", sampler 0", "BEZIER"]);
     refused(sampler("interpolation", json!("CUBICSPLINE")), &["sampler 0", "3 elements", "3 keys of 3 values"]);
-    refused(sampler("output", json!(7)), &["sampler 0", "VEC3, where VEC4 belongs"]);
-    refused(sampler("input", json!(TURNS)), &["sampler 0", "VEC4, where SCALAR belongs"]);
+    refused(sampler("output", json!(7)), &["sampler 0", "VEC3, but VEC4 is expected"]);
+    refused(sampler("input", json!(TURNS)), &["sampler 0", "VEC4, but SCALAR is expected"]);
     let target = |key: &str, value: Value| rigged().with(&format!("/animations/0/channels/0/{key}"), value);
     refused(target("sampler", json!(2)).glb(), &[channel, "names sampler 2"]);
     refused(target("target/node", json!(3)).glb(), &[channel, "names node 3"]);
@@ -462,7 +462,7 @@ fn painted_maps_and_custom_attributes() {
     repaired(file.clone().with(&key("_SINEW_"), json!(floats)).glb(), "map-name", &["_SINEW_"]);
     let bad = file.clone().poke(floats, 4, f32::NAN);
     refused(bad.glb(), &["_SINEW_BELLY", "vertex 4"]);
-    refused(file.clone().with(&key("_SINEW_X"), json!(POSITIONS)).glb(), &["_SINEW_X", "VEC3, where SCALAR belongs"]);
+    refused(file.clone().with(&key("_SINEW_X"), json!(POSITIONS)).glb(), &["_SINEW_X", "VEC3, but SCALAR is expected"]);
     let plain = file.accessor("SCALAR", &vec![1u8; n]);
     refused(file.clone().with(&key("_SINEW_X"), json!(plain)).glb(), &["_SINEW_X", "UNSIGNED_BYTE", "FLOAT"]);
     refused(file.clone().with(&key("_SINEW_X"), json!(INDICES)).glb(), &["_SINEW_X", "96 elements"]);
@@ -506,7 +506,7 @@ fn a_mesh_on_very_many_nodes_is_refused_before_it_fills_the_memory() {
         file.push("/nodes", json!({"mesh": 1}));
     }
     file.set("/nodes/2/children", json!((first..first + 2_000).collect::<Vec<_>>()));
-    refused(file.glb(), &["granted to this file", "once per node"]);
+    refused(file.glb(), &["for this file", "once per node"]);
 }
 
 /// Things that cost nothing to write down must cost little to read, however often they are named.
@@ -517,7 +517,7 @@ fn repetition_does_not_multiply() {
     primitives.push("/meshes", json!({"primitives": vec![json!({"attributes": {}}); 2_000]}));
     let nodes = primitives.json.pointer_mut("/nodes").and_then(Value::as_array_mut).expect("nodes");
     nodes.extend((0..MANY).map(|_| json!({"mesh": 1, "skin": 0})));
-    refused(primitives.glb(), &["granted to this file"]);
+    refused(primitives.glb(), &["for this file"]);
 
     let scenes = rigged().with("/scenes", json!(vec![json!({"nodes": [0, 1]}); MANY]));
     let mut scenes = scenes;
@@ -531,7 +531,7 @@ fn repetition_does_not_multiply() {
     nodes.extend((0..MANY).map(|_| json!({"mesh": 0, "skin": 0})));
     let channels = names.json.pointer_mut("/animations/0/channels").and_then(Value::as_array_mut).expect("channels");
     channels.extend((0..MANY).map(|_| json!({"sampler": 0, "target": {"path": "rotation"}})));
-    refused(names.glb(), &["granted to this file"]);
+    refused(names.glb(), &["for this file"]);
 }
 
 /// Peak memory of this process, where the system tells it.

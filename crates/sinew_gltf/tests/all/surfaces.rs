@@ -80,7 +80,7 @@ fn images_in_data_uris_are_read() {
 #[test]
 fn what_is_wrong_is_told_and_the_rest_is_kept() {
     for (pointer, value, told) in [
-        ("/images/0", json!({"uri": "../secret.png"}), "leads out of the asset's folder"),
+        ("/images/0", json!({"uri": "../secret.png"}), "leaves the asset's folder"),
         ("/images/0", json!({"uri": "skin.png"}), "no folder to look in"),
         ("/images/0/bufferView", json!(99), "names buffer view 99"),
         ("/textures/0/source", json!(7), "names image 7"),

@@ -16,9 +16,9 @@ pub(crate) const BULGE_PARAMS: &[ParamSpec] = &[
         "",
         [-1.0, 4.0],
         0.25,
-        "growth at the top of the profile; below 0 the limb is drawn in",
+        "growth at the peak of the profile; negative values shrink the limb",
     ),
-    ParamSpec::choice("profile", PROFILES, "how the growth goes along each bone"),
+    ParamSpec::choice("profile", PROFILES, "how the growth is distributed along each bone"),
     ATTACH,
     SMOOTHING,
 ];

@@ -20,22 +20,30 @@ pub(crate) const STIFFNESSES: &[&str] = &["torsion", "surface", "length", "absol
 const STIFFNESS: [f64; 2] = [0.0, 100.0];
 
 pub(crate) const SPRING_PARAMS: &[ParamSpec] = &[
-    ParamSpec::number("torsion", "", STIFFNESS, 1.0, "keeps neighbours at their angles about the bones"),
+    ParamSpec::number("torsion", "", STIFFNESS, 1.0, "keeps the angles between neighbours around the bones"),
     ParamSpec::number("surface", "", STIFFNESS, 0.3, "keeps the lengths of edges"),
     ParamSpec::number("length", "", STIFFNESS, 0.5, "keeps neighbours equally far from the bones"),
     ParamSpec::number("absolute", "", STIFFNESS, 1.0, "keeps every point at its own distance from the bones"),
-    ParamSpec::number("bone", "", STIFFNESS, 1.0, "holds the skin to the turn of its bone"),
-    ParamSpec::choice("hold", BONE_SPRINGS, "what the bone holds: the whole direction, or the angle to its line alone"),
-    ParamSpec::number("iterations", "", [1.0, 10_000.0], 50.0, "iterations at most"),
-    ParamSpec::choice("until", UNTIL, "what ends it early: small moves, small forces, an energy that falls no more"),
+    ParamSpec::number("bone", "", STIFFNESS, 1.0, "makes the skin follow the rotation of its bone"),
+    ParamSpec::choice(
+        "hold",
+        BONE_SPRINGS,
+        "what the bone controls: the full direction, or only the angle to its axis",
+    ),
+    ParamSpec::number("iterations", "", [1.0, 10_000.0], 50.0, "maximum number of iterations"),
+    ParamSpec::choice("until", UNTIL, "what stops it early: small moves, small forces, or energy that stops falling"),
     ParamSpec::number(
         "tolerance",
         "",
         [0.0, 1.0],
         1e-5,
-        "how small: moves and forces in smallest sides, of the energy",
+        "the threshold: moves and forces relative to the smallest side, energy relative to itself",
     ),
-    ParamSpec::choice("scheme", SCHEMES, "how the equilibrium is reached: fast, plainly, or by the thesis' fixed step"),
+    ParamSpec::choice(
+        "scheme",
+        SCHEMES,
+        "how the balance is reached: accelerated, plain, or by the thesis' fixed step",
+    ),
     ATTACH,
     SMOOTHING,
 ];

@@ -19,7 +19,7 @@
 //! frame: each segment's part of the volume by the determinant of its bone. Scaling a character or a limb is the
 //! animator's doing and is left alone.
 //!
-//! Oracle: `tests` below, on the cylinder of METHODS; coefficients against finite differences.
+//! Oracle: `tests` below, on the cylinder of LV 4; coefficients against finite differences.
 
 use crate::correct::body::{Body, Surface, volume};
 use crate::correct::report::{Outcome, Restored};
