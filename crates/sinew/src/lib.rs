@@ -18,6 +18,7 @@
 //!
 //! Absent by design: files, clocks, environment, printing, thread pools of its own.
 
+pub mod anatomy;
 pub mod attach;
 pub mod base;
 pub mod bind;
@@ -58,6 +59,7 @@ pub mod text;
 pub mod topology;
 pub mod warning;
 
+pub use anatomy::Anatomy;
 pub use clip::{Clip, Curve, Interpolation};
 pub use crowd::{CrowdScratch, Member, evaluate_crowd};
 pub use gradients::Slopes;

@@ -92,6 +92,8 @@ pub struct RawPrimitive {
     pub maps: Vec<(String, Vec<f32>)>,
     /// Base colour, linear RGBA: used only to draw.
     pub color: [f32; 4],
+    /// Name of its material; may be empty.
+    pub material: String,
 }
 
 /// The same number of (palette index, weight) pairs per vertex; unused pairs have weight 0.

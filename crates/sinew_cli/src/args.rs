@@ -78,6 +78,10 @@ pub struct InspectArgs {
     #[arg(long, conflicts_with = "json")]
     pub all: bool,
 
+    /// Tell what each bone and each piece of skin is, how sure that is, and why: spine, arm, ear, cape, sword.
+    #[arg(long)]
+    pub anatomy: bool,
+
     #[command(flatten)]
     pub recipe: RecipeArgs,
 }

@@ -97,7 +97,7 @@ fn read_primitive(
     // Points and lines need no weights, but then nothing can place them. Either way the primitive keeps its number.
     let Some(reference) = position.filter(|_| has_faces || is_bound || !skinned) else {
         let morphs = vec![RawMorph::default(); view.length("targets")?];
-        return Ok(RawPrimitive { morphs, color: color(view)?, ..RawPrimitive::default() });
+        return Ok(RawPrimitive { morphs, color: color(view)?, material: material(view)?, ..RawPrimitive::default() });
     };
     let accessor = accessors.open(&reference)?;
     refuse_compression(view, &accessor)?;
@@ -123,6 +123,7 @@ fn read_primitive(
         morphs: morphs(view, count, accessors, warnings)?,
         maps: maps(&attributes, count, accessors, warnings)?,
         color: color(view)?,
+        material: material(view)?,
         positions,
     })
 }
@@ -383,4 +384,10 @@ fn color(view: &View<'_>) -> Result<[f32; 4], Fault> {
         None => WHITE,
     };
     Ok(factor.map(|c| c as f32))
+}
+
+/// Name of the primitive's material; empty without one.
+fn material(view: &View<'_>) -> Result<String, Fault> {
+    let material = view.reference_at("material", "materials")?;
+    Ok(material.map(|index| view.entry("materials", index)).transpose()?.map_or_else(String::new, |view| view.name()))
 }

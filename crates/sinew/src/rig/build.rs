@@ -63,6 +63,7 @@ pub(super) fn build(raw: &RawRig) -> Result<(Rig, Vec<Warning>), RigError> {
                     has_normals: piece.raw.normals.is_some(),
                     has_tangents: piece.raw.tangents.is_some(),
                     color: piece.raw.color,
+                    material: piece.raw.material.clone(),
                 })
                 .collect(),
             morph_weights: morph_ranges[mesh].clone(),

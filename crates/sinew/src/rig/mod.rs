@@ -97,6 +97,8 @@ pub struct Primitive {
     pub has_tangents: bool,
     /// Base colour, linear RGBA.
     pub color: [f32; 4],
+    /// Name of its material; may be empty.
+    pub material: String,
 }
 
 /// Skins (and their riders) that share a joint or an animated ancestor.

@@ -1,5 +1,6 @@
 //! `sinew inspect FILE`: what a file holds, gathered once and written as JSON or as text.
 
+mod anatomy;
 mod text;
 
 use crate::args::InspectArgs;
@@ -8,6 +9,7 @@ use crate::load::{Scene, load};
 use crate::output;
 use crate::recipe::LoadedRecipe;
 use crate::talk::Talk;
+use anatomy::AnatomyReport;
 use serde::Serialize;
 use sinew::attach::hanging::{AttachBy, continuity};
 use sinew::graph::{FittedCone, GraphError};
@@ -21,7 +23,8 @@ pub fn run(options: &InspectArgs, talk: &Talk) -> Result<(), Fault> {
     let recipe = LoadedRecipe::asked(&options.recipe)?;
     let scene = load(&options.input, &recipe.maps)?;
     recipe.idle_sections(&scene.clips).iter().for_each(|words| talk.note(words));
-    let report = Report::new(&scene, &recipe)?;
+    let mut report = Report::new(&scene, &recipe)?;
+    report.anatomy = options.anatomy.then(|| AnatomyReport::new(&scene));
     if options.json {
         output::to_stdout(|out| {
             serde_json::to_writer_pretty(&mut *out, &report)?;
@@ -43,6 +46,9 @@ struct Report<'a> {
     maps: Vec<MapReport<'a>>,
     /// Of the recipe given.
     cones: Vec<ConeReport>,
+    /// Where it is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    anatomy: Option<AnatomyReport<'a>>,
     warnings: Vec<Finding<'a>>,
 }
 
@@ -180,6 +186,7 @@ impl<'a> Report<'a> {
             maps: maps(scene),
             cones: cones(rig, recipe)
                 .map_err(|error| Fault::in_file(format!("{} on {}", recipe.file, scene.name), error))?,
+            anatomy: None,
             warnings: scene.warnings.iter().map(Finding::from).collect(),
         })
     }

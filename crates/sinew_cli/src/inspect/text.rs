@@ -30,6 +30,9 @@ pub fn print(report: &Report<'_>, all_bones: bool, out: &mut dyn Write) -> io::R
             count(report.warnings.len(), "warning", "warnings")
         },
     )?;
+    if let Some(anatomy) = &report.anatomy {
+        return anatomy.print(out);
+    }
     characters(report, out)?;
     meshes(report, out)?;
     bones(report, all_bones, out)?;

@@ -118,6 +118,7 @@ fn full() -> (RawRig, Vec<Clip>) {
         morphs: morphs.clone(),
         maps: vec![("belly".into(), vec![0.0, -1.0, 0.5, 2.0])],
         color: [0.1, 0.2, 0.3, 0.5],
+        material: String::new(),
     };
     let rider = RawPrimitive { influences: RawInfluences::default(), ..skinned.clone() };
     let bone = |name: &str, parent, local| RawBone { name: name.into(), parent, local };

@@ -1,0 +1,407 @@
+//! Pieces of skin that hang together: what each of them is.
+//!
+//! A piece is what triangles and shared places connect, whatever meshes it is split into; a mesh that rides on a bone is
+//! one piece. Pieces tell worn things from the body they are worn on: a skirt moved by the thighs is cloth, and a sword is
+//! no hand.
+
+use super::BoneFinding;
+use super::body::Body;
+use super::names::{Clue, read};
+use super::role::Role;
+use crate::bvh::Bvh;
+use crate::control_points::DisjointSets;
+use crate::rig::{PartKind, Rig};
+use crate::skeleton::BoneId;
+use glam::DVec3;
+use std::collections::BTreeMap;
+
+/// A connected piece of skin, or a mesh that rides on a bone.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// The character it belongs to.
+    pub character: usize,
+    /// The mesh most of it comes from.
+    pub mesh: String,
+    /// The material most of it has.
+    pub material: String,
+    /// The bone that moves it most.
+    pub bone: BoneId,
+    /// Whether that bone alone moves it.
+    pub rigid: bool,
+    /// Whether it rides on a node.
+    pub rider: bool,
+    /// What it is; none where it is the body, whose points are what their bones are.
+    pub role: Option<Role>,
+    /// From 0 to 1.
+    pub confidence: f64,
+    /// Why, in a few words.
+    pub reason: String,
+    /// Its control points.
+    pub points: usize,
+    /// Its part of the character's skin, riders included.
+    pub share: f64,
+    /// Other pieces it lies on, ascending.
+    pub touches: Vec<usize>,
+}
+
+/// Share of open edges from which a piece is a sheet.
+const OPEN: f64 = 0.02;
+/// Distance within which pieces touch, in sizes.
+const CONTACT: f64 = 0.01;
+
+/// Geometry of a piece.
+struct Outline {
+    slots: Vec<usize>,
+    area: f64,
+    low: DVec3,
+    high: DVec3,
+    centre: DVec3,
+    /// Weight per joint, most first.
+    joints: Vec<(usize, f64)>,
+    open: f64,
+}
+
+/// Pieces of a rig, and per slot the piece it belongs to.
+pub(super) fn pieces(rig: &Rig, bodies: &[Body], bones: &[BoneFinding]) -> (Vec<Piece>, Vec<Option<u32>>) {
+    let mut of_slot: Vec<Option<u32>> = vec![None; rig.slots()];
+    let mut found: Vec<Piece> = Vec::new();
+    let sources = sources(rig);
+    for (character, body) in bodies.iter().enumerate() {
+        let first = found.len();
+        let outlines = outlines(rig, body, &mut of_slot, first);
+        let whole: f64 = outlines.iter().map(|outline| outline.area).sum();
+        let touches = touches(body, &outlines);
+        let context = Context { rig, body, bones, outlines: &outlines, whole };
+        for (index, outline) in outlines.iter().enumerate() {
+            let (mesh, material) = named(rig, &sources, &outline.slots);
+            let rider = outline.slots.first().is_some_and(|&slot| rig.is_rider(slot));
+            let main = outline.joints.first().map_or(0, |&(bone, _)| bone);
+            let carried = outline.slots.first().and_then(|&slot| rig.main_bone(slot)).filter(|_| rider);
+            let Some(bone) = carried.or_else(|| rig.skeleton().bones().nth(main)) else { continue };
+            let all: f64 = outline.joints.iter().map(|(_, weight)| weight).sum();
+            let share = outline.joints.first().map_or(0.0, |&(_, weight)| weight / all.max(f64::MIN_POSITIVE));
+            let verdict = if rider {
+                context.rider(outline, bone, &mesh, &material)
+            } else {
+                context.skin(index, share, &mesh, &material)
+            };
+            let (role, confidence, reason) = match verdict {
+                Some((role, confidence, reason)) => (Some(role), confidence, reason),
+                None => (None, 1.0, "skin of the body".to_owned()),
+            };
+            found.push(Piece {
+                character,
+                mesh,
+                material,
+                bone,
+                rigid: share >= 0.999,
+                rider,
+                role,
+                confidence,
+                reason,
+                points: outline.slots.len(),
+                share: if whole > 0.0 { outline.area / whole } else { 0.0 },
+                touches: touches[index].iter().map(|&other| first + other).collect(),
+            });
+        }
+    }
+    (found, of_slot)
+}
+
+type Verdict = Option<(Role, f64, String)>;
+
+struct Context<'a> {
+    rig: &'a Rig,
+    body: &'a Body,
+    bones: &'a [BoneFinding],
+    outlines: &'a [Outline],
+    whole: f64,
+}
+
+impl Context<'_> {
+    fn rider(&self, outline: &Outline, bone: BoneId, mesh: &str, material: &str) -> Verdict {
+        let told = telling(mesh, material).or_else(|| telling(self.rig.skeleton().name(bone), ""));
+        if let Some((role, word)) = told {
+            return Some((role, 0.9, format!("rides on a bone and is called \"{word}\"")));
+        }
+        let joint = self.body.owner[bone.index()];
+        if outline.slots.first().is_some_and(|slot| self.body.skin.binary_search(slot).is_ok()) {
+            return Some((Role::Mechanical, 0.6, "a stiff part that is the limb itself".into()));
+        }
+        let carrier = &self.bones[joint];
+        let sheet =
+            outline.open > OPEN && (outline.high - outline.low).dot(self.body.axes.up).abs() > 0.3 * self.body.height;
+        match carrier.role {
+            Role::Hand | Role::Prop => Some((Role::Prop, 0.8, "held by a hand or hung on a place for things".into())),
+            Role::Spine | Role::Neck if sheet => {
+                Some((Role::Cloth, 0.45, "an open sheet that hangs on the trunk".into()))
+            }
+            role if role.is_body() => Some((Role::Prop, 0.6, format!("rides on the {role} without being sewn to it"))),
+            _ => None,
+        }
+    }
+
+    fn skin(&self, index: usize, share: f64, mesh: &str, material: &str) -> Verdict {
+        let outline = &self.outlines[index];
+        let &(main, _) = outline.joints.first()?;
+        // The body itself may be called anything.
+        let body_bones = outline.joints.iter().filter(|&&(bone, _)| self.bones[bone].role.is_body()).count();
+        let bulk = outline.area > 0.5 * self.whole || (body_bones > 6 && outline.area > 0.25 * self.whole);
+        let carrier = &self.bones[main];
+        if !carrier.role.is_body()
+            && !matches!(carrier.role, Role::Unknown | Role::Helper)
+            && carrier.confidence >= 0.5
+            && share >= 0.6
+        {
+            return Some((carrier.role, carrier.confidence, format!("moved by a bone of the {}", carrier.role)));
+        }
+        if let Some((role, word)) = telling(mesh, material).filter(|_| !bulk) {
+            // What bends with several bones is no stiff thing, whatever it is called.
+            if !role.is_rigid() || share >= 0.9 {
+                return Some((role, 0.85, format!("a piece of its own, called \"{word}\"")));
+            }
+        }
+        if bulk {
+            return None;
+        }
+        if self.is_eye(index, share) {
+            return Some((Role::Eye, 0.55, "one of two small balls in the front of the head".into()));
+        }
+        if share >= 0.999 && carrier.role == Role::Hand && carrier.confidence >= 0.4 && self.is_held(outline, main) {
+            return Some((Role::Prop, 0.5, "stiff, larger than the hand it moves with, and not sewn to it".into()));
+        }
+        if share < 0.9 && outline.open > OPEN && self.is_loose(index) {
+            return Some((Role::Cloth, 0.5, "an open sheet that hangs loosely about the body".into()));
+        }
+        None
+    }
+
+    /// Round, small, alone on the head, in front, with a twin.
+    fn is_eye(&self, index: usize, share: f64) -> bool {
+        let outline = &self.outlines[index];
+        let Some(&(main, _)) = outline.joints.first() else { return false };
+        let carrier = &self.bones[main];
+        if share < 0.999 || carrier.role != Role::Head || carrier.confidence < 0.4 {
+            return false;
+        }
+        let extent = outline.high - outline.low;
+        let (least, most) = (extent.min_element(), extent.max_element());
+        let round = least > 0.7 * most && (0.6..1.4).contains(&(outline.area / (std::f64::consts::PI * most * most)));
+        let heads = self.outlines.iter().filter(|o| o.joints.first().is_some_and(|j| j.0 == main));
+        let head = heads.fold(None, |best: Option<&Outline>, o| match best {
+            Some(best) if best.area >= o.area => Some(best),
+            _ => Some(o),
+        });
+        let Some(head) = head else { return false };
+        let small = most < 0.35 * (head.high - head.low).max_element();
+        let ahead = (outline.centre - head.centre).dot(self.body.axes.forward) > 0.0;
+        let mirrored = |p: DVec3| {
+            let axes = &self.body.axes;
+            p - 2.0 * (p.dot(axes.left) - axes.middle) * axes.left
+        };
+        let twin = self.outlines.iter().enumerate().any(|(other, o)| {
+            other != index
+                && o.centre.distance(mirrored(outline.centre)) < 0.25 * most
+                && (0.8..1.25).contains(&(o.area / outline.area))
+        });
+        round && small && ahead && twin
+    }
+
+    /// Longer than the rest of the hand's skin.
+    fn is_held(&self, outline: &Outline, hand: usize) -> bool {
+        let rest = self.outlines.iter().filter(|o| !std::ptr::eq(*o, outline));
+        let skin = rest.filter(|o| o.joints.iter().any(|&(bone, _)| bone == hand)).count();
+        let reach = self.body.joints[hand];
+        let far = outline.slots.iter().map(|&slot| self.body.points[slot].distance(reach)).fold(0.0, f64::max);
+        skin > 0 && far > 0.15 * self.body.height
+    }
+
+    /// Away from the skin of the bulk of the body, on trunk or legs.
+    fn is_loose(&self, index: usize) -> bool {
+        let outline = &self.outlines[index];
+        let hangs =
+            outline.joints.iter().take(4).any(|&(bone, _)| matches!(self.bones[bone].role, Role::Spine | Role::Leg));
+        let others = self.outlines.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, o)| o);
+        let bulk = others.reduce(|a, b| if b.area > a.area { b } else { a });
+        let Some(bulk) = bulk.filter(|bulk| hangs && bulk.area > 1.5 * outline.area) else { return false };
+        let points: Vec<DVec3> = bulk.slots.iter().map(|&slot| self.body.points[slot]).collect();
+        let tree = Bvh::of_points(&points);
+        let mut far: Vec<f64> = outline
+            .slots
+            .iter()
+            .filter_map(|&slot| {
+                let p = self.body.points[slot];
+                tree.nearest(p, f64::INFINITY, |i| Some(points[i as usize].distance_squared(p))).map(|(_, d)| d.sqrt())
+            })
+            .collect();
+        far.sort_by(f64::total_cmp);
+        far.get(far.len() * 3 / 4).is_some_and(|&d| d > 0.02 * self.body.height)
+    }
+}
+
+/// What a mesh or material is called, where that is more than a part of the body.
+fn telling(mesh: &str, material: &str) -> Option<(Role, String)> {
+    let useful = |clue: Clue| {
+        let role = clue.role.filter(|role| !role.is_body() && !matches!(role, Role::Flesh | Role::Jaw))?;
+        (!clue.weak).then_some((role, clue.word))
+    };
+    useful(read(mesh)).or_else(|| useful(read(material)))
+}
+
+/// Part and primitive of a slot's first vertex.
+fn sources(rig: &Rig) -> Vec<Option<(usize, usize)>> {
+    let mut sources = vec![None; rig.slots()];
+    for (index, part) in rig.parts().iter().enumerate() {
+        for (number, primitive) in part.primitives.iter().enumerate() {
+            for vertex in primitive.vertices.clone() {
+                sources[rig.point(vertex)].get_or_insert((index, number));
+            }
+        }
+    }
+    sources
+}
+
+/// Mesh and material that most points of a piece have.
+fn named(rig: &Rig, sources: &[Option<(usize, usize)>], slots: &[usize]) -> (String, String) {
+    let mut counts: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+    for source in slots.iter().filter_map(|&slot| sources[slot]) {
+        *counts.entry(source).or_insert(0) += 1;
+    }
+    let most = counts.into_iter().reduce(|a, b| if b.1 > a.1 { b } else { a });
+    most.map_or_else(Default::default, |((part, primitive), _)| {
+        let part = &rig.parts()[part];
+        (part.name.clone(), part.primitives[primitive].material.clone())
+    })
+}
+
+fn outlines(rig: &Rig, body: &Body, of_slot: &mut [Option<u32>], first: usize) -> Vec<Outline> {
+    let mut sets = DisjointSets::new(rig.slots());
+    for face in rig.point_triangles() {
+        sets.union(face[0], face[1]);
+        sets.union(face[0], face[2]);
+    }
+    for part in rig.parts().iter().filter(|part| part.kind == PartKind::Rider) {
+        let mut slots = part.primitives.iter().flat_map(|p| p.vertices.clone()).map(|vertex| rig.point(vertex) as u32);
+        if let Some(one) = slots.next() {
+            slots.for_each(|slot| sets.union(one, slot));
+        }
+    }
+    // Copies that the file keeps apart are one place.
+    let cell = 1e-5 * body.size;
+    let key = |slot: usize| (body.points[slot] / cell).round().to_array().map(|x| x as i64);
+    let skin = body.slots.iter().copied().filter(|&slot| !rig.is_rider(slot));
+    let mut places: Vec<([i64; 3], usize)> = skin.map(|slot| (key(slot), slot)).collect();
+    places.sort_unstable();
+    for pair in places.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
+        sets.union(pair[0].1 as u32, pair[1].1 as u32);
+    }
+    let mut number: BTreeMap<u32, usize> = BTreeMap::new();
+    let mut outlines: Vec<Outline> = Vec::new();
+    for &slot in &body.slots {
+        let root = sets.find(slot as u32);
+        let index = *number.entry(root).or_insert_with(|| {
+            outlines.push(Outline {
+                slots: Vec::new(),
+                area: 0.0,
+                low: DVec3::INFINITY,
+                high: DVec3::NEG_INFINITY,
+                centre: DVec3::ZERO,
+                joints: Vec::new(),
+                open: 0.0,
+            });
+            outlines.len() - 1
+        });
+        of_slot[slot] = Some((first + index) as u32);
+        outlines[index].slots.push(slot);
+    }
+    measure(rig, body, of_slot, first, &mut outlines);
+    outlines
+}
+
+fn measure(rig: &Rig, body: &Body, of_slot: &[Option<u32>], first: usize, outlines: &mut [Outline]) {
+    let mine =
+        |slot: u32| of_slot[slot as usize].map(|piece| piece as usize).filter(|&p| p >= first).map(|p| p - first);
+    let mut edges: BTreeMap<(u32, u32), (usize, u32)> = BTreeMap::new();
+    let mut joints: Vec<BTreeMap<usize, f64>> = vec![BTreeMap::new(); outlines.len()];
+    // Copies of one place are one corner, so that a seam is no hem.
+    let cell = 1e-5 * body.size;
+    let mut places: BTreeMap<[i64; 3], u32> = BTreeMap::new();
+    let mut corner: BTreeMap<u32, u32> = BTreeMap::new();
+    for &slot in &body.slots {
+        let key = (body.points[slot] / cell).round().to_array().map(|x| x as i64);
+        corner.insert(slot as u32, *places.entry(key).or_insert(slot as u32));
+    }
+    for face in rig.point_triangles() {
+        let Some(piece) = mine(face[0]).filter(|&piece| piece < outlines.len()) else { continue };
+        let [a, b, c] = face.map(|slot| body.points[slot as usize]);
+        let area = (b - a).cross(c - a).length() / 2.0;
+        let outline = &mut outlines[piece];
+        outline.area += area;
+        outline.centre += (a + b + c) / 3.0 * area;
+        for (i, slot) in face.iter().enumerate() {
+            let next = face[(i + 1) % 3];
+            let (Some(&p), Some(&q)) = (corner.get(slot), corner.get(&next)) else { continue };
+            if p != q {
+                edges.entry((p.min(q), p.max(q))).or_insert((piece, 0)).1 += 1;
+            }
+            for influence in rig.influences(*slot as usize) {
+                let bone = body.owner[rig.palette()[influence.palette as usize].bone.index()];
+                *joints[piece].entry(bone).or_insert(0.0) += area / 3.0 * f64::from(influence.weight);
+            }
+        }
+    }
+    let mut counts = vec![(0usize, 0usize); outlines.len()];
+    for &(piece, faces) in edges.values() {
+        counts[piece].0 += 1;
+        counts[piece].1 += usize::from(faces == 1);
+    }
+    for (index, outline) in outlines.iter_mut().enumerate() {
+        for &slot in &outline.slots {
+            (outline.low, outline.high) = (outline.low.min(body.points[slot]), outline.high.max(body.points[slot]));
+        }
+        let middle = 0.5 * (outline.low + outline.high);
+        outline.centre = if outline.area > 0.0 { outline.centre / outline.area } else { middle };
+        outline.open = counts[index].1 as f64 / counts[index].0.max(1) as f64;
+        if joints[index].is_empty() {
+            for &slot in &outline.slots {
+                for influence in rig.influences(slot) {
+                    let bone = body.owner[rig.palette()[influence.palette as usize].bone.index()];
+                    *joints[index].entry(bone).or_insert(0.0) += f64::from(influence.weight);
+                }
+            }
+        }
+        outline.joints = joints[index].iter().map(|(&bone, &weight)| (bone, weight)).collect();
+        outline.joints.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    }
+}
+
+/// Which pieces lie on which.
+fn touches(body: &Body, outlines: &[Outline]) -> Vec<Vec<usize>> {
+    let mut found = vec![Vec::new(); outlines.len()];
+    if outlines.len() < 2 {
+        return found;
+    }
+    let all: Vec<(usize, DVec3)> = outlines
+        .iter()
+        .enumerate()
+        .flat_map(|(index, outline)| outline.slots.iter().map(move |&slot| (index, body.points[slot])))
+        .collect();
+    let tree = Bvh::of_points(&all.iter().map(|&(_, p)| p).collect::<Vec<_>>());
+    let within = (CONTACT * body.size).powi(2);
+    for &(piece, p) in &all {
+        let other = |i: u32| {
+            let (index, q) = all[i as usize];
+            (index != piece).then(|| q.distance_squared(p))
+        };
+        if let Some((i, _)) = tree.nearest(p, within, other) {
+            let other = all[i as usize].0;
+            found[piece].push(other);
+            found[other].push(piece);
+        }
+    }
+    for list in &mut found {
+        list.sort_unstable();
+        list.dedup();
+    }
+    found
+}
