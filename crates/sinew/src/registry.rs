@@ -1,25 +1,13 @@
-//! All deformers, one line each. Help, validation and conformance tests run over this list.
+//! What an entry of the list of effects says of itself. Help, validation, benchmarks and conformance run over the lists:
+//! [`EFFECTS`], [`crate::base::BASES`], [`crate::correct::CORRECTIONS`].
 
-use crate::displace::{
-    AccelerationDrag, CentrifugalLift, CentrifugalStretch, Displacement, Floppy, Followthrough, Input, Jerk, Squash,
-    Wobble,
-};
+use crate::displace::{Displacement, Input};
 use crate::graph::{DisplacementNode, Node};
 use crate::param::{ParamSpec, Values};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Every effect, in the order of the manual.
-pub static EFFECTS: &[&dyn Effect] = &[
-    &Displace::<Squash>(PhantomData),
-    &Displace::<Floppy>(PhantomData),
-    &Displace::<Followthrough>(PhantomData),
-    &Displace::<AccelerationDrag>(PhantomData),
-    &Displace::<CentrifugalStretch>(PhantomData),
-    &Displace::<CentrifugalLift>(PhantomData),
-    &Displace::<Wobble>(PhantomData),
-    &Displace::<Jerk>(PhantomData),
-];
+pub use crate::displace::EFFECTS;
 
 /// The effect of that name.
 pub fn find(name: &str) -> Option<&'static dyn Effect> {
@@ -50,7 +38,8 @@ impl fmt::Debug for dyn Effect {
     }
 }
 
-struct Displace<D>(PhantomData<fn() -> D>);
+/// The entry of a displacement.
+pub(crate) struct Displace<D>(pub PhantomData<fn() -> D>);
 
 impl<D: Displacement> Effect for Displace<D> {
     fn name(&self) -> &'static str {
