@@ -8,8 +8,9 @@ use crate::edit::EditArgs;
 use crate::map::MapArgs;
 use crate::pose::PoseArgs;
 use crate::render::RenderArgs;
-use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use sinew::base::{BASES, BaseEntry};
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
@@ -34,7 +35,7 @@ pub struct Args {
 pub enum Command {
     /// Tell what a file holds: characters, meshes, bones, clips, surface, maps, and what is wrong with it.
     Inspect(InspectArgs),
-    /// List the effects, or the parameters of one.
+    /// List the effects, corrections and bases, or the parameters of one; write a recipe that holds them all.
     Effects(EffectsArgs),
     /// List the ready-made recipes, or write one to stdout to start from.
     Presets(PresetsArgs),
@@ -84,12 +85,16 @@ pub struct InspectArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct EffectsArgs {
-    /// The effect to describe; all of them in short without it.
+    /// The effect, correction or base to describe; all of them in short without it.
     pub name: Option<String>,
 
     /// Write JSON.
     #[arg(long)]
     pub json: bool,
+
+    /// Write a recipe with every key at its default, each with its unit, range and meaning, to start from.
+    #[arg(long, conflicts_with_all = ["name", "json"])]
+    pub template: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -171,8 +176,8 @@ pub struct FrameArgs {
     pub recipe: RecipeArgs,
 
     /// Base skinning, in place of the recipe's (lbs without one).
-    #[arg(long, value_name = "B")]
-    pub base: Option<BaseName>,
+    #[arg(long, value_name = "B", value_parser = base_named())]
+    pub base: Option<&'static BaseEntry>,
 
     /// Whether the clip loops; auto: as its keys tell.
     #[arg(long = "loop", value_name = "yes|no|auto")]
@@ -227,25 +232,10 @@ impl fmt::Display for Input {
     }
 }
 
-/// A base skinning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum BaseName {
-    /// Linear blend skinning, as engines do.
-    Lbs,
-    /// Dual quaternion skinning.
-    Dqs,
-    /// Each vertex by its largest influence alone.
-    Rigid,
-    /// Between LBS and DQS: as the recipe says, half-way without one.
-    Blend,
-    /// Along the way from the bind pose, without folding over.
-    FoldOverFree,
-    /// By where the skin hangs on the bones, turned evenly about joints.
-    IncrementalRotation,
-    /// About optimised centres of rotation.
-    CentresOfRotation,
-    /// Bones that stretch and twist along themselves.
-    StretchableTwistable,
+/// A base of the list, by its name.
+pub fn base_named() -> impl TypedValueParser<Value = &'static BaseEntry> {
+    let names = BASES.iter().map(|base| PossibleValue::new(base.name).help(base.about));
+    PossibleValuesParser::new(names).try_map(|name| sinew::base::find(&name).ok_or("there is no such base"))
 }
 
 /// Whether a clip loops.

@@ -100,22 +100,26 @@ impl Reader {
 }
 
 impl Literal {
-    /// A row as short as it can be said.
+    /// A row as short as its table can say it.
     pub(super) fn row(row: &Row, kind: &RowKind) -> Self {
-        match (kind, row.cells()) {
-            (RowKind::One(_), [(_, cell)]) => Self::from(cell),
-            (_, cells) => {
-                let by_itself = kind.cells().iter().filter(|cell| cell.by_itself);
-                let whole: Vec<Option<f64>> = by_itself.map(|cell| row.number(cell.name)).collect();
-                match whole.first() {
-                    Some(&Some(value)) if cells.len() == whole.len() && whole.iter().all(|v| *v == Some(value)) => {
-                        value.into()
-                    }
-                    _ => {
-                        let cells: Vec<(&str, Self)> = cells.iter().map(|(key, cell)| (*key, cell.into())).collect();
-                        Self::table(&cells)
-                    }
-                }
+        let by_itself = kind.cells().iter().filter(|cell| cell.by_itself);
+        let whole: Vec<Option<f64>> = by_itself.map(|cell| row.number(cell.name)).collect();
+        match whole.first() {
+            Some(&Some(value)) if row.cells().len() == whole.len() && whole.iter().all(|v| *v == Some(value)) => {
+                value.into()
+            }
+            _ => row.into(),
+        }
+    }
+}
+
+impl From<&Row> for Literal {
+    fn from(row: &Row) -> Self {
+        match row.cells() {
+            [("", cell)] => cell.into(),
+            cells => {
+                let cells: Vec<(&str, Self)> = cells.iter().map(|(key, cell)| (*key, cell.into())).collect();
+                Self::table(&cells)
             }
         }
     }
