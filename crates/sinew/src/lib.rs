@@ -55,6 +55,7 @@ pub mod simd;
 pub mod skeleton;
 pub mod stage;
 pub mod strokes;
+pub mod table;
 pub mod text;
 pub mod topology;
 pub mod warning;

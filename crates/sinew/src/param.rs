@@ -1,5 +1,7 @@
 //! Self-describing parameters: help texts, recipe validation and later the studio's panels come from these lists.
 
+use std::fmt;
+
 /// One parameter of a deformer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ParamSpec {
@@ -11,6 +13,38 @@ pub struct ParamSpec {
     pub kind: ParamKind,
     /// Whether it is a length in sizes, which a raw effect takes in scene units and without an end.
     pub is_length: bool,
+    /// The word that stands for 0, where 0 lies outside the range: `auto`, a number the program finds by itself.
+    pub word_for_zero: Option<&'static str>,
+}
+
+/// A closed range with its unit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// Smallest value.
+    pub min: f64,
+    /// Largest value.
+    pub max: f64,
+    /// Unit, such as `s`, `rad`, `× size`; empty for a plain number.
+    pub unit: &'static str,
+}
+
+impl Range {
+    /// Whether the value is a number within.
+    pub fn holds(self, value: f64) -> bool {
+        value.is_finite() && (self.min..=self.max).contains(&value)
+    }
+}
+
+impl fmt::Display for Range {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { min, max, unit } = *self;
+        let space = if unit.is_empty() { "" } else { " " };
+        if max.is_finite() {
+            write!(f, "{min} to {max}{space}{unit}")
+        } else {
+            write!(f, "at least {min}{space}{unit}")
+        }
+    }
 }
 
 /// The longest length in scene units: any limit there binds nothing, and its inverse is still within single precision.
@@ -51,7 +85,17 @@ impl ParamSpec {
         default: f64,
         about: &'static str,
     ) -> Self {
-        Self { name, about, kind: ParamKind::Number { unit, min, max, default }, is_length: false }
+        Self::of(name, ParamKind::Number { unit, min, max, default }, about)
+    }
+
+    const fn of(name: &'static str, kind: ParamKind, about: &'static str) -> Self {
+        Self { name, about, kind, is_length: false, word_for_zero: None }
+    }
+
+    /// A number, or the word `auto` for one the program finds by itself, which is the default and counts as 0. The
+    /// range lies above 0.
+    pub const fn number_or_auto(name: &'static str, unit: &'static str, range: [f64; 2], about: &'static str) -> Self {
+        Self { word_for_zero: Some("auto"), ..Self::number(name, unit, range, 0.0, about) }
     }
 
     /// A length in sizes, from 0; of a raw effect in scene units.
@@ -71,12 +115,12 @@ impl ParamSpec {
 
     /// A switch.
     pub const fn switch(name: &'static str, default: bool, about: &'static str) -> Self {
-        Self { name, about, kind: ParamKind::Switch { default }, is_length: false }
+        Self::of(name, ParamKind::Switch { default }, about)
     }
 
     /// One of some words, of which the first is the default.
     pub const fn choice(name: &'static str, words: &'static [&'static str], about: &'static str) -> Self {
-        Self { name, about, kind: ParamKind::Choice { words }, is_length: false }
+        Self::of(name, ParamKind::Choice { words }, about)
     }
 
     /// The default as a number; switches count as 0 and 1, words by their place.
@@ -102,6 +146,11 @@ impl Values {
         Self { specs, values: specs.iter().map(ParamSpec::default).collect() }
     }
 
+    /// The parameters.
+    pub fn specs(&self) -> &'static [ParamSpec] {
+        self.specs
+    }
+
     /// Sets a number if it is known and in range; switches take 0 and 1, choices the place of their word.
     pub fn set(&mut self, name: &str, value: f64) -> Result<(), ValueError> {
         let index = self.specs.iter().position(|spec| spec.name == name).ok_or(ValueError::Unknown)?;
@@ -112,7 +161,8 @@ impl Values {
             ParamKind::Choice { words } => (0.0, words.len().saturating_sub(1) as f64),
         };
         let whole = !matches!(self.specs[index].kind, ParamKind::Choice { .. }) || value.fract() == 0.0;
-        if !(min..=max).contains(&value) || !whole {
+        let by_word = self.specs[index].word_for_zero.is_some() && value == 0.0;
+        if !(by_word || (min..=max).contains(&value)) || !whole {
             return Err(ValueError::OutOfRange { min, max });
         }
         self.values[index] = value;
@@ -154,6 +204,8 @@ impl Values {
 pub enum ValueError {
     /// No parameter of that name.
     Unknown,
+    /// Of another kind than asked for: a word for a number, three numbers for six.
+    WrongKind,
     /// Not in the closed range, or not a number.
     OutOfRange {
         /// Smallest value.

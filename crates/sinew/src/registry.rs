@@ -1,25 +1,13 @@
-//! All deformers, one line each. Help, validation and conformance tests run over this list.
+//! What an entry of the list of effects says of itself. Help, validation, benchmarks and conformance run over the lists:
+//! [`EFFECTS`], [`crate::base::BASES`], [`crate::correct::CORRECTIONS`].
 
-use crate::displace::{
-    AccelerationDrag, CentrifugalLift, CentrifugalStretch, Displacement, Floppy, Followthrough, Input, Jerk, Squash,
-    Wobble,
-};
+use crate::displace::{Displacement, Input};
 use crate::graph::{DisplacementNode, Node};
 use crate::param::{ParamSpec, Values};
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Every effect, in the order of the manual.
-pub static EFFECTS: &[&dyn Effect] = &[
-    &Displace::<Squash>(PhantomData),
-    &Displace::<Floppy>(PhantomData),
-    &Displace::<Followthrough>(PhantomData),
-    &Displace::<AccelerationDrag>(PhantomData),
-    &Displace::<CentrifugalStretch>(PhantomData),
-    &Displace::<CentrifugalLift>(PhantomData),
-    &Displace::<Wobble>(PhantomData),
-    &Displace::<Jerk>(PhantomData),
-];
+pub use crate::displace::EFFECTS;
 
 /// The effect of that name.
 pub fn find(name: &str) -> Option<&'static dyn Effect> {
@@ -50,7 +38,8 @@ impl fmt::Debug for dyn Effect {
     }
 }
 
-struct Displace<D>(PhantomData<fn() -> D>);
+/// The entry of a displacement.
+pub(crate) struct Displace<D>(pub PhantomData<fn() -> D>);
 
 impl<D: Displacement> Effect for Displace<D> {
     fn name(&self) -> &'static str {
@@ -79,24 +68,57 @@ impl<D: Displacement> Effect for Displace<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::base::BASES;
+    use crate::correct::CORRECTIONS;
     use crate::param::ParamKind;
+    use crate::recipe::{CORRECTION_KEYS, EFFECT_KEYS};
 
+    /// Names are distinct, everything is explained, defaults lie in range, and no key hides another.
     #[test]
     fn entries_describe_themselves() {
-        for (index, effect) in EFFECTS.iter().enumerate() {
-            assert!(EFFECTS[..index].iter().all(|other| other.name() != effect.name()));
-            assert!(!effect.about().is_empty() && effect.name().chars().all(|c| c.is_ascii_lowercase() || c == '-'));
-            for param in effect.params() {
-                assert!(!param.about.is_empty(), "{} of {}", param.name, effect.name());
+        let mut names = Vec::new();
+        let mut check = |name: &'static str, about: &str, params: &[ParamSpec], other_keys: Vec<&'static str>| {
+            assert!(!names.contains(&name), "{name}");
+            names.push(name);
+            assert!(!about.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{name}");
+            for param in params {
+                assert!(!param.about.is_empty(), "{} of {name}", param.name);
                 if let ParamKind::Number { min, max, default, .. } = param.kind {
-                    assert!(min <= default && default <= max, "{} of {}", param.name, effect.name());
+                    let by_word = param.word_for_zero.is_some();
+                    assert!(if by_word { default == 0.0 && min > 0.0 } else { min <= default }, "{}", param.name);
+                    assert!(default <= max, "{} of {name}", param.name);
                 }
             }
+            let keys: Vec<&str> = params.iter().map(|param| param.name).chain(other_keys).chain(["type"]).collect();
+            for (index, key) in keys.iter().enumerate() {
+                assert!(!keys[..index].contains(key), "{key} of {name} is said twice");
+            }
+        };
+        for effect in EFFECTS {
+            let shared = EFFECT_KEYS.iter().map(|key| key.name).collect();
+            check(effect.name(), effect.about(), effect.params(), shared);
             for input in effect.inputs() {
-                let values = crate::param::Values::defaults(effect.params());
+                let values = Values::defaults(effect.params());
                 assert!(input.params().all(|name| effect.params().iter().any(|param| param.name == name)));
                 assert!(matches!(input, Input::LowPass(..)) || input.filter(&values).is_some());
             }
+        }
+        for correction in CORRECTIONS {
+            let tables = correction.tables.iter().map(|table| table.key);
+            let keys = CORRECTION_KEYS.iter().map(|key| key.name).chain(tables).chain(["map", "maps"]);
+            check(correction.name, correction.about, correction.params, keys.collect());
+            let known = |name: &&str| correction.params.iter().any(|param| param.name == *name);
+            assert!(correction.scaled.iter().all(known), "{}", correction.name);
+        }
+        for base in BASES {
+            let keys = base.tables.iter().map(|table| table.key).chain(["map"]);
+            check(base.name, base.about, base.params, keys.collect());
+            let mapped = base.mapped.is_none_or(|name| base.params.iter().any(|param| param.name == name));
+            assert!(mapped, "{}", base.name);
+        }
+        for table in CORRECTIONS.iter().flat_map(|c| c.tables).chain(BASES.iter().flat_map(|base| base.tables)) {
+            assert!(!table.about.is_empty() && !table.examples.is_empty(), "{}", table.key);
+            assert!(table.row.cells().iter().all(|cell| !cell.about.is_empty()), "{}", table.key);
         }
     }
 }

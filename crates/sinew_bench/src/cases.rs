@@ -1,11 +1,12 @@
-//! What is measured. A new effect of the registry is measured by itself; anything else is one more entry of [`cases`].
+//! What is measured. A new base, effect or correction of the lists is measured by itself; anything else is one more entry
+//! of [`cases`].
 
 use std::hint::black_box;
 
 use glam::DVec3;
+use sinew::base::{BASES, DQS};
 use sinew::cone::Cone;
 use sinew::correct::CORRECTIONS;
-use sinew::kinodynamic::FoldOverFreeSpec;
 use sinew::recipe::{BaseSpec, CorrectionSpec, EffectSpec, Normals};
 use sinew::registry::EFFECTS;
 use sinew::simd::Points;
@@ -62,7 +63,7 @@ impl Case {
     }
 }
 
-/// Every kernel: the baselines, the bases, each effect of the registry on LBS, the corrections.
+/// Every kernel: the baselines, the bases, each effect on LBS, the corrections.
 pub fn cases() -> Vec<Case> {
     let mut cases = vec![Case::new(PLAIN, |work, stopwatch| {
         let mut out = Skinned::for_workload(work);
@@ -90,14 +91,8 @@ pub fn cases() -> Vec<Case> {
         }
     }));
     let base = |name: &str, base| Case::recipe(name, Recipe { base, ..Recipe::default() });
-    cases.extend([
-        base("lbs", BaseSpec::Lbs),
-        base("dqs", BaseSpec::Dqs { pivot: false }),
-        base("dqs-pivot", BaseSpec::Dqs { pivot: true }),
-        base("blend", BaseSpec::Blend { factor: 0.5, map: None, pivot: false }),
-        base("rigid", BaseSpec::Rigid),
-        base("fold-over-free", BaseSpec::FoldOverFree(FoldOverFreeSpec::default())),
-    ]);
+    cases.extend(BASES.iter().map(|entry| base(entry.name, BaseSpec::of(entry))));
+    cases.push(base("dqs-pivot", BaseSpec::of(&DQS).with("pivot", 1.0).expect("a switch")));
     for effect in EFFECTS {
         cases.push(stack(&format!("displace/{}", effect.name()), &[effect.name()], Normals::Auto));
     }

@@ -11,9 +11,9 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use sinew::correct::MuscleSpec;
-use sinew::kinodynamic::FoldOverFreeSpec;
+use sinew::kinodynamic::FOLD_OVER_FREE;
 use sinew::recipe::{BaseSpec, CorrectionSpec, Normals};
+use sinew::table::Row;
 use sinew::{Cpu, Recipe, Stage, Workspace};
 
 use crate::data::Workload;
@@ -114,13 +114,19 @@ fn pool(threads: usize) -> rayon::ThreadPool {
 /// Hands over what evaluates a frame.
 fn drawn<T>(kind: Kind, work: &Workload, samples: usize, cpu: &Cpu<'_>, run: impl FnOnce(&mut dyn FnMut()) -> T) -> T {
     let share = if kind.volume { 0.5 } else { 0.0 };
-    let free = FoldOverFreeSpec { steps: Some(8), alpha: share, beta: share, ..FoldOverFreeSpec::default() };
-    let base = if kind.base { BaseSpec::FoldOverFree(free) } else { BaseSpec::Lbs };
+    let mut base = BaseSpec::default();
+    if kind.base {
+        base = BaseSpec::of(&FOLD_OVER_FREE);
+        for (name, value) in [("steps", 8.0), ("alpha", share), ("beta", share)] {
+            base.values.set(name, value).expect("a value in range");
+        }
+    }
     let mut muscles = CorrectionSpec::new("muscles").expect("a correction");
     muscles.values.set("samples", samples as f64).expect("samples in range");
     // Every bone but the last few has one.
-    let bone = |k: usize| (format!("tube.{}", k + 1), MuscleSpec::default());
-    muscles.muscles = (0..kind.muscles).map(bone).collect();
+    for k in 0..kind.muscles {
+        muscles.tables.add("muscles", &format!("tube.{}", k + 1), Row::default()).expect("a muscle");
+    }
     let corrections = if kind.muscles > 0 { vec![muscles] } else { Vec::new() };
     let recipe = Recipe { base, corrections, normals: Normals::Faces, ..Recipe::default() };
     let stage = Stage::new(&work.rig, &recipe).expect("the recipe fits the tube");

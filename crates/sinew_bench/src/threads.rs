@@ -2,7 +2,8 @@
 
 use std::hint::black_box;
 
-use sinew::kinodynamic::FoldOverFreeSpec;
+use sinew::base::{BaseEntry, DQS};
+use sinew::kinodynamic::FOLD_OVER_FREE;
 use sinew::recipe::{BaseSpec, Normals};
 use sinew::{Cpu, DeformedRows, Recipe, Stage, Workspace};
 
@@ -24,18 +25,18 @@ pub fn run() {
     let line = |name: &str, [one, two]: [f64; 2]| {
         println!("{name:<34} {:>10.2} {:>12.2} {:>7.2}x", one * 1e9 / count, two * 1e9 / count, one / two);
     };
-    let of_base = |base| Recipe { base, ..Recipe::default() };
+    let of_base = |base: &'static BaseEntry| Recipe { base: BaseSpec::of(base), ..Recipe::default() };
     let mut lbs_rows = f64::NAN;
     for (name, recipe) in [
         ("lbs", Recipe::default()),
-        ("dqs", of_base(BaseSpec::Dqs { pivot: false })),
+        ("dqs", of_base(&DQS)),
         ("velocity", cases::velocity(Normals::Engine)),
         ("velocity, exact normals", cases::velocity(Normals::Exact)),
         ("velocity, normals from faces", cases::velocity(Normals::Faces)),
         ("volume of the whole", cases::corrected("volume", "whole")),
         ("volume of segments too", cases::corrected("volume", "both")),
         ("springs", cases::corrected("springs", "")),
-        ("fold-over-free", of_base(BaseSpec::FoldOverFree(FoldOverFreeSpec::default()))),
+        ("fold-over-free", of_base(&FOLD_OVER_FREE)),
     ] {
         let stage = Stage::new(&work.rig, &recipe).expect("the recipe fits any rig");
         let (mut workspace, mut rows) = (Workspace::default(), DeformedRows::default());

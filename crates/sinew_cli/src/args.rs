@@ -8,8 +8,9 @@ use crate::edit::EditArgs;
 use crate::map::MapArgs;
 use crate::pose::PoseArgs;
 use crate::render::RenderArgs;
-use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use sinew::base::{BASES, BaseEntry};
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
@@ -34,7 +35,7 @@ pub struct Args {
 pub enum Command {
     /// Show what a file contains: characters, meshes, bones, clips, surface, maps, and any problems.
     Inspect(InspectArgs),
-    /// List the effects, or the parameters of one.
+    /// List the effects, corrections and bases, or the parameters of one; write a recipe that holds them all.
     Effects(EffectsArgs),
     /// List the presets, or print one as a recipe to start from.
     Presets(PresetsArgs),
@@ -88,12 +89,16 @@ pub struct InspectArgs {
 
 #[derive(Debug, ClapArgs)]
 pub struct EffectsArgs {
-    /// The effect to describe; without it, all effects are listed.
+    /// The effect, correction or base to describe; without it, all are listed.
     pub name: Option<String>,
 
     /// Write JSON.
     #[arg(long)]
     pub json: bool,
+
+    /// Write a recipe with every key at its default, each with its unit, range and meaning, to start from.
+    #[arg(long, conflicts_with_all = ["name", "json"])]
+    pub template: bool,
 }
 
 #[derive(Debug, ClapArgs)]
@@ -175,8 +180,8 @@ pub struct FrameArgs {
     pub recipe: RecipeArgs,
 
     /// Base skinning to use instead of the recipe's [default without a recipe: lbs].
-    #[arg(long, value_name = "B")]
-    pub base: Option<BaseName>,
+    #[arg(long, value_name = "B", value_parser = base_named())]
+    pub base: Option<&'static BaseEntry>,
 
     /// Whether the clip loops; auto decides from its keys.
     #[arg(long = "loop", value_name = "yes|no|auto")]
@@ -231,25 +236,10 @@ impl fmt::Display for Input {
     }
 }
 
-/// A base skinning.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum BaseName {
-    /// Linear blend skinning, as in most engines.
-    Lbs,
-    /// Dual quaternion skinning.
-    Dqs,
-    /// Each vertex follows its strongest bone only.
-    Rigid,
-    /// Between LBS and DQS, as set in the recipe; half-way without one.
-    Blend,
-    /// From the bind pose in small steps, without folding over.
-    FoldOverFree,
-    /// By where the skin attaches to the bones, rotating evenly around joints.
-    IncrementalRotation,
-    /// Around optimised centres of rotation.
-    CentresOfRotation,
-    /// Bones that stretch and twist along their length.
-    StretchableTwistable,
+/// A base of the list, by its name.
+pub fn base_named() -> impl TypedValueParser<Value = &'static BaseEntry> {
+    let names = BASES.iter().map(|base| PossibleValue::new(base.name).help(base.about));
+    PossibleValuesParser::new(names).try_map(|name| sinew::base::find(&name).ok_or("there is no such base"))
 }
 
 /// Whether a clip loops.

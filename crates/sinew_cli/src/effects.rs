@@ -1,16 +1,19 @@
-//! `sinew effects [NAME]`: the registry and the corrections, in text or JSON.
+//! `sinew effects [NAME]`: effects, corrections and bases, in text or JSON; `--template`: all of them as a recipe.
 
 use crate::args::EffectsArgs;
 use crate::fault::Fault;
 use crate::output;
 use crate::text::{Align, table, wrap};
 use serde_json::{Value, json};
-use sinew::Signal;
+use sinew::base::{BASES, BaseEntry};
 use sinew::correct::{CORRECTIONS, Correction};
 use sinew::displace::Input;
 use sinew::param::{ParamKind, ParamSpec};
+use sinew::recipe::{CORRECTION_KEYS, EFFECT_KEYS, EffectSpec, KeyKind, SharedKey};
 use sinew::registry::{EFFECTS, Effect};
+use sinew::table::{CellKind, CellSpec, RowKind, TableSpec};
 use sinew::text::nearest;
+use sinew::{RecipeFile, Signal};
 use std::io::{self, Write};
 
 /// What a recipe may ask for.
@@ -18,17 +21,80 @@ use std::io::{self, Write};
 enum Entry {
     Effect(&'static dyn Effect),
     Correction(&'static Correction),
+    Base(&'static BaseEntry),
+}
+
+/// A key that is no parameter.
+struct Key {
+    name: String,
+    takes: String,
+    about: String,
+}
+
+impl Key {
+    fn new(name: impl Into<String>, takes: impl Into<String>, about: impl Into<String>) -> Self {
+        Self { name: name.into(), takes: takes.into(), about: about.into() }
+    }
+
+    fn shared<S>(key: &SharedKey<S>) -> Vec<Self> {
+        match key.kind {
+            KeyKind::Param(kind) => {
+                let (default, range) = ranges(kind, None);
+                vec![Self::new(key.name, format!("{range}; {} by default", default.trim_end()), key.about)]
+            }
+            KeyKind::Map => vec![Self::new(key.name, "painted map", key.about)],
+            KeyKind::Cells { cells, .. } => {
+                let whole = Self::new(key.name, "true, false, table", key.about);
+                std::iter::once(whole).chain(cells.iter().map(|cell| Self::cell(key.name, cell))).collect()
+            }
+            KeyKind::Table(table) => Self::table(table),
+        }
+    }
+
+    fn table(table: &TableSpec) -> Vec<Self> {
+        let whole = match table.row {
+            RowKind::One(kind) => Self::new(table.key, format!("by bone: {}", takes(kind)), table.about),
+            RowKind::Cells(_) => Self::new(table.key, "by bone: table", table.about),
+        };
+        std::iter::once(whole).chain(table.row.cells().iter().map(|cell| Self::cell(table.key, cell))).collect()
+    }
+
+    fn cell(key: &str, cell: &CellSpec) -> Self {
+        Self::new(format!("  {key}.{}", cell.name), takes(cell.kind), cell.about)
+    }
+}
+
+fn takes(kind: CellKind) -> String {
+    match kind {
+        CellKind::Number(range) => range.to_string(),
+        CellKind::Numbers { each, .. } => format!("{} numbers", each.len()),
+        CellKind::Lists { each, .. } => format!("lists of {} numbers", each.len()),
+        CellKind::Word(words) => words.join(", "),
+        CellKind::Bones => "bone names".to_owned(),
+        CellKind::Bone => "bone name".to_owned(),
+        CellKind::Map => "painted map".to_owned(),
+    }
 }
 
 impl Entry {
     fn all() -> impl Iterator<Item = Self> {
-        EFFECTS.iter().copied().map(Self::Effect).chain(CORRECTIONS.iter().map(Self::Correction))
+        let effects = EFFECTS.iter().copied().map(Self::Effect);
+        effects.chain(CORRECTIONS.iter().map(Self::Correction)).chain(BASES.iter().map(Self::Base))
+    }
+
+    fn kind(self) -> &'static str {
+        match self {
+            Self::Effect(_) => "effect",
+            Self::Correction(_) => "correction",
+            Self::Base(_) => "base",
+        }
     }
 
     fn name(self) -> &'static str {
         match self {
             Self::Effect(effect) => effect.name(),
             Self::Correction(correction) => correction.name,
+            Self::Base(base) => base.name,
         }
     }
 
@@ -36,6 +102,7 @@ impl Entry {
         match self {
             Self::Effect(effect) => effect.about(),
             Self::Correction(correction) => correction.about,
+            Self::Base(base) => base.about,
         }
     }
 
@@ -43,30 +110,51 @@ impl Entry {
         match self {
             Self::Effect(effect) => effect.params(),
             Self::Correction(correction) => correction.params,
+            Self::Base(base) => base.params,
         }
     }
 
-    /// What its section in a recipe takes beside the parameters.
-    fn also(self) -> &'static str {
+    /// What a recipe takes beside the parameters.
+    fn keys(self) -> Vec<Key> {
+        let map = |mapped: Option<&str>| {
+            mapped.map(|mapped| Key::new("map", "painted map", format!("painted map that multiplies the {mapped}")))
+        };
         match self {
-            Self::Effect(effect) if effect.paper().is_some() => {
-                "In a recipe, every effect also takes gain, root, raw, map, compensate, cone and bones. With raw = true \
-                 lengths (× size) are in scene units and have no upper bound; form = \"paper\" is the paper's own form: \
-                 raw, hard limits, no filter."
+            Self::Effect(effect) => {
+                let spec = EffectSpec::of(effect);
+                EFFECT_KEYS.iter().filter(|key| key.applies_to(&spec)).flat_map(Key::shared).collect()
             }
-            Self::Effect(_) => {
-                "In a recipe every effect also takes gain, root, raw, map, compensate, cone and bones. With raw = true \
-                 lengths (× size) are in scene units and have no upper bound."
+            Self::Correction(correction) => {
+                let mut keys: Vec<Key> = CORRECTION_KEYS.iter().flat_map(Key::shared).collect();
+                keys.extend(map(correction.mapped));
+                keys.extend(correction.tables.iter().flat_map(Key::table));
+                if !correction.scaled.is_empty() {
+                    let about = format!("painted maps that multiply {}", correction.scaled.join(", "));
+                    keys.push(Key::new("maps", "painted maps", about));
+                }
+                keys
             }
-            Self::Correction(correction) if correction.takes_maps => {
-                "A correction: [[correction]] in a recipe. It also takes gain, map and bones."
+            Self::Base(base) => map(base.mapped).into_iter().chain(base.tables.iter().flat_map(Key::table)).collect(),
+        }
+    }
+
+    /// Where it stands in a recipe.
+    fn place(self) -> String {
+        match self {
+            Self::Effect(_) => "An effect: [[effect]] in a recipe. Every effect also takes:".to_owned(),
+            Self::Correction(_) => "A correction: [[correction]] in a recipe. It also takes:".to_owned(),
+            Self::Base(base) => {
+                let ends = if base.mapped.is_some() || !base.tables.is_empty() { " It also takes:" } else { "" };
+                format!("A base: base = \"{0}\" in a recipe, or base = {{ type = \"{0}\", … }}.{ends}", base.name)
             }
-            Self::Correction(_) => "A correction: [[correction]] in a recipe. It also takes gain.",
         }
     }
 }
 
 pub fn run(options: &EffectsArgs) -> Result<(), Fault> {
+    if options.template {
+        return output::to_stdout(|out| out.write_all(RecipeFile::template().as_bytes()));
+    }
     let one = options.name.as_deref().map(named).transpose()?;
     if options.json {
         let value = one.map_or_else(|| Entry::all().map(describe).collect(), describe);
@@ -82,16 +170,20 @@ fn named(name: &str) -> Result<Entry, Fault> {
     Entry::all().find(|entry| entry.name() == name).ok_or_else(|| {
         let names: Vec<_> = Entry::all().map(Entry::name).collect();
         let hint = nearest(name, names.iter().copied()).map_or(String::new(), |n| format!("; did you mean \"{n}\"?"));
-        Fault::Usage(format!("there is no effect \"{name}\"{hint} There are: {}", names.join(", ")))
+        Fault::Usage(format!("there is no effect, correction or base \"{name}\"{hint} There are: {}", names.join(", ")))
     })
 }
 
 fn list(out: &mut dyn Write) -> io::Result<()> {
-    let rows: Vec<_> = Entry::all().map(|e| vec![e.name().to_owned(), e.about().to_owned()]).collect();
-    for line in table(&[("", Align::Left), ("", Align::Left)], &rows) {
+    let rows: Vec<_> =
+        Entry::all().map(|e| vec![e.name().to_owned(), e.kind().to_owned(), e.about().to_owned()]).collect();
+    for line in table(&[("", Align::Left), ("", Align::Left), ("", Align::Left)], &rows) {
         writeln!(out, "{line}")?;
     }
-    writeln!(out, "\n`sinew effects NAME` lists the parameters of one.")
+    writeln!(
+        out,
+        "\n`sinew effects NAME` lists the parameters of one, `sinew effects --template` writes a recipe of all."
+    )
 }
 
 fn print(entry: Entry, out: &mut dyn Write) -> io::Result<()> {
@@ -101,37 +193,57 @@ fn print(entry: Entry, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "{line}")?;
     }
     let params = entry.params();
-    let row = |param: &ParamSpec| {
-        let (default, range) = match param.kind {
-            ParamKind::Number { unit, min, max, default } => (format!("{default} {unit}"), format!("{min} to {max}")),
-            ParamKind::Switch { default } => (default.to_string(), "true, false".to_owned()),
-            ParamKind::Choice { words } => (words.first().copied().unwrap_or_default().to_owned(), words.join(", ")),
+    if !params.is_empty() {
+        let row = |param: &ParamSpec| {
+            let (default, range) = ranges(param.kind, param.word_for_zero);
+            vec![param.name.to_owned(), default, range]
         };
-        vec![param.name.to_owned(), default, range]
-    };
-    let rows: Vec<_> = params.iter().map(row).collect();
-    let columns = [("parameter", Align::Left), ("default", Align::Left), ("range", Align::Left)];
-    let lines = table(&columns, &rows);
-    let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0) + 2;
-    let abouts = std::iter::once("").chain(params.iter().map(|param| param.about));
+        let columns = [("parameter", Align::Left), ("default", Align::Left), ("range", Align::Left)];
+        explained(&columns, &params.iter().map(row).collect::<Vec<_>>(), params.iter().map(|param| param.about), out)?;
+    }
     writeln!(out)?;
-    for (line, about) in lines.iter().zip(abouts) {
-        // The last column runs on below itself.
+    wrap(&entry.place(), 0).into_iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    let keys = entry.keys();
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let rows: Vec<_> = keys.iter().map(|key| vec![key.name.clone(), key.takes.clone()]).collect();
+    explained(&[("key", Align::Left), ("takes", Align::Left)], &rows, keys.iter().map(|key| key.about.as_str()), out)
+}
+
+/// Default and range in words.
+fn ranges(kind: ParamKind, word_for_zero: Option<&str>) -> (String, String) {
+    match kind {
+        ParamKind::Number { unit, min, max, default } => match word_for_zero {
+            Some(word) => (word.to_owned(), format!("{word}, {min} to {max} {unit}").trim_end().to_owned()),
+            None => (format!("{default} {unit}"), format!("{min} to {max}")),
+        },
+        ParamKind::Switch { default } => (default.to_string(), "true, false".to_owned()),
+        ParamKind::Choice { words } => (words.first().copied().unwrap_or_default().to_owned(), words.join(", ")),
+    }
+}
+
+/// A table whose last column runs on below itself.
+fn explained<'a>(
+    columns: &[(&str, Align)],
+    rows: &[Vec<String>],
+    abouts: impl Iterator<Item = &'a str>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let lines = table(columns, rows);
+    let width = lines.iter().map(|line| line.chars().count()).max().unwrap_or(0) + 2;
+    writeln!(out)?;
+    for (line, about) in lines.iter().zip(std::iter::once("").chain(abouts)) {
         let mut about = wrap(about, width).into_iter();
         let first = about.next().unwrap_or_default();
         writeln!(out, "{}", format!("{line:<width$}{}", first.trim_start()).trim_end())?;
         about.try_for_each(|line| writeln!(out, "{line}"))?;
     }
-    writeln!(out)?;
-    wrap(entry.also(), 0).into_iter().try_for_each(|line| writeln!(out, "{line}"))
+    Ok(())
 }
 
 fn describe(entry: Entry) -> Value {
     let params: Vec<_> = entry.params().iter().map(describe_param).collect();
-    let kind = match entry {
-        Entry::Effect(_) => "effect",
-        Entry::Correction(_) => "correction",
-    };
     let describe_input = |input: &Input| {
         let filter: Vec<_> = input.params().collect();
         let kind = match input {
@@ -143,9 +255,18 @@ fn describe(entry: Entry) -> Value {
     };
     let inputs: Vec<_> = match entry {
         Entry::Effect(effect) => effect.inputs().iter().map(describe_input).collect(),
-        Entry::Correction(_) => Vec::new(),
+        Entry::Correction(_) | Entry::Base(_) => Vec::new(),
     };
-    json!({ "name": entry.name(), "kind": kind, "about": entry.about(), "params": params, "inputs": inputs })
+    let key = |key: Key| json!({ "name": key.name.trim_start(), "takes": key.takes, "about": key.about });
+    let keys: Vec<_> = entry.keys().into_iter().map(key).collect();
+    json!({
+        "name": entry.name(),
+        "kind": entry.kind(),
+        "about": entry.about(),
+        "params": params,
+        "keys": keys,
+        "inputs": inputs,
+    })
 }
 
 fn describe_param(param: &ParamSpec) -> Value {
@@ -156,7 +277,7 @@ fn describe_param(param: &ParamSpec) -> Value {
             "unit": unit,
             "min": min,
             "max": max,
-            "default": default,
+            "default": param.word_for_zero.map_or_else(|| json!(default), |word| json!(word)),
             "about": param.about,
         }),
         ParamKind::Switch { default } => {

@@ -1,12 +1,11 @@
 //! What is played, from names on the command line: the clip, how it loops, the base under the effects.
 
-use crate::args::{BaseName, LoopName};
+use crate::args::LoopName;
 use crate::fault::Fault;
 use crate::load::Scene;
 use crate::text::quoted;
 use sinew::Looping;
-use sinew::base::IncrementalRotationSpec;
-use sinew::kinodynamic::FoldOverFreeSpec;
+use sinew::base::BaseEntry;
 use sinew::recipe::BaseSpec;
 use sinew::text::nearest;
 
@@ -63,33 +62,6 @@ pub fn looping_of(name: LoopName) -> Looping {
 }
 
 /// The base asked for, with the recipe's own settings where it is of the same kind.
-pub fn base_spec(wanted: BaseName, recipe: &BaseSpec) -> BaseSpec {
-    match (wanted, recipe) {
-        (BaseName::Lbs, _) => BaseSpec::Lbs,
-        (BaseName::Rigid, _) => BaseSpec::Rigid,
-        (BaseName::Dqs, BaseSpec::Dqs { .. }) | (BaseName::Blend, BaseSpec::Blend { .. }) => recipe.clone(),
-        (BaseName::Dqs, _) => BaseSpec::Dqs { pivot: false },
-        (BaseName::Blend, _) => BaseSpec::Blend { factor: 0.5, map: None, pivot: false },
-        (BaseName::FoldOverFree, BaseSpec::FoldOverFree(_)) => recipe.clone(),
-        (BaseName::FoldOverFree, _) => BaseSpec::FoldOverFree(FoldOverFreeSpec::default()),
-        (BaseName::IncrementalRotation, BaseSpec::IncrementalRotation(_))
-        | (BaseName::StretchableTwistable, BaseSpec::StretchableTwistable { .. }) => recipe.clone(),
-        (BaseName::IncrementalRotation, _) => BaseSpec::IncrementalRotation(IncrementalRotationSpec::default()),
-        (BaseName::CentresOfRotation, _) => BaseSpec::CentresOfRotation,
-        (BaseName::StretchableTwistable, _) => BaseSpec::StretchableTwistable { share: 0.5 },
-    }
-}
-
-/// A base as files call it.
-pub fn base_name(base: &BaseSpec) -> &'static str {
-    match base {
-        BaseSpec::Lbs => "lbs",
-        BaseSpec::Dqs { .. } => "dqs",
-        BaseSpec::Blend { .. } => "blend",
-        BaseSpec::Rigid => "rigid",
-        BaseSpec::FoldOverFree(_) => "fold-over-free",
-        BaseSpec::IncrementalRotation(_) => "incremental-rotation",
-        BaseSpec::CentresOfRotation => "centres-of-rotation",
-        BaseSpec::StretchableTwistable { .. } => "stretchable-twistable",
-    }
+pub fn base_spec(wanted: &'static BaseEntry, recipe: &BaseSpec) -> BaseSpec {
+    if recipe.base == wanted { recipe.clone() } else { BaseSpec::of(wanted) }
 }

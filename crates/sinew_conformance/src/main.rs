@@ -27,14 +27,6 @@ const CONE: &str =
 
 /// What no list of the library names.
 const RECIPES: &[(&str, &str)] = &[
-    ("lbs", "base = 'lbs'"),
-    ("dqs", "base = 'dqs'"),
-    ("blend", "base = { type = 'blend', factor = 0.5 }"),
-    ("rigid", "base = 'rigid'"),
-    ("fold-over-free", "base = { type = 'fold-over-free' }"),
-    ("incremental-rotation", "base = { type = 'incremental-rotation' }"),
-    ("centres-of-rotation", "base = { type = 'centres-of-rotation' }"),
-    ("stretchable-twistable", "base = { type = 'stretchable-twistable' }"),
     ("normals of engines", "normals = 'engine'\n[[effect]]\ntype = 'floppy'"),
     ("normals from faces", "normals = 'faces'\n[[effect]]\ntype = 'floppy'"),
     ("volume of segments", "[[correction]]\ntype = 'volume'\nscope = 'segments'"),
@@ -71,6 +63,8 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// Names and texts.
 fn recipes() -> impl Iterator<Item = (String, String)> {
+    let bases =
+        sinew::base::BASES.iter().map(|base| (base.name.to_owned(), format!("version = 1\nbase = '{}'", base.name)));
     let here = RECIPES.iter().map(|(name, text)| ((*name).to_owned(), format!("version = 1\n{text}")));
     let effects = sinew::registry::EFFECTS.iter().map(|effect| {
         let mut text = format!("version = 1\nnormals = 'exact'\n[[effect]]\ntype = '{}'\n", effect.name());
@@ -87,7 +81,7 @@ fn recipes() -> impl Iterator<Item = (String, String)> {
         (correction.name.to_owned(), format!("version = 1\n[[correction]]\ntype = '{}'", correction.name))
     });
     let presets = sinew::presets::names().iter().map(|preset| (preset.name.to_owned(), preset.text.to_owned()));
-    here.chain(effects).chain(corrections).chain(presets)
+    bases.chain(here).chain(effects).chain(corrections).chain(presets)
 }
 
 fn low_pass(input: &Input) -> Option<&'static str> {

@@ -2,7 +2,10 @@
 //! `cargo run --release -p sinew_render --example expressive -- FOLDER`.
 
 use glam::{DQuat, DVec3};
-use sinew::base::IncrementalRotationSpec;
+use sinew::base::centres_of_rotation::CENTRES_OF_ROTATION;
+use sinew::base::incremental_rotation::INCREMENTAL_ROTATION;
+use sinew::base::stretchable_twistable::STRETCHABLE_TWISTABLE;
+use sinew::base::{DQS, RIGID};
 use sinew::correct::surface_edit::Profile;
 use sinew::recipe::{BaseSpec, CorrectionSpec, Drive, EditShape, EditSpec, KeyCurve};
 use sinew::strokes::posing::Posing;
@@ -108,8 +111,12 @@ fn on(base: BaseSpec, corrections: Vec<CorrectionSpec>) -> Recipe {
     Recipe { base, corrections, ..Recipe::default() }
 }
 
-fn irs(influence: f64, keep_distance: bool) -> BaseSpec {
-    BaseSpec::IncrementalRotation(IncrementalRotationSpec { influence, keep_distance, ..Default::default() })
+fn irs(influence: f64, keep_distance: bool) -> Result<BaseSpec, Error> {
+    let mut base = BaseSpec::of(&INCREMENTAL_ROTATION);
+    for (name, value) in [("influence", influence), ("keep_distance", f64::from(u8::from(keep_distance)))] {
+        base.values.set(name, value).map_err(|_| "a value out of range")?;
+    }
+    Ok(base)
 }
 
 fn stroke(points: &[DVec3]) -> Result<Stroke, Error> {
@@ -167,7 +174,7 @@ fn length_correction(folder: &Path) -> Result<(), Error> {
     let subject = Subject::new(TUBE)?.turned("tube.2", bend(110.0))?;
     let mut board =
         Board::new("13-length-correction.png", "incremental rotation, 110°", &["lengths left", "distance kept"]);
-    let cells = [irs(0.5, false), irs(0.5, true)].map(|base| cell(&subject, &on(base, vec![]), View::Front));
+    let cells = [irs(0.5, false), irs(0.5, true)].map(|base| cell(&subject, &on(base?, vec![]), View::Front));
     board.row("", cells.into_iter().collect::<Result<_, _>>()?);
     board.save(folder)
 }
@@ -185,9 +192,9 @@ fn incremental_rotation(folder: &Path) -> Result<(), Error> {
     })?;
     let bulged = Recipe {
         edits: vec![EditSpec { amount: KeyCurve::constant(0.6), ..EditSpec::new(EditShape::Radial(Profile::Bulge)) }],
-        ..on(irs(0.5, true), vec![])
+        ..on(irs(0.5, true)?, vec![])
     };
-    let base = on(irs(0.5, true), vec![]);
+    let base = on(irs(0.5, true)?, vec![]);
     let columns = ["as it is", "longer bone", "squashed bone", "longer scale vectors"];
     let mut board = Board::new("14-incremental-rotation.png", "incremental rotation", &columns);
     board.row(
@@ -217,8 +224,8 @@ fn right_angle(folder: &Path) -> Result<(), Error> {
     board.row(
         "",
         vec![
-            cell(&subject, &on(irs(0.0, false), vec![]), View::Front)?,
-            cell(&subject, &on(irs(0.5, true), vec![]), View::Front)?,
+            cell(&subject, &on(irs(0.0, false)?, vec![]), View::Front)?,
+            cell(&subject, &on(irs(0.5, true)?, vec![]), View::Front)?,
             by_vectors(false)?,
             by_vectors(true)?,
         ],
@@ -235,14 +242,14 @@ fn one_spring_after_the_other(folder: &Path) -> Result<(), Error> {
         let spec = springs(
             &[&values[..], &[("iterations", 400.0), ("bone", if torsion > 0.0 { 1.0 } else { 0.0 })]].concat(),
         )?;
-        cell(&subject, &on(BaseSpec::Rigid, vec![spec]), View::Front)
+        cell(&subject, &on(BaseSpec::of(&RIGID), vec![spec]), View::Front)
     };
     let columns = ["rigid", "surface", "+ length", "+ torsion"];
     let mut board = Board::new("18-springs.png", "springs, one after the other", &columns);
     board.row(
         "",
         vec![
-            cell(&subject, &on(BaseSpec::Rigid, vec![]), View::Front)?,
+            cell(&subject, &on(BaseSpec::of(&RIGID), vec![]), View::Front)?,
             only(0.0, 0.3, 0.0)?,
             only(0.0, 0.3, 0.5)?,
             only(1.0, 0.3, 0.5)?,
@@ -255,12 +262,12 @@ fn one_spring_after_the_other(folder: &Path) -> Result<(), Error> {
 fn methods(folder: &Path) -> Result<(), Error> {
     let converged = springs(&[("iterations", 400.0)])?;
     let recipes = [
-        ("linear", on(BaseSpec::Lbs, vec![])),
-        ("dual quaternions", on(BaseSpec::Dqs { pivot: false }, vec![])),
-        ("incremental", on(irs(0.5, true), vec![])),
-        ("centres", on(BaseSpec::CentresOfRotation, vec![])),
-        ("twistable", on(BaseSpec::StretchableTwistable { share: 0.5 }, vec![])),
-        ("springs", on(BaseSpec::Dqs { pivot: false }, vec![converged])),
+        ("linear", on(BaseSpec::default(), vec![])),
+        ("dual quaternions", on(BaseSpec::of(&DQS), vec![])),
+        ("incremental", on(irs(0.5, true)?, vec![])),
+        ("centres", on(BaseSpec::of(&CENTRES_OF_ROTATION), vec![])),
+        ("twistable", on(BaseSpec::of(&STRETCHABLE_TWISTABLE), vec![])),
+        ("springs", on(BaseSpec::of(&DQS), vec![converged])),
     ];
     let columns: Vec<&str> = recipes.iter().map(|recipe| recipe.0).collect();
     let mut board = Board::new("19-methods.png", "a bend of 90° and a twist of 135°", &columns);
@@ -287,7 +294,7 @@ fn stiffness_and_iterations(folder: &Path) -> Result<(), Error> {
         let subject = Subject::new(TUBE)?.turned("tube.2", turn)?;
         let draw = |&(_, torsion, iterations): &(&str, f64, f64)| {
             let values = [("torsion", torsion), ("iterations", iterations), ("tolerance", 0.0), ("scheme", 1.0)];
-            small_cell(&subject, &on(BaseSpec::Lbs, vec![springs(&values)?]))
+            small_cell(&subject, &on(BaseSpec::default(), vec![springs(&values)?]))
         };
         board.row(name, settings.iter().map(draw).collect::<Result<_, _>>()?);
     }
@@ -339,8 +346,10 @@ fn drawn_on_the_skin(folder: &Path) -> Result<(), Error> {
     let subject = Subject::of(raw.clone())?;
     let hump = |drive| EditSpec { drive, ..EditSpec::new(EditShape::Shape(vec![(0.0, "hump".to_owned())])) };
     let direct = Recipe { edits: vec![hump(Drive::Direct)], ..Recipe::default() };
-    let sprung =
-        Recipe { edits: vec![hump(Drive::Springs)], ..on(BaseSpec::Lbs, vec![springs(&[("iterations", 200.0)])?]) };
+    let sprung = Recipe {
+        edits: vec![hump(Drive::Springs)],
+        ..on(BaseSpec::default(), vec![springs(&[("iterations", 200.0)])?])
+    };
     let mut turned = Subject::of(raw)?;
     let clips = sinew_zoo::build("calf")?.clips;
     let clip = clips.last().ok_or("no clip")?;
@@ -431,7 +440,7 @@ fn posed_by_strokes(folder: &Path) -> Result<(), Error> {
         subject.pose = pose_by_offset(rig.skeleton(), &rest, &selection, [&strokes[0], &strokes[1]], &posing);
         let mut shot = Shot::new(View::Front)?;
         shot.lines = vec![red((0..=100).map(|i| strokes[1].at(f64::from(i) / 100.0)))];
-        cells.push(shot.draw(&subject, &subject.evaluate(&on(irs(0.5, true), vec![]), 0.0)?));
+        cells.push(shot.draw(&subject, &subject.evaluate(&on(irs(0.5, true)?, vec![]), 0.0)?));
         columns.push(name);
     }
     let mut board = Board::new("29-posed-by-strokes.png", "bones follow a stroke", &columns);

@@ -13,6 +13,11 @@
 //!
 //! Oracle: on a tube bent at a joint the centres lie on the axis; twists keep the radius.
 
+use super::by_point::{ByPoint, Placed, Placing};
+use super::incremental_rotation::Turned;
+use super::{Base, BaseEntry};
+use crate::correct::surface::Surface;
+use crate::rig::Rig;
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 use std::collections::BTreeMap;
 
@@ -121,6 +126,76 @@ pub fn skin(p: DVec3, centre: Option<DVec3>, weights: &Weights, bones: &[Turning
     }
     // Opposite rotations cancel: the linear blend is as good as any.
     if turn.length() < 1e-9 { blend(p) } else { turn.normalize() * (stretch * (p - centre)) + blend(centre) }
+}
+
+/// The base `centres-of-rotation`.
+pub const CENTRES_OF_ROTATION: BaseEntry = BaseEntry {
+    name: "centres-of-rotation",
+    about: "Rotates around optimised centres of rotation: twists and bends keep their volume",
+    params: &[],
+    mapped: None,
+    tables: &[],
+    bind: |binding| {
+        Base::ByPoint(Box::new(ByPoint::new(binding.rig, |surface| Some(Centres::new(binding.rig, surface)))))
+    },
+};
+
+#[derive(Debug)]
+struct Centres {
+    centres: Vec<Option<DVec3>>,
+    /// Palette entries of the surface and their parents, parents first.
+    entries: Vec<(u32, Option<u32>)>,
+}
+
+impl Centres {
+    fn new(rig: &Rig, surface: &Surface) -> Self {
+        let weights: Vec<Vec<(u32, f64)>> = (0..surface.nodes())
+            .map(|node| {
+                let mut weights = surface.influences_of(node).to_vec();
+                weights.sort_by_key(|weight| weight.0);
+                weights
+            })
+            .collect();
+        let centres = centres(&surface.bind, &surface.faces(), &|node| &weights[node]);
+        let mine = |&&entry: &&u32| rig.palette()[entry as usize].character as usize == surface.character;
+        let entries = rig.palette_order().iter().filter(mine);
+        let entries = entries.map(|&entry| (entry, rig.palette()[entry as usize].parent)).collect();
+        Self { centres, entries }
+    }
+}
+
+impl Placing for Centres {
+    fn pose(&self, from_bind: &[DAffine3]) -> Box<dyn Placed + '_> {
+        Box::new(CentresFrame { centres: &self.centres, bones: turning(from_bind, &self.entries) })
+    }
+}
+
+struct CentresFrame<'a> {
+    centres: &'a [Option<DVec3>],
+    bones: Vec<TurningBone>,
+}
+
+impl Placed for CentresFrame<'_> {
+    fn place(&self, node: usize, bind: DVec3, influences: &[(u32, f64)]) -> DVec3 {
+        skin(bind, self.centres[node], influences, &self.bones)
+    }
+}
+
+/// Signs of the rotations by the parent, root to leaf.
+fn turning(from_bind: &[DAffine3], entries: &[(u32, Option<u32>)]) -> Vec<TurningBone> {
+    let split = |transform: &DAffine3| {
+        let Turned { rotation, stretch } = Turned::of(transform.matrix3);
+        TurningBone { transform: *transform, rotation, stretch }
+    };
+    let mut bones: Vec<TurningBone> = from_bind.iter().map(split).collect();
+    for &(entry, parent) in entries {
+        let side = parent.map_or(DQuat::IDENTITY, |parent| bones[parent as usize].rotation);
+        let bone = &mut bones[entry as usize];
+        if bone.rotation.dot(side) < 0.0 {
+            bone.rotation = -bone.rotation;
+        }
+    }
+    bones
 }
 
 #[cfg(test)]

@@ -8,12 +8,27 @@
 //!
 //! Oracle: equal to LBS where one bone has weight 1; a twist keeps the radius; flipping input signs changes nothing.
 
-use super::{BaseFrame, Palette, Skinned, blend, largest_influences};
+use super::{Base, BaseBinding, BaseEntry, BaseFrame, Palette, Skinned, blend, largest_influences};
 use crate::gradients::Gradient;
+use crate::param::ParamSpec;
 use crate::polar::polar_rotation;
 use crate::rig::Rig;
 use crate::simd::{LANES, Simd, V3, f32x16, prelude::*, splat};
 use glam::{DMat3, DQuat, DVec4};
+
+/// The base `dqs`.
+pub const DQS: BaseEntry = BaseEntry {
+    name: "dqs",
+    about: "Dual quaternion skinning: twists keep their volume",
+    params: &[PIVOT],
+    mapped: None,
+    tables: &[],
+    bind: |binding| Base::Dqs(Antipodality::of(binding)),
+};
+
+/// How the sign of a quaternion is chosen.
+pub(super) const PIVOT: ParamSpec =
+    ParamSpec::switch("pivot", false, "choose signs by each vertex's strongest bone instead of by the parent bone");
 
 /// How the sign of each dual quaternion is chosen.
 #[derive(Clone, Debug)]
@@ -25,9 +40,9 @@ pub enum Antipodality {
 }
 
 impl Antipodality {
-    /// The per-vertex pivot for a rig.
-    pub(crate) fn pivot(rig: &Rig) -> Self {
-        Self::Pivot(largest_influences(rig))
+    /// As [`PIVOT`] says.
+    pub(super) fn of(binding: &BaseBinding<'_>) -> Self {
+        if binding.values.switch(PIVOT.name) { Self::Pivot(largest_influences(binding.rig)) } else { Self::Parent }
     }
 }
 

@@ -13,10 +13,17 @@
 //!
 //! Oracle: a straight skeleton gives rigid; at a bent joint both sides meet; the correction keeps the distance.
 
-use crate::attach::{Attachment, Line};
+use super::by_point::{ByPoint, Placed, Placing};
+use super::{Base, BaseBinding, BaseEntry};
+use crate::attach::hanging::{ATTACH, DividerEdit, HangPlan, Hanging, SMOOTHING};
+use crate::attach::{Attachment, Gap, Line};
 use crate::clip::rotation_log;
+use crate::correct::surface::Surface;
+use crate::param::{ParamSpec, Range};
 use crate::polar::polar_rotation;
-use glam::{DMat3, DQuat, DVec3};
+use crate::skeleton::BoneId;
+use crate::table::{BoundRow, CellKind, CellSpec, RowKind, TableSpec};
+use glam::{DAffine3, DMat3, DQuat, DVec3};
 
 /// The linear part of a bone's skinning transform: a rotation after a stretch, which takes mirrors.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,6 +106,105 @@ pub fn turned(posed: &PosedLine, t: f64) -> (DQuat, DMat3) {
         - rotation_log(rotation * posed.before.rotation.inverse()) * back;
     let stretch = stretch * (1.0 - back - on) + posed.before.stretch * back + posed.after.stretch * on;
     (DQuat::from_scaled_axis(turn) * rotation, stretch)
+}
+
+const SHARE: Range = Range { min: 0.0, max: 1.0, unit: "" };
+const DEGREES: Range = Range { min: -90.0, max: 90.0, unit: "°" };
+const SHIFT: Range = Range { min: -1.0, max: 1.0, unit: "× bone" };
+
+/// The base `incremental-rotation`.
+pub const INCREMENTAL_ROTATION: BaseEntry = BaseEntry {
+    name: "incremental-rotation",
+    about: "By where the skin attaches to the bones, rotating evenly around joints; stretches with bones",
+    params: &[
+        ParamSpec::number("influence", "× bone", [0.0, 1.0], 0.5, "how far joints reach along their bones; 0 is rigid"),
+        ParamSpec::switch("keep_distance", true, "put points back to their distance from the bones"),
+        ATTACH,
+        SMOOTHING,
+    ],
+    mapped: None,
+    tables: &[
+        TableSpec {
+            key: "joints",
+            of: "influences",
+            about: "how far each joint's rotation reaches",
+            examples: &["\"elbow*\" = 0.3"],
+            row: RowKind::One(CellKind::Number(SHARE)),
+        },
+        TableSpec {
+            key: "dividers",
+            of: "planes",
+            about: "planes between bones moved by hand, where a bone begins; for attach \"planar\"",
+            examples: &["\"forearm*\" = { turn = [0, 0, 20], shift = 0.1 }"],
+            row: RowKind::Cells(&[
+                CellSpec::new(
+                    "turn",
+                    CellKind::Numbers { each: &[DEGREES; 3], form: "degrees about x, y and z, such as [0, 0, 20]" },
+                    "rotation vector of the plane in bind space",
+                ),
+                CellSpec::new("shift", CellKind::Number(SHIFT), "along the bone that begins there, in its lengths"),
+            ]),
+        },
+    ],
+    bind: |binding| Base::ByPoint(Box::new(ByPoint::new(binding.rig, |surface| Incremental::new(binding, surface)))),
+};
+
+#[derive(Debug)]
+struct Incremental {
+    hanging: Hanging,
+    /// Per line, how far its joints reach.
+    reaches: Vec<[f64; 2]>,
+    /// Per line, those that share a joint with it.
+    around: Vec<Vec<u32>>,
+    keep_distance: bool,
+}
+
+impl Incremental {
+    fn new(binding: &BaseBinding<'_>, surface: &Surface) -> Option<Self> {
+        let BaseBinding { rig, values, tables, .. } = *binding;
+        let divider = |(bones, row): &(Vec<BoneId>, BoundRow)| {
+            let turn_degrees = row.numbers("turn").map_or(DVec3::ZERO, DVec3::from);
+            (bones.clone(), DividerEdit { turn_degrees, shift: row.number("shift").unwrap_or(0.0) })
+        };
+        let dividers: Vec<_> = tables.rows("dividers").iter().map(divider).collect();
+        let plan = HangPlan { dividers: &dividers, ..HangPlan::of(values, &[]) };
+        let hanging = Hanging::new(rig, surface, &plan)?;
+        let influence = |bone: BoneId| {
+            let own = tables.rows("joints").iter().rev().find(|(bones, _)| bones.contains(&bone));
+            own.and_then(|(_, row)| row.number("")).unwrap_or_else(|| values.number("influence"))
+        };
+        let reaches = (0..hanging.lines.len()).map(|line| hanging.joints(rig, line).map(influence)).collect();
+        let around = hanging.lines_around();
+        Some(Self { hanging, reaches, around, keep_distance: values.switch("keep_distance") })
+    }
+}
+
+impl Placing for Incremental {
+    fn pose(&self, from_bind: &[DAffine3]) -> Box<dyn Placed + '_> {
+        let lines = self.hanging.posed_lines(from_bind, &|line| self.reaches[line]);
+        Box::new(IncrementalFrame { skin: self, lines })
+    }
+
+    fn gap(&self) -> Option<Gap> {
+        self.hanging.gap()
+    }
+}
+
+struct IncrementalFrame<'a> {
+    skin: &'a Incremental,
+    lines: Vec<PosedLine>,
+}
+
+impl Placed for IncrementalFrame<'_> {
+    fn place(&self, node: usize, bind: DVec3, _: &[(u32, f64)]) -> DVec3 {
+        let Incremental { hanging, around, keep_distance, .. } = self.skin;
+        let attachment: Attachment = hanging.attachments[node];
+        let around = &around[attachment.line as usize];
+        let skeleton = || around.iter().map(|&line| hanging.lines[line as usize]);
+        let distance = keep_distance.then(|| nearest_place(bind, skeleton())).flatten().map(|found| found.0);
+        let scale_vector = bind - attachment.point(&hanging.lines);
+        skin(&Hung { attachment, scale_vector, distance }, &self.lines, around)
+    }
 }
 
 #[cfg(test)]

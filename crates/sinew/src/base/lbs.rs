@@ -2,10 +2,20 @@
 //!
 //! Oracle: an independent f64 evaluation of the glTF specification agrees to 3e-6 of the character's size.
 
-use super::{BaseFrame, Skinned, blend};
+use super::{Base, BaseEntry, BaseFrame, Skinned, blend};
 use crate::gradients::Gradient;
 use crate::simd::{LANES, Lanes, PointRow, Simd, V3, f32x16, prelude::*, splat};
 use std::ops::Range;
+
+/// The base `lbs`.
+pub const LBS: BaseEntry = BaseEntry {
+    name: "lbs",
+    about: "Linear blend skinning, as in most engines",
+    params: &[],
+    mapped: None,
+    tables: &[],
+    bind: |_| Base::Lbs,
+};
 
 /// Rows of points and their layers of normals, without tangents.
 pub(crate) struct LinearRows<'a> {

@@ -5,23 +5,53 @@
 //!
 //! [`incremental_rotation`], [`centres_of_rotation`] and [`stretchable_twistable`] skin single points in f64;
 //! [`by_point`] binds them to a rig.
+//!
+//! **Adding a base** is a file here with its [`BaseEntry`], its lines in this one (the module, and [`BASES`]), and its
+//! oracle test. A base that places points one by one implements [`by_point`]'s trait; recipes, the template, the
+//! command line, benchmarks and conformance find it by themselves.
 
+mod blend;
 pub mod by_point;
 pub mod centres_of_rotation;
 mod dqs;
+mod entry;
 pub mod incremental_rotation;
 mod lbs;
+mod rigid;
 pub mod stretchable_twistable;
 
-pub use by_point::{ByPoint, IncrementalRotationSpec};
-pub use dqs::Antipodality;
+/// Every base, in the order of the manual; the first is the default.
+pub static BASES: &[BaseEntry] = &[
+    LBS,
+    DQS,
+    BLEND,
+    RIGID,
+    FOLD_OVER_FREE,
+    incremental_rotation::INCREMENTAL_ROTATION,
+    centres_of_rotation::CENTRES_OF_ROTATION,
+    stretchable_twistable::STRETCHABLE_TWISTABLE,
+];
+
+/// The base of that name.
+pub fn find(name: &str) -> Option<&'static BaseEntry> {
+    BASES.iter().find(|base| base.name == name)
+}
+
+pub use blend::BLEND;
+pub use by_point::ByPoint;
+pub use dqs::{Antipodality, DQS};
+pub(crate) use entry::BaseBinding;
+pub use entry::BaseEntry;
+pub use lbs::LBS;
+pub use rigid::RIGID;
+
 pub(crate) use dqs::DqsPalette;
 use dqs::{dqs_row, dqs_weight_terms};
 use lbs::lbs_weight_terms;
 pub(crate) use lbs::{LinearRows, lbs_linear_rows, lbs_row};
 
 use crate::gradients::Gradient;
-use crate::kinodynamic::FoldOverFree;
+use crate::kinodynamic::{FOLD_OVER_FREE, FoldOverFree};
 use crate::pose::WorldPose;
 use crate::rig::Rig;
 use crate::simd::{LANES, Lanes, Simd, V3, f32x16, load, prelude::*, splat};
@@ -122,17 +152,6 @@ pub enum Base {
 }
 
 impl Base {
-    /// Weights of the rigid base: all on the largest influence, on the lower palette index among equals.
-    pub(crate) fn rigid(rig: &Rig) -> Self {
-        let mut weights = vec![[0.0; LANES]; rig.skin_weights().len()];
-        for (row, largest) in rig.rows().iter().zip(largest_influences(rig)) {
-            for (lane, entry) in largest.into_iter().enumerate() {
-                weights[row.skin.start as usize + entry as usize][lane] = 1.0;
-            }
-        }
-        Self::Rigid(weights)
-    }
-
     /// The weights of its linear part.
     #[inline(always)]
     pub(crate) fn linear_weights<'a>(&'a self, rig: &'a Rig) -> Option<&'a [Lanes]> {

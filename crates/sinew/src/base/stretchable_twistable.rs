@@ -12,8 +12,16 @@
 //! Oracle: without stretch and twist it is linear blending; a stretched straight limb keeps its radius; a twist of one
 //! bone is spread evenly and keeps it as well.
 
+use super::by_point::{ByPoint, Placed, Placing};
+use super::incremental_rotation::PosedLine;
+use super::{Base, BaseEntry};
 use crate::attach::Line;
-use glam::{DMat3, DQuat, DVec3};
+use crate::attach::hanging::{HangPlan, Hanging};
+use crate::correct::surface::Surface;
+use crate::param::ParamSpec;
+use crate::rig::Rig;
+use crate::skeleton::BoneId;
+use glam::{DAffine3, DMat3, DQuat, DVec3};
 
 /// A bone at bind and at a pose.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,6 +61,92 @@ pub fn twist_about(axis: DVec3, rotation: DQuat) -> f64 {
 /// Skins one point by bones and weights that sum to 1.
 pub fn skin(p: DVec3, weights: &[(u32, f64)], bones: &[TwistBone]) -> DVec3 {
     weights.iter().map(|&(bone, weight)| bones[bone as usize].carry(p) * weight).sum()
+}
+
+/// The base `stretchable-twistable`.
+pub const STRETCHABLE_TWISTABLE: BaseEntry = BaseEntry {
+    name: "stretchable-twistable",
+    about: "Bones that stretch and twist along their length: a turned wrist twists the forearm",
+    params: &[ParamSpec::number(
+        "share",
+        "",
+        [0.0, 1.0],
+        0.5,
+        "part of a joint's twist that winds up the bone before it; the rest is wound up along its own",
+    )],
+    mapped: None,
+    tables: &[],
+    bind: |binding| {
+        let share = binding.values.number("share");
+        Base::ByPoint(Box::new(ByPoint::new(binding.rig, |surface| Twisting::new(binding.rig, surface, share))))
+    },
+};
+
+#[derive(Debug)]
+struct Twisting {
+    hanging: Hanging,
+    /// Per palette entry, the line that stands for it.
+    lines: Vec<Option<u32>>,
+    share: f64,
+}
+
+impl Twisting {
+    fn new(rig: &Rig, surface: &Surface, share: f64) -> Option<Self> {
+        let hanging = Hanging::new(rig, surface, &HangPlan::default())?;
+        // Of a bone's lines, the one that its skin lies along.
+        let line_of = |bone: BoneId| {
+            let middle = rig.centroid(bone);
+            let own = (0..hanging.lines.len() as u32).filter(|&line| hanging.bone(line) == bone);
+            let bone_from_rest: Vec<DAffine3> = rig.palette().iter().map(|entry| entry.bone_from_rest).collect();
+            own.min_by(|&a, &b| {
+                let away = |line: u32| {
+                    let entry = hanging.entry(line as usize);
+                    let bind_from_bone = surface.world_from_bind(entry, &bone_from_rest).inverse();
+                    middle.map_or(0.0, |m| hanging.lines[line as usize].distance(bind_from_bone.transform_point3(m)))
+                };
+                away(a).total_cmp(&away(b))
+            })
+        };
+        let lines = rig.palette().iter().map(|entry| line_of(entry.bone)).collect();
+        Some(Self { hanging, lines, share })
+    }
+
+    fn bones(&self, from_bind: &[DAffine3]) -> Vec<TwistBone> {
+        let Self { hanging, lines, share } = self;
+        let posed = hanging.posed_lines(from_bind, &|_| [0.0; 2]);
+        let along = |line: usize| (hanging.lines[line].end - hanging.lines[line].start).normalize_or_zero();
+        let bone = |(entry, transform): (usize, &DAffine3)| {
+            let still = Line { start: DVec3::ZERO, end: DVec3::ZERO };
+            let at = Line { start: transform.translation, ..still };
+            let Some(line) = lines[entry].map(|line| line as usize) else {
+                return TwistBone { bind: still, posed: at, linear: transform.matrix3, twist: [0.0; 2] };
+            };
+            let PosedLine { line: now, own, before, after, .. } = posed[line];
+            let (rotation, before, after) = (own.rotation, before.rotation, after.rotation);
+            // The bone after is measured about its own line, as it does itself.
+            let next = hanging.line_after(line).map_or(along(line), along);
+            let twist = [
+                -(1.0 - share) * twist_about(along(line), before.inverse() * rotation),
+                share * twist_about(next, rotation.inverse() * after),
+            ];
+            TwistBone { bind: hanging.lines[line], posed: now, linear: transform.matrix3, twist }
+        };
+        from_bind.iter().enumerate().map(bone).collect()
+    }
+}
+
+impl Placing for Twisting {
+    fn pose(&self, from_bind: &[DAffine3]) -> Box<dyn Placed + '_> {
+        Box::new(TwistingFrame(self.bones(from_bind)))
+    }
+}
+
+struct TwistingFrame(Vec<TwistBone>);
+
+impl Placed for TwistingFrame {
+    fn place(&self, _: usize, bind: DVec3, influences: &[(u32, f64)]) -> DVec3 {
+        skin(bind, influences, &self.0)
+    }
 }
 
 #[cfg(test)]

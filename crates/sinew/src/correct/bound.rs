@@ -2,7 +2,6 @@
 //! says what it did.
 
 use super::body::{Body, Reach, Surface};
-use super::muscle_spec::{BoundMuscle, FELT};
 use super::report::{ContactReport, CorrectionReport, Measure, MuscleReport, Outcome, Restored, VolumeReport};
 use super::surface_edit::SurfaceEdit;
 use crate::maps::RestSurface;
@@ -12,12 +11,10 @@ use crate::pose::WorldPose;
 use crate::rig::Rig;
 use crate::simd::{LANES, Lanes, Level, Points};
 use crate::skeleton::BoneId;
+use crate::table::BoundTables;
 use glam::{DAffine3, DVec3};
 use std::any::Any;
 use std::fmt;
-
-/// Parameters and what multiplies them.
-pub type Factors = Vec<(&'static str, f64)>;
 
 /// What a correction is bound to.
 pub(crate) struct Binding<'a> {
@@ -27,13 +24,12 @@ pub(crate) struct Binding<'a> {
     pub values: &'a Values,
     pub gain: f64,
     pub painted: Option<&'a [Lanes]>,
+    /// The table `bones`; later entries win.
     pub distances: &'a [(Vec<BoneId>, Vec<BoneId>)],
-    /// Muscles by bone, beside those of `distances`.
-    pub muscles: &'a [BoundMuscle],
-    /// Where what muscles feel stands among the filtered signals, from now back.
-    pub signals: &'a [[usize; FELT]],
-    /// Bones and factors on parameters; later entries win.
-    pub factors: &'a [(Vec<BoneId>, Factors)],
+    /// All tables.
+    pub tables: &'a BoundTables,
+    /// Where the correction's signals stand among the filtered ones.
+    pub signals: &'a [usize],
     /// Parameters and painted factors on them.
     pub painted_factors: &'a [(&'static str, Vec<Lanes>)],
     /// Edits that springs draw the skin to.

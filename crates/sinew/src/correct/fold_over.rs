@@ -18,6 +18,7 @@
 use super::body::surface::Segment;
 use super::body::{Body, Reach, Surface};
 use super::bound::{Binding, Bound, Log, Place, Work};
+use super::entry::{Correction, no_signals};
 use crate::limbs::{Leaf, Limbs};
 use crate::lists::Lists;
 use crate::param::ParamSpec;
@@ -32,13 +33,20 @@ const CLEARANCE: f64 = 0.999;
 /// Distances that differ by less are equal.
 const ON_THE_BORDER: f64 = 1e-9;
 
-pub(super) const FOLD_OVER_PARAMS: &[ParamSpec] = &[ParamSpec::number(
-    "angle",
-    "rad",
-    [0.0, std::f64::consts::PI],
-    0.15,
-    "joints that bend less than this are skipped",
-)];
+/// The correction `fold-over`.
+pub(super) const FOLD_OVER: Correction = Correction {
+    name: "fold-over",
+    about: "keeps skin in contact where a joint bends, instead of passing through itself",
+    params: PARAMS,
+    mapped: None,
+    tables: &[],
+    scaled: &[],
+    signals: no_signals,
+    bind: |binding| Box::new(FoldOver::bind(binding)),
+};
+
+const PARAMS: &[ParamSpec] =
+    &[ParamSpec::number("angle", "rad", [0.0, std::f64::consts::PI], 0.15, "joints that bend less than this are skipped")];
 
 /// Two segments that meet, and the nodes of the first that are its own at rest.
 #[derive(Clone, Debug)]

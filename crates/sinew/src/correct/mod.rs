@@ -7,39 +7,46 @@
 //! | `body/` | the welded body of a character: caps, segments, rest shape; that body at one frame |
 //! | [`surface_edit`], `muscle_spec`, `report` | plain data: what an edit is, what muscles are asked for, what was done |
 //! | `bound` | what every correction is given and does |
+//! | `entry` | a correction as the list has it, and as a recipe asks for it |
 //! | `volume/` | volumes kept, of the whole and of segments, and told |
 //! | `fold_over` | skin in contact where joints bend |
 //! | `vortex_muscles` | flesh that swings and bulges |
 //! | `edits/` | edits of a recipe on a character, and growth along bones |
 //! | [`springs`] | springs between neighbours and bones; with history, for what is driven live |
-//! | `registry` | the list of corrections, and one as a recipe asks for it |
 //!
 //! The list is run again while a correction finds new contacts (a bulge may cross the border that the skin was brought
 //! back to), at most four times; nodes in contact stay where they are. Sums run in f64 in index order.
 //!
-//! **Adding a correction** is a file here, a [`Correction`] in [`CORRECTIONS`], and its oracle test.
+//! **Adding a correction** is a file here with its [`Correction`], its lines in this one (the module, and
+//! [`CORRECTIONS`]), and its oracle test. Recipes, the template, the command line, benchmarks and conformance find it, its
+//! tables and the signals it reads by themselves.
 
 mod body;
 mod bound;
 mod edits;
+mod entry;
 mod fold_over;
 mod muscle_spec;
-mod registry;
 mod report;
 pub mod springs;
 pub mod surface_edit;
 mod volume;
 mod vortex_muscles;
 
+/// Every correction, in the order of the manual.
+pub static CORRECTIONS: &[Correction] =
+    &[volume::VOLUME, fold_over::FOLD_OVER, vortex_muscles::MUSCLES, springs::SPRINGS, edits::BULGE];
+
+/// The correction of that name.
+pub fn find(name: &str) -> Option<&'static Correction> {
+    CORRECTIONS.iter().find(|correction| correction.name == name)
+}
+
 pub(crate) use body::surface;
-pub use bound::Factors;
 pub(crate) use edits::{AskedEdit, Field, Fields};
-pub(crate) use muscle_spec::BoundMuscle;
-pub use muscle_spec::{FittedShape, MuscleShape, MuscleSpec};
-pub(crate) use registry::Asked;
-pub use registry::{CORRECTIONS, Correction, find};
+pub(crate) use entry::Asked;
+pub use entry::Correction;
 pub use report::{ContactReport, CorrectionReport, Measure, MuscleReport, Outcome, SegmentVolume, VolumeReport};
-pub(crate) use vortex_muscles::felt_signals;
 
 use crate::maps::RestSurface;
 use crate::motion::Kinematics;
@@ -108,9 +115,11 @@ impl Corrections {
         let bind = |surface: Surface| {
             let bound_edits = BoundEdits::new(rig, &surface, edits);
             let bound = asked.iter().map(|asked| {
-                let Asked { correction, values, gain, painted, distances, muscles, signals, factors, painted_factors } =
-                    asked;
+                let Asked { correction, values, gain, painted, tables, signals, painted_factors } = asked;
                 let painted = painted.as_deref();
+                let counted = tables.rows(entry::BONES).iter();
+                let distances: Vec<_> =
+                    counted.map(|(bones, row)| (bones.clone(), row.bones("").cloned().unwrap_or_default())).collect();
                 let surface = &surface;
                 (correction.bind)(&Binding {
                     rig,
@@ -119,10 +128,9 @@ impl Corrections {
                     values,
                     gain: *gain,
                     painted,
-                    distances,
-                    muscles,
+                    distances: &distances,
+                    tables,
                     signals,
-                    factors,
                     painted_factors,
                     edits: &bound_edits.sprung,
                 })

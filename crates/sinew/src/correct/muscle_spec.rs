@@ -1,25 +1,14 @@
 //! Muscles as recipes ask for them.
 
-use crate::simd::Lanes;
-use crate::skeleton::BoneId;
+use crate::kinodynamic::{CAPSULE, ELLIPSOID};
+use crate::table::{CellKind, CellSpec, RowKind, TableSpec};
 
 /// What muscles feel: an acceleration, the three columns of a strain, the way up.
-pub(crate) const FELT: usize = 5;
-
-/// The shape of a muscle as a recipe gives it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum MuscleShape {
-    /// Fitted to the skin that follows the bone: an ellipsoid, a capsule or the region itself.
-    Fitted(FittedShape),
-    /// In the bone's frame: centre, radii along its axes.
-    Ellipsoid([f64; 6]),
-    /// In the bone's frame: ends, radius.
-    Capsule([f64; 7]),
-}
+pub(super) const FELT: usize = 5;
 
 /// What a muscle is fitted as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FittedShape {
+pub(super) enum FittedShape {
     /// The ellipsoid through the skin, drawn inward.
     Ellipsoid,
     /// The capsule in its place.
@@ -30,25 +19,43 @@ pub enum FittedShape {
 
 impl FittedShape {
     /// The words of recipes.
-    pub(crate) const WORDS: &'static [(&'static str, Self)] =
-        &[("ellipsoid", Self::Ellipsoid), ("capsule", Self::Capsule), ("region", Self::Region)];
+    pub const WORDS: &'static [&'static str] = &["ellipsoid", "capsule", "region"];
+
+    /// That of a word.
+    pub fn named(word: &str) -> Self {
+        match word {
+            "capsule" => Self::Capsule,
+            "region" => Self::Region,
+            _ => Self::Ellipsoid,
+        }
+    }
 }
 
-/// Muscles as a recipe asks for them, under the bones that carry them.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct MuscleSpec {
-    /// Bones whose bending contracts it, by name; `*` and `?` match any.
-    pub flexed_by: Vec<String>,
-    /// Its shape; without one, as the correction says.
-    pub shape: Option<MuscleShape>,
-    /// Painted map of how much of it each place takes. A region is that of the map.
-    pub map: Option<String>,
-}
-
-/// The same with its names looked up.
-pub(crate) struct BoundMuscle {
-    pub bones: Vec<BoneId>,
-    pub flexed_by: Vec<BoneId>,
-    pub shape: Option<MuscleShape>,
-    pub painted: Option<Vec<Lanes>>,
-}
+/// Muscles by the bones that carry them; each row makes its own.
+pub(super) const MUSCLE_TABLE: TableSpec = TableSpec {
+    key: "muscles",
+    of: "muscles",
+    about: "muscles by the bone that carries them, each with keys of its own",
+    examples: &["\"upper_arm.*\" = { flexed_by = [\"forearm.*\"], map = \"NAME\", shape = \"region\" }"],
+    row: RowKind::Cells(&[
+        CellSpec::new("flexed_by", CellKind::Bones, "bones whose bending contracts it"),
+        CellSpec::new("map", CellKind::Map, "how much of it each place takes, and where a region is"),
+        CellSpec::new("shape", CellKind::Word(FittedShape::WORDS), "what it is fitted to the skin as"),
+        CellSpec::new(
+            "ellipsoid",
+            CellKind::Numbers {
+                each: ELLIPSOID,
+                form: "an ellipsoid in the bone's frame, such as [0.0, 0.1, 0.0, 0.05, 0.1, 0.05]: centre, radii",
+            },
+            "its shape by hand",
+        ),
+        CellSpec::new(
+            "capsule",
+            CellKind::Numbers {
+                each: CAPSULE,
+                form: "a capsule in the bone's frame, such as [0.0, 0.0, 0.0, 0.0, 0.2, 0.0, 0.03]: ends, radius",
+            },
+            "its shape by hand, before an ellipsoid",
+        ),
+    ]),
+};

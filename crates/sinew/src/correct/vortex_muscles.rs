@@ -17,7 +17,8 @@
 
 use super::body::{Body, Reach, Surface};
 use super::bound::{Binding, Bound, Log, Place, Work};
-use super::muscle_spec::{FELT, FittedShape, MuscleShape};
+use super::entry::{Correction, bones};
+use super::muscle_spec::{FELT, FittedShape, MUSCLE_TABLE};
 use super::report::MuscleReport;
 use crate::kinodynamic::{Blocks, Follow, Followers, Following, Muscle, Shape, Sway, VortexField, spread};
 use crate::motion::{Filter, FilteredSignal, Oscillator, Signal, Window};
@@ -29,13 +30,27 @@ use crate::skeleton::BoneId;
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 use std::f64::consts::TAU;
 
-const SHAPES: &[&str] = &["ellipsoid", "capsule", "region"];
 const HISTORIES: &[&str] = &["clip", "window", "accumulated"];
 
-pub(super) const MUSCLE_PARAMS: &[ParamSpec] = &[
+/// The correction `muscles`.
+pub(super) const MUSCLES: Correction = Correction {
+    name: "muscles",
+    about: "makes flesh lag behind the bones, overshoot, and bulge where joints bend",
+    params: PARAMS,
+    mapped: Some("gain"),
+    tables: &[
+        bones("bones with a muscle, and the bones whose bending contracts it; by default fleshy places are found"),
+        MUSCLE_TABLE,
+    ],
+    scaled: &[],
+    signals: |values| felt_signals(values).into_flattened(),
+    bind: |binding| Box::new(Muscles::bind(binding)),
+};
+
+const PARAMS: &[ParamSpec] = &[
     ParamSpec::choice(
         "shape",
-        SHAPES,
+        FittedShape::WORDS,
         "shape of muscles fitted to the skin; a region is the skin itself, moved inward",
     ),
     ParamSpec::number("frequency", "Hz", [0.1, 12.0], 3.0, "how fast the flesh swings; k_s = (2π·frequency)²"),
@@ -73,7 +88,7 @@ pub(super) const MUSCLE_PARAMS: &[ParamSpec] = &[
 const INSTANTS: u32 = 32;
 
 /// The signals that a list of parameters asks for: now and, where a window is accumulated, at its instants, back in time.
-pub(crate) fn felt_signals(values: &Values) -> Vec<[FilteredSignal; FELT]> {
+fn felt_signals(values: &Values) -> Vec<[FilteredSignal; FELT]> {
     let felt =
         [Signal::FeltAcceleration, Signal::FeltStrainX, Signal::FeltStrainY, Signal::FeltStrainZ, Signal::FeltUp];
     let Some(oscillator) = Oscillator::new(values.number("frequency"), values.number("damping")) else {
@@ -139,9 +154,8 @@ impl Muscles {
         let Binding { rig, surface, values, gain, .. } = *binding;
         let number = |name: &str| values.number(name);
         let samples = number("samples") as usize;
-        let word = values.word("shape");
-        let default = FittedShape::WORDS.iter().find(|(name, _)| *name == word).map(|&(_, shape)| shape);
-        let default = default.unwrap_or(FittedShape::Ellipsoid);
+        let default = FittedShape::named(values.word("shape"));
+        let asked = binding.tables.rows(MUSCLE_TABLE.key);
         let skin = Skin::new(rig, surface);
         let rest_turn = |&bone: &BoneId| {
             let local = rig.skeleton().rest_locals()[bone.index()].to_affine();
@@ -155,7 +169,7 @@ impl Muscles {
                 muscles.push(Placed { bone, muscle, flexed_by, painted });
             }
         };
-        let named = !(binding.distances.is_empty() && binding.muscles.is_empty());
+        let named = !(binding.distances.is_empty() && asked.is_empty());
         let shapes: Vec<Option<Shape>> =
             (0..surface.segments.len()).map(|s| fitted(&skin.segment(s), default)).collect();
         let radius = |shape: &Option<Shape>| shape.as_ref().map_or(0.0, Shape::radius);
@@ -164,28 +178,28 @@ impl Muscles {
         let is_rider: Vec<bool> = binding.rider_nodes().collect();
         for (index, (segment, shape)) in surface.segments.iter().zip(&shapes).enumerate() {
             let rigid = surface.segment_nodes.of(index).iter().any(|&node| is_rider[node as usize]);
-            let asked = binding.distances.iter().rev().find(|(bones, _)| bones.contains(&segment.bone));
+            let flexing = binding.distances.iter().rev().find(|(bones, _)| bones.contains(&segment.bone));
             let fleshy = segment.share >= FLESHY_SHARE && radius(shape) >= FLESHY_THICKNESS * thickest;
-            if let Some((_, flexed_by)) = asked {
+            if let Some((_, flexed_by)) = flexing {
                 place(segment.bone, shape.clone(), flexed_by, None);
             } else if !named && fleshy && !rigid {
                 place(segment.bone, shape.clone(), &[], None);
             }
         }
-        for asked in binding.muscles {
-            let painted = asked.painted.as_ref().map(|painted| on_nodes(surface, painted));
-            for &bone in &asked.bones {
-                let shape = match asked.shape.unwrap_or(MuscleShape::Fitted(default)) {
-                    MuscleShape::Ellipsoid([x, y, z, a, b, c]) => {
-                        let centre = DAffine3::from_translation(DVec3::new(x, y, z));
-                        Some(Shape::Ellipsoid(centre * DAffine3::from_scale(DVec3::new(a, b, c))))
-                    }
-                    MuscleShape::Capsule([ax, ay, az, bx, by, bz, radius]) => {
-                        Some(Shape::Capsule { from: DVec3::new(ax, ay, az), to: DVec3::new(bx, by, bz), radius })
-                    }
-                    MuscleShape::Fitted(kind) => fitted(&skin.of_bone(bone, painted.as_deref()), kind),
+        for (bones, row) in asked {
+            let painted = row.map("map").map(|painted| on_nodes(surface, painted));
+            let flexed_by = row.bones("flexed_by").map_or(&[][..], Vec::as_slice);
+            for &bone in bones {
+                let shape = if let Some([ax, ay, az, bx, by, bz, radius]) = row.numbers("capsule") {
+                    Some(Shape::Capsule { from: DVec3::new(ax, ay, az), to: DVec3::new(bx, by, bz), radius })
+                } else if let Some([x, y, z, a, b, c]) = row.numbers("ellipsoid") {
+                    let centre = DAffine3::from_translation(DVec3::new(x, y, z));
+                    Some(Shape::Ellipsoid(centre * DAffine3::from_scale(DVec3::new(a, b, c))))
+                } else {
+                    let kind = row.word("shape").map_or(default, FittedShape::named);
+                    fitted(&skin.of_bone(bone, painted.as_deref()), kind)
                 };
-                place(bone, shape, &asked.flexed_by, painted.clone());
+                place(bone, shape, flexed_by, painted.clone());
             }
         }
         let mut shares = binding.painted.map_or_else(|| vec![1.0; surface.nodes()], |map| on_nodes(surface, map));
@@ -203,7 +217,7 @@ impl Muscles {
             muscles,
             painted,
             blocks: Blocks::new(&surface.bind[..surface.nodes()]),
-            signals: binding.signals.to_vec(),
+            signals: binding.signals.as_chunks().0.to_vec(),
             accumulates: values.word("history") == "accumulated",
             shares,
             inertia: strength * (1.0 - number("life")),

@@ -21,6 +21,18 @@ mod swing;
 mod turn;
 mod wobble;
 
+/// Every effect, in the order of the manual.
+pub static EFFECTS: &[&dyn Effect] = &[
+    &Displace::<Squash>(PhantomData),
+    &Displace::<Floppy>(PhantomData),
+    &Displace::<Followthrough>(PhantomData),
+    &Displace::<AccelerationDrag>(PhantomData),
+    &Displace::<CentrifugalStretch>(PhantomData),
+    &Displace::<CentrifugalLift>(PhantomData),
+    &Displace::<Wobble>(PhantomData),
+    &Displace::<Jerk>(PhantomData),
+];
+
 pub use acceleration_drag::AccelerationDrag;
 pub use centrifugal_lift::CentrifugalLift;
 pub use centrifugal_stretch::CentrifugalStretch;
@@ -32,8 +44,10 @@ pub use wobble::Wobble;
 
 use crate::motion::{DerivativeFilter, Filter, Oscillator, Signal, TimeFilter};
 use crate::param::{LONGEST, ParamSpec, Values};
+use crate::registry::{Displace, Effect};
 use crate::simd::{Limit, Simd, V3, f32x16};
 use glam::{DMat3, DVec3, Vec3};
+use std::marker::PhantomData;
 
 /// The motion of one bone as an effect sees it at one frame: filtered with the effect's own γ, positions relative to
 /// the character's origin.

@@ -13,13 +13,10 @@ pub use evaluate::{Cpu, DeformedMesh, DeformedRows, EngineSkinning, Outputs};
 pub(crate) use evaluate::{Frame, Results, Scratch, evaluate, evaluate_rows};
 pub use moving::MovingBones;
 
-use crate::base::by_point::JointTables;
-use crate::base::{Antipodality, Base, ByPoint};
-use crate::correct::{
-    Asked, AskedEdit, BoundMuscle, Corrections, Field, Fields, MuscleReport, MuscleSpec, felt_signals,
-};
+use crate::base::{Base, BaseBinding, ByPoint};
+use crate::correct::{Asked, AskedEdit, Corrections, Field, Fields, MuscleReport};
 use crate::gradients::{Gradient, Gradients, Slopes, gain_slopes, gradient_of};
-use crate::kinodynamic::{BoundLimb, FoldOverFree, LimbSpec};
+use crate::kinodynamic::FoldOverFree;
 use crate::motion::FilteredSignal;
 use crate::normals::Fans;
 use crate::param::Values;
@@ -28,6 +25,7 @@ use crate::recipe::{
 };
 use crate::rig::Rig;
 use crate::simd::{LANES, Lanes};
+use crate::table::{BoundRow, BoundTables, Cell, CellOf, Row, TableSpec, Tables};
 use crate::text::{nearest, wildcard};
 use collapsed::Stretches;
 use cone_filter::ConeFilter;
@@ -141,35 +139,13 @@ enum Source {
 impl FrameIndependentGraph {
     /// Binds a recipe to a rig.
     pub fn build(rig: &Rig, recipe: &Recipe) -> Result<Self, GraphError> {
-        let base = match &recipe.base {
-            BaseSpec::Lbs => Base::Lbs,
-            BaseSpec::Rigid => Base::rigid(rig),
-            BaseSpec::Dqs { pivot } => Base::Dqs(antipodality(rig, *pivot)),
-            BaseSpec::FoldOverFree(spec) => {
-                let find = |(pattern, limb): &(String, LimbSpec)| -> Result<_, GraphError> {
-                    let painted = limb.map.as_deref().map(|map| painted(rig, Some(map), 1.0)).transpose()?;
-                    let bones = bones_called(rig, pattern, "fold-over-free")?.collect();
-                    Ok(BoundLimb { bones, spec: limb.clone(), painted })
-                };
-                let limbs = spec.limbs.iter().map(find).collect::<Result<Vec<_>, GraphError>>()?;
-                Base::FoldOverFree(Box::new(FoldOverFree::new(rig, spec, &limbs)))
-            }
-            BaseSpec::IncrementalRotation(spec) => {
-                let name = "incremental-rotation";
-                let tables = JointTables {
-                    joints: looked_up(rig, &spec.joints, name)?,
-                    dividers: looked_up(rig, &spec.dividers, name)?,
-                };
-                Base::ByPoint(Box::new(ByPoint::incremental_rotation(rig, spec, &tables)))
-            }
-            BaseSpec::CentresOfRotation => Base::ByPoint(Box::new(ByPoint::centres_of_rotation(rig))),
-            BaseSpec::StretchableTwistable { share } => {
-                Base::ByPoint(Box::new(ByPoint::stretchable_twistable(rig, *share)))
-            }
-            BaseSpec::Blend { factor, map, pivot } => {
-                Base::Blend(painted(rig, map.as_deref(), *factor)?, antipodality(rig, *pivot))
-            }
-        };
+        let BaseSpec { base: entry, values, map, tables } = &recipe.base;
+        let base = (entry.bind)(&BaseBinding {
+            rig,
+            values,
+            painted: map.as_deref().map(|map| painted(rig, Some(map), 1.0)).transpose()?,
+            tables: &bound_tables(rig, tables, entry.name)?,
+        });
         let mut filtered: Vec<FilteredSignal> = Vec::new();
         let corrections = corrections(rig, recipe, &mut filtered)?;
         // Composed rotations and corrections, and points carried in steps, have no closed Jacobian here.
@@ -181,8 +157,8 @@ impl FrameIndependentGraph {
             Normals::Exact if closed => NormalsPlan::Exact {
                 gradients: Gradients::new(rig),
                 fans: Fans::new(rig),
-                factor: match (&base, &recipe.base) {
-                    (Base::Blend(factors, _), BaseSpec::Blend { map: Some(_), .. }) => Some(gradient_of(rig, factors)),
+                factor: match &base {
+                    Base::Blend(factors, _) if recipe.base.map.is_some() => Some(gradient_of(rig, factors)),
                     _ => None,
                 },
             },
@@ -272,31 +248,17 @@ fn corrections(rig: &Rig, recipe: &Recipe, filtered: &mut Vec<FilteredSignal>) -
     let asked = active.map(|spec| {
         let name = spec.correction.name;
         let painted = spec.map.as_deref().map(|map| painted(rig, Some(map), 1.0)).transpose()?;
-        let mut distances = Vec::new();
-        for (pattern, counted) in &spec.bones {
-            let mut bones = Vec::new();
-            for pattern in counted {
-                bones.extend(bones_called(rig, pattern, name)?);
-            }
-            distances.push((bones_called(rig, pattern, name)?.collect(), bones));
-        }
-        let mut muscles = Vec::new();
-        for (pattern, muscle) in &spec.muscles {
-            muscles.push(bound_muscle(rig, pattern, muscle, name)?);
-        }
-        let felt = if name == "muscles" { felt_signals(&spec.values) } else { Vec::new() };
-        let signals = felt.into_iter().map(|felt| felt.map(|wanted| place_of(wanted, filtered))).collect();
-        let factors = looked_up(rig, &spec.factors, name)?;
+        let tables = bound_tables(rig, &spec.tables, name)?;
+        let signals = (spec.correction.signals)(&spec.values);
+        let signals = signals.into_iter().map(|wanted| place_of(wanted, filtered)).collect();
         let painted_by = |(param, map): &(&'static str, String)| Ok((*param, self::painted(rig, Some(map), 1.0)?));
         Ok(Asked {
             correction: spec.correction,
             values: &spec.values,
             gain: spec.gain,
             painted,
-            distances,
-            muscles,
+            tables,
             signals,
-            factors,
             painted_factors: spec.painted.iter().map(painted_by).collect::<Result<_, GraphError>>()?,
         })
     });
@@ -338,25 +300,6 @@ fn field(rig: &Rig, name: &str) -> Result<Field, GraphError> {
     Ok(Field { inside: map("").ok(), changes })
 }
 
-/// A muscle with its names looked up.
-fn bound_muscle(
-    rig: &Rig,
-    pattern: &str,
-    muscle: &MuscleSpec,
-    correction: &'static str,
-) -> Result<BoundMuscle, GraphError> {
-    let mut flexed_by = Vec::new();
-    for pattern in &muscle.flexed_by {
-        flexed_by.extend(bones_called(rig, pattern, correction)?);
-    }
-    Ok(BoundMuscle {
-        bones: bones_called(rig, pattern, correction)?.collect(),
-        flexed_by,
-        shape: muscle.shape,
-        painted: muscle.map.as_deref().map(|map| painted(rig, Some(map), 1.0)).transpose()?,
-    })
-}
-
 /// The place of a signal in the list, which it is added to where it is new.
 fn place_of(wanted: FilteredSignal, filtered: &mut Vec<FilteredSignal>) -> usize {
     let known = filtered.iter().position(|entry| *entry == wanted);
@@ -364,10 +307,6 @@ fn place_of(wanted: FilteredSignal, filtered: &mut Vec<FilteredSignal>) -> usize
         filtered.push(wanted);
         filtered.len() - 1
     })
-}
-
-fn antipodality(rig: &Rig, pivot: bool) -> Antipodality {
-    if pivot { Antipodality::pivot(rig) } else { Antipodality::Parent }
 }
 
 /// `factor` times a painted map, per row.
@@ -385,13 +324,33 @@ fn painted(rig: &Rig, map: Option<&str>, factor: f64) -> Result<Vec<Lanes>, Grap
     }
 }
 
-/// A table by bone names, with the bones in their place.
-fn looked_up<T: Clone>(
-    rig: &Rig,
-    table: &[(String, T)],
-    place: &'static str,
-) -> Result<Vec<(Vec<crate::BoneId>, T)>, GraphError> {
-    table.iter().map(|(pattern, value)| Ok((bones_called(rig, pattern, place)?.collect(), value.clone()))).collect()
+/// Tables with bones and painted values in the place of their names; errors name the `place` they stand in.
+fn bound_tables(rig: &Rig, tables: &Tables, place: &'static str) -> Result<BoundTables, GraphError> {
+    let cell = |cell: &Cell| {
+        Ok(match cell {
+            Cell::Number(value) => CellOf::Number(*value),
+            Cell::Numbers(values) => CellOf::Numbers(values.clone()),
+            Cell::Lists(lists) => CellOf::Lists(lists.clone()),
+            Cell::Word(word) => CellOf::Word(word),
+            Cell::Map(map) => CellOf::Map(painted(rig, Some(map), 1.0)?),
+            Cell::Bones(patterns) => {
+                let mut bones = Vec::new();
+                for pattern in patterns {
+                    bones.extend(bones_called(rig, pattern, place)?);
+                }
+                CellOf::Bones(bones)
+            }
+        })
+    };
+    let row = |(pattern, row): &(String, Row)| {
+        let cells = row.cells().iter().map(|(name, value)| Ok((*name, cell(value)?)));
+        let cells = cells.collect::<Result<Vec<_>, GraphError>>()?;
+        Ok((bones_called(rig, pattern, place)?.collect(), BoundRow::of(cells)))
+    };
+    let table = |(spec, rows): (&'static TableSpec, &[(String, Row)])| {
+        Ok((spec.key, rows.iter().map(row).collect::<Result<_, GraphError>>()?))
+    };
+    tables.iter().map(table).collect::<Result<_, _>>().map(BoundTables)
 }
 
 /// The bones whose names match, or the error that names the nearest.

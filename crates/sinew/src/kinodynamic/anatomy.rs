@@ -50,15 +50,13 @@ pub struct LimbSpec {
     pub capsules: Vec<[f64; 7]>,
     /// Ellipsoids in the bone's frame: centre, then radii along its axes.
     pub tissue: Vec<[f64; 6]>,
-    /// A painted map in place of the limb's weights.
-    pub map: Option<String>,
 }
 
 /// The same with its names looked up.
 pub(crate) struct BoundLimb {
     pub bones: Vec<BoneId>,
     pub spec: LimbSpec,
-    /// What its map holds.
+    /// What its map holds, in place of the limb's weights.
     pub painted: Option<Vec<Lanes>>,
 }
 

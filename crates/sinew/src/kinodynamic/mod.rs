@@ -31,10 +31,7 @@ mod tissue;
 mod volume_term;
 mod vortex_field;
 
-pub(crate) use anatomy::BoundLimb;
-pub use anatomy::{LimbSpec, WeightSource};
-pub use fold_over_free::Method;
 pub(crate) use muscle::{Muscle, Shape, Sway, spread};
-pub use skinning::{Diagnosis, FoldOverFree, FoldOverFreeSpec, MOST_STEPS};
-pub(crate) use skinning::{FreeFrame, FreeScratch};
+pub(crate) use skinning::{CAPSULE, ELLIPSOID, FreeFrame, FreeScratch};
+pub use skinning::{Diagnosis, FOLD_OVER_FREE, FoldOverFree, MOST_STEPS};
 pub(crate) use vortex_field::{Blocks, Follow, Followers, Following, VortexField};

@@ -11,11 +11,14 @@
 use super::anatomy::{BoundLimb, LimbPlan, LimbSpec, WeightSource, fit, skin_points};
 use super::fold_over_free::{Anatomy, Method, Passage, PointScratch};
 use super::real::{PointsOf, set_lane};
+use crate::base::{Base, BaseEntry};
 use crate::bind_space::bind_spaces;
+use crate::param::{ParamSpec, Range, Values};
 use crate::pose::WorldPose;
 use crate::rig::Rig;
 use crate::simd::{LANES, Level, PointRow, Points, Simd, dispatch, prelude::*};
 use crate::skeleton::BoneId;
+use crate::table::{BoundRow, CellKind, CellSpec, RowKind, TableSpec};
 use glam::{DAffine3, DVec3, Vec3};
 use rayon::prelude::*;
 
@@ -30,9 +33,88 @@ const PIECES: usize = 8;
 /// Most that a step strains the skin.
 const STRAIN_OF_A_STEP: f64 = 0.5;
 
-/// How a recipe asks for this base.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FoldOverFreeSpec {
+const SHARE: Range = Range { min: 0.0, max: 1.0, unit: "" };
+const WIDENING: Range = Range { min: 0.1, max: 10.0, unit: "× fitted" };
+const CORE: Range = Range { min: 0.0, max: 2.0, unit: "× limb radius" };
+/// A place in a bone's frame: far beyond any character, and far from where single precision ends.
+const COORDINATE: Range = Range { min: -1e9, max: 1e9, unit: "" };
+const RADIUS: Range = Range { min: 1e-9, max: 1e9, unit: "" };
+
+/// Numbers of an ellipsoid in a bone's frame: centre, radii.
+pub(crate) const ELLIPSOID: &[Range] = &[COORDINATE, COORDINATE, COORDINATE, RADIUS, RADIUS, RADIUS];
+/// Numbers of a capsule in a bone's frame: ends, radius.
+pub(crate) const CAPSULE: &[Range] = &[COORDINATE, COORDINATE, COORDINATE, COORDINATE, COORDINATE, COORDINATE, RADIUS];
+
+/// The base `fold-over-free`.
+pub const FOLD_OVER_FREE: BaseEntry = BaseEntry {
+    name: "fold-over-free",
+    about: "From the bind pose in small steps, without folding over",
+    params: &[
+        ParamSpec::choice("method", &["second-order", "euler", "runge-kutta"], "how the way is walked"),
+        ParamSpec::number_or_auto(
+            "steps",
+            "",
+            [1.0, MOST_STEPS as f64],
+            "steps of the way; auto: as many as the bend of a frame asks for",
+        ),
+        ParamSpec::number("alpha", "", [0.0, 1.0], 0.5, "share of the volume term along the joints' axes"),
+        ParamSpec::number("beta", "", [0.0, 1.0], 0.5, "share of it across them; 1 together keeps volume"),
+        ParamSpec::choice(
+            "weights",
+            &["lines", "skin"],
+            "where weights come from: distances to bones, or the skin's own",
+        ),
+    ],
+    mapped: None,
+    tables: &[TableSpec {
+        key: "limbs",
+        of: "limbs",
+        about: "single limbs, by the bone that carries them",
+        examples: &["\"arm*\" = { radius = 1.2, alpha = 0.1, map = \"NAME\" }"],
+        row: RowKind::Cells(&[
+            CellSpec::new("alpha", CellKind::Number(SHARE), "as above, of this limb"),
+            CellSpec::new("beta", CellKind::Number(SHARE), "as above, of this limb"),
+            CellSpec::new("radius", CellKind::Number(WIDENING), "factor on the fitted radius"),
+            CellSpec::new("bone", CellKind::Number(CORE), "a rigid core about the limb's lines"),
+            CellSpec::new(
+                "capsules",
+                CellKind::Lists {
+                    each: CAPSULE,
+                    form: "capsules in the bone's frame, such as [[0.0, 0.0, 0.0, 0.0, 0.2, 0.0, 0.03]]: ends, radius",
+                },
+                "rigid places",
+            ),
+            CellSpec::new(
+                "tissue",
+                CellKind::Lists {
+                    each: ELLIPSOID,
+                    form: "ellipsoids in the bone's frame, such as [[0.0, 0.1, 0.0, 0.05, 0.1, 0.05]]: centre, radii",
+                },
+                "flesh beside the limb's lines",
+            ),
+            CellSpec::new("map", CellKind::Map, "a painted map in place of the limb's weights"),
+        ]),
+    }],
+    bind: |binding| {
+        let limbs: Vec<BoundLimb> = binding.tables.rows("limbs").iter().map(limb).collect();
+        Base::FoldOverFree(Box::new(FoldOverFree::new(binding.rig, &FoldOverFreeSpec::of(binding.values), &limbs)))
+    },
+};
+
+fn limb((bones, row): &(Vec<BoneId>, BoundRow)) -> BoundLimb {
+    let spec = LimbSpec {
+        alpha: row.number("alpha"),
+        beta: row.number("beta"),
+        radius: row.number("radius"),
+        bone: row.number("bone"),
+        capsules: row.lists("capsules"),
+        tissue: row.lists("tissue"),
+    };
+    BoundLimb { bones: bones.clone(), spec, painted: row.map("map").cloned() }
+}
+
+/// The parameters of the base.
+pub(crate) struct FoldOverFreeSpec {
     /// How the way is walked.
     pub method: Method,
     /// In how many steps, 1 to [`MOST_STEPS`]; without a number, as many as the bend of a frame asks for.
@@ -43,14 +125,23 @@ pub struct FoldOverFreeSpec {
     pub beta: f64,
     /// Where weights come from.
     pub weights: WeightSource,
-    /// By bone name; `*` and `?` match any. Later entries win.
-    pub limbs: Vec<(String, LimbSpec)>,
 }
 
-impl Default for FoldOverFreeSpec {
-    fn default() -> Self {
-        let (method, weights) = (Method::SecondOrder, WeightSource::Lines);
-        Self { method, steps: None, alpha: 0.5, beta: 0.5, weights, limbs: Vec::new() }
+impl FoldOverFreeSpec {
+    fn of(values: &Values) -> Self {
+        // The range keeps it small.
+        let steps = values.number("steps") as usize;
+        Self {
+            method: match values.word("method") {
+                "euler" => Method::Euler,
+                "runge-kutta" => Method::RungeKutta,
+                _ => Method::SecondOrder,
+            },
+            steps: (steps > 0).then_some(steps),
+            alpha: values.number("alpha"),
+            beta: values.number("beta"),
+            weights: if values.word("weights") == "skin" { WeightSource::Skin } else { WeightSource::Lines },
+        }
     }
 }
 

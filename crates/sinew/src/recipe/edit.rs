@@ -4,18 +4,13 @@
 //! would not be a valid recipe is refused and nothing has changed. New keys are written the way their neighbours are:
 //! on a line of their own, dotted, or between braces.
 
-use super::by_point::{CENTRES_OF_ROTATION, STRETCHABLE_TWISTABLE};
-use super::effect::ABOUT_WORDS;
+use super::correction::correction_entries;
+use super::effect::effect_entries;
 use super::error::RecipeError;
-use super::fold_over_free::{AUTO, FOLD_OVER_FREE, METHODS, WEIGHTS};
 use super::parse::{NORMALS_WORDS, RIDERS_WORDS, parse};
-use super::splice::{Step, append_section, dotted, find, insert, insert_element, remove};
+use super::splice::{Step, append_section, find, insert, insert_element, remove};
 use super::surface_edit::edit_entries;
-use super::{
-    BaseSpec, BoneGain, Centroid, ConeSpec, CorrectionSpec, EditSpec, EffectSpec, KeyCurve, Normals, RecipeFile,
-    Riders, TotalLimit,
-};
-use crate::kinodynamic::LimbSpec;
+use super::{ConeSpec, CorrectionSpec, EditSpec, EffectSpec, KeyCurve, Normals, RecipeFile, Riders, TotalLimit};
 use crate::param::{ParamKind, ParamSpec, Values};
 use glam::DVec3;
 use toml_edit::Value;
@@ -25,6 +20,10 @@ use toml_edit::Value;
 pub enum Place<'a> {
     /// `base`
     Base,
+    /// A key of the base, such as a parameter.
+    BaseKey(&'a str),
+    /// The row of a bone name or pattern in a table of the base: table, then name.
+    BaseRow(&'a str, &'a str),
     /// `riders`
     Riders,
     /// `normals`
@@ -43,8 +42,8 @@ pub enum Place<'a> {
     Bone(usize, &'a str),
     /// A key of the correction of that index.
     Correction(usize, &'a str),
-    /// The bones that count for a bone name or pattern in the correction of that index.
-    CorrectionBone(usize, &'a str),
+    /// The row of a bone name or pattern in a table of the correction of that index: table, then name.
+    CorrectionRow(usize, &'a str, &'a str),
     /// A key of the surface edit of that index.
     Edit(usize, &'a str),
 }
@@ -54,6 +53,8 @@ impl<'a> Place<'a> {
         use Step::{Index, Key};
         match self {
             Self::Base => vec![Key("base")],
+            Self::BaseKey(key) => vec![Key("base"), Key(key)],
+            Self::BaseRow(table, name) => vec![Key("base"), Key(table), Key(name)],
             Self::Riders => vec![Key("riders")],
             Self::Normals => vec![Key("normals")],
             Self::MaxTotal => vec![Key("max_total")],
@@ -64,8 +65,8 @@ impl<'a> Place<'a> {
             Self::Bone(index, name) => vec![Key("effect"), Index(index), Key("bones"), Key(name)],
             Self::Correction(index, key) => vec![Key("correction"), Index(index), Key(key)],
             Self::Edit(index, key) => vec![Key("edit"), Index(index), Key(key)],
-            Self::CorrectionBone(index, name) => {
-                vec![Key("correction"), Index(index), Key("bones"), Key(name)]
+            Self::CorrectionRow(index, table, name) => {
+                vec![Key("correction"), Index(index), Key(table), Key(name)]
             }
         }
     }
@@ -145,24 +146,6 @@ impl From<&KeyCurve> for Literal {
     }
 }
 
-impl From<BoneGain> for Literal {
-    fn from(BoneGain { translation, rotation, centroid, about_point }: BoneGain) -> Self {
-        if translation == rotation && centroid.is_none() && !about_point {
-            return Self::from(translation);
-        }
-        let mut entries = Vec::new();
-        if (translation, rotation) != (1.0, 1.0) {
-            entries.extend([("translation", translation.into()), ("rotation", rotation.into())]);
-        }
-        entries.extend(centroid.map(|centroid| match centroid {
-            Centroid::At(at) => ("centroid", at.into()),
-            Centroid::Offset(offset) => ("centroid_offset", offset.into()),
-        }));
-        entries.extend(about_point.then(|| ("squash_about", Self::word(true, ABOUT_WORDS))));
-        Self::table(&entries)
-    }
-}
-
 impl From<&ConeSpec> for Literal {
     fn from(spec: &ConeSpec) -> Self {
         let default = ConeSpec::default();
@@ -188,66 +171,11 @@ impl From<&ConeSpec> for Literal {
     }
 }
 
-impl From<&BaseSpec> for Literal {
-    fn from(base: &BaseSpec) -> Self {
-        match base {
-            BaseSpec::Lbs => "lbs".into(),
-            BaseSpec::Rigid => "rigid".into(),
-            BaseSpec::Dqs { pivot: false } => "dqs".into(),
-            BaseSpec::Dqs { pivot } => Self::table(&[("type", "dqs".into()), ("pivot", (*pivot).into())]),
-            BaseSpec::Blend { factor, map, pivot } => {
-                let mut entries = vec![("type", "blend".into()), ("factor", (*factor).into())];
-                entries.extend(map.as_ref().map(|map| ("map", map.as_str().into())));
-                entries.extend(pivot.then(|| ("pivot", true.into())));
-                Self::table(&entries)
-            }
-            BaseSpec::IncrementalRotation(spec) => spec.into(),
-            BaseSpec::CentresOfRotation => CENTRES_OF_ROTATION.into(),
-            BaseSpec::StretchableTwistable { share } => {
-                Self::table(&[("type", STRETCHABLE_TWISTABLE.into()), ("share", (*share).into())])
-            }
-            BaseSpec::FoldOverFree(spec) => {
-                let mut entries = vec![
-                    ("type", FOLD_OVER_FREE.into()),
-                    ("method", Self::word(spec.method, METHODS)),
-                    ("steps", spec.steps.map_or_else(|| AUTO.into(), |steps| Self(steps.to_string()))),
-                    ("alpha", spec.alpha.into()),
-                    ("beta", spec.beta.into()),
-                    ("weights", Self::word(spec.weights, WEIGHTS)),
-                ];
-                let quoted = |(name, limb): &(String, LimbSpec)| (Self::from(name.as_str()).0, Self::from(limb));
-                let limbs: Vec<(String, Self)> = spec.limbs.iter().map(quoted).collect();
-                if !limbs.is_empty() {
-                    let limbs: Vec<(&str, Self)> = limbs.iter().map(|(k, v)| (k.as_str(), v.clone())).collect();
-                    entries.push(("limbs", Self::table(&limbs)));
-                }
-                Self::table(&entries)
-            }
-        }
-    }
-}
-
-impl From<&LimbSpec> for Literal {
-    fn from(limb: &LimbSpec) -> Self {
-        let numbers = [("alpha", limb.alpha), ("beta", limb.beta), ("radius", limb.radius), ("bone", limb.bone)];
-        let given = numbers.into_iter().filter_map(|(key, value)| Some((key, value?.into())));
-        let mut entries: Vec<(&str, Self)> = given.collect();
-        let capsules: Vec<String> = limb.capsules.iter().map(|capsule| Self::numbers(capsule).0).collect();
-        let tissue: Vec<String> = limb.tissue.iter().map(|ball| Self::numbers(ball).0).collect();
-        for (key, shapes) in [("capsules", capsules), ("tissue", tissue)] {
-            if !shapes.is_empty() {
-                entries.push((key, Self(format!("[{}]", shapes.join(", ")))));
-            }
-        }
-        entries.extend(limb.map.as_deref().map(|map| ("map", map.into())));
-        Self::table(&entries)
-    }
-}
-
 impl Literal {
-    pub(super) fn numbers(numbers: &[f64]) -> Self {
-        let numbers: Vec<String> = numbers.iter().map(|&number| Self::from(number).0).collect();
-        Self(format!("[{}]", numbers.join(", ")))
+    /// A list of values.
+    pub(super) fn list(values: impl Iterator<Item = Self>) -> Self {
+        let values: Vec<String> = values.map(|value| value.0).collect();
+        Self(format!("[{}]", values.join(", ")))
     }
 
     /// Text that is a value of TOML as it stands.
@@ -255,15 +183,14 @@ impl Literal {
         Self(text)
     }
 
-    pub(super) fn text(&self) -> &str {
-        &self.0
-    }
-
     pub(super) fn word<T: PartialEq>(value: T, words: &[(&str, T)]) -> Self {
         Self::from(words.iter().find(|(_, meaning)| *meaning == value).map_or("", |&(word, _)| word))
     }
 
-    fn param(values: &Values, spec: &ParamSpec) -> Self {
+    pub(super) fn param(values: &Values, spec: &ParamSpec) -> Self {
+        if let Some(word) = spec.word_for_zero.filter(|_| values.number(spec.name) == 0.0) {
+            return word.into();
+        }
         match spec.kind {
             ParamKind::Number { .. } => values.number(spec.name).into(),
             ParamKind::Switch { .. } => values.switch(spec.name).into(),
@@ -316,6 +243,9 @@ impl RecipeFile {
         let steps = place.steps();
         let value = value.into().0;
         let mut text = self.text.clone();
+        if matches!(place, Place::BaseKey(_) | Place::BaseRow(..)) {
+            open_base(&mut text);
+        }
         match find(&text, &steps, |node| node.value_span()) {
             Some(span) => text.replace_range(span, &value),
             // Nothing there, or a table spread over lines of its own.
@@ -337,7 +267,7 @@ impl RecipeFile {
 
     /// Adds an effect after all others.
     pub fn add_effect(&mut self, effect: &EffectSpec) -> Result<(), EditError> {
-        self.add_section("effect", &entries(effect))
+        self.add_section("effect", effect_entries(effect))
     }
 
     /// Removes an effect with its bone gains and the comment right above it.
@@ -348,7 +278,7 @@ impl RecipeFile {
 
     /// Adds a correction after all others.
     pub fn add_correction(&mut self, correction: &CorrectionSpec) -> Result<(), EditError> {
-        self.add_section("correction", &correction_entries(correction))
+        self.add_section("correction", correction_entries(correction))
     }
 
     /// Removes a correction with its bones and the comment right above it.
@@ -359,9 +289,7 @@ impl RecipeFile {
 
     /// Adds a surface edit after all others.
     pub fn add_edit(&mut self, edit: &EditSpec) -> Result<(), EditError> {
-        let lines: Vec<String> =
-            edit_entries(edit).into_iter().map(|(key, value)| format!("{key} = {}", value.0)).collect();
-        self.add_section("edit", &lines)
+        self.add_section("edit", edit_entries(edit))
     }
 
     /// Removes a surface edit and the comment right above it.
@@ -370,14 +298,15 @@ impl RecipeFile {
         self.remove_section("edit", index)
     }
 
-    fn add_section(&mut self, kind: &str, entries: &[String]) -> Result<(), EditError> {
+    fn add_section(&mut self, kind: &str, entries: Vec<(String, Literal)>) -> Result<(), EditError> {
+        let entries: Vec<String> = entries.into_iter().map(|(key, value)| format!("{key} = {}", value.0)).collect();
         let mut text = self.text.clone();
         match find(&text, &[Step::Key(kind)], |node| node.elements()) {
             Some((list, spans)) => {
                 let entry = format!("{{ {} }}", entries.join(", "));
                 insert_element(&mut text, list, spans.last(), &entry);
             }
-            None => append_section(&mut text, &format!("[[{kind}]]"), entries),
+            None => append_section(&mut text, &format!("[[{kind}]]"), &entries),
         }
         self.replace(text)
     }
@@ -391,7 +320,7 @@ impl RecipeFile {
     fn check_index(&self, place: Place<'_>) -> Result<(), EditError> {
         match place {
             Place::Effect(index, _) | Place::Bone(index, _) => self.check_effect(index),
-            Place::Correction(index, _) | Place::CorrectionBone(index, _) => self.check_correction(index),
+            Place::Correction(index, _) | Place::CorrectionRow(index, ..) => self.check_correction(index),
             Place::Edit(index, _) => self.check_edit(index),
             _ => Ok(()),
         }
@@ -419,79 +348,11 @@ impl RecipeFile {
     }
 }
 
-/// The lines of an effect that differ from the defaults.
-fn entries(spec: &EffectSpec) -> Vec<String> {
-    let mut entries = vec![("type".to_owned(), Literal::from(spec.effect.name()))];
-    let mut add = |key: &str, value: Literal| entries.push((key.to_owned(), value));
-    let keys = |name: &str| spec.keys.iter().find(|(key, _)| key == name).map(|(_, curve)| curve);
-    match keys("gain") {
-        // The curve multiplies the constant, and the file has room for one of them.
-        Some(curve) => {
-            let scaled = curve.keys().iter().map(|&(time, value)| (time, value * spec.gain)).collect();
-            add("gain", KeyCurve::new(scaled).as_ref().unwrap_or(curve).into());
-        }
-        None if spec.gain != 1.0 => add("gain", spec.gain.into()),
-        None => {}
+/// `base = "NAME"` as a table, which has room for keys.
+fn open_base(text: &mut String) {
+    let span = find(text, &[Step::Key("base")], |node| node.value_span());
+    if let Some(span) = span.filter(|span| !text[span.clone()].starts_with('{')) {
+        let name = text[span.clone()].to_owned();
+        text.replace_range(span, &format!("{{ type = {name} }}"));
     }
-    if spec.root != 1.0 {
-        add("root", spec.root.into());
-    }
-    if spec.raw {
-        add("raw", true.into());
-    }
-    if let Some(map) = &spec.map {
-        add("map", map.as_str().into());
-    }
-    for param in spec.effect.params() {
-        let value = spec.values.number(param.name);
-        if let Some(curve) = keys(param.name) {
-            add(param.name, curve.into());
-        } else if value != param.default() {
-            add(param.name, Literal::param(&spec.values, param));
-        }
-    }
-    if spec.compensate {
-        add("compensate", true.into());
-    }
-    if let Some(cone) = &spec.cone
-        && (!spec.effect.needs_cone() || *cone != ConeSpec::default())
-    {
-        add("cone", cone.into());
-    }
-    for (pattern, gain) in &spec.bones {
-        add(&dotted(&["bones", pattern]), (*gain).into());
-    }
-    entries.into_iter().map(|(key, value)| format!("{key} = {}", value.0)).collect()
-}
-
-/// The lines of a correction that differ from the defaults.
-fn correction_entries(spec: &CorrectionSpec) -> Vec<String> {
-    let mut entries = vec![("type".to_owned(), Literal::from(spec.correction.name))];
-    if spec.gain != 1.0 {
-        entries.push(("gain".to_owned(), spec.gain.into()));
-    }
-    if let Some(map) = &spec.map {
-        entries.push(("map".to_owned(), map.as_str().into()));
-    }
-    for param in spec.correction.params {
-        if spec.values.number(param.name) != param.default() {
-            entries.push((param.name.to_owned(), Literal::param(&spec.values, param)));
-        }
-    }
-    for (pattern, counted) in &spec.bones {
-        let counted: Vec<&str> = counted.iter().map(String::as_str).collect();
-        entries.push((dotted(&["bones", pattern]), counted.as_slice().into()));
-    }
-    for (pattern, muscle) in &spec.muscles {
-        entries.push((dotted(&["muscles", pattern]), muscle.into()));
-    }
-    for (pattern, factors) in &spec.factors {
-        for (param, factor) in factors {
-            entries.push((dotted(&["stiffness", pattern, param]), (*factor).into()));
-        }
-    }
-    for (param, map) in &spec.painted {
-        entries.push((dotted(&["maps", param]), map.as_str().into()));
-    }
-    entries.into_iter().map(|(key, value)| format!("{key} = {}", value.0)).collect()
 }

@@ -2,6 +2,7 @@
 
 use crate::cone::ConeError;
 use crate::graph::did_you_mean;
+use crate::param::Range;
 use std::fmt;
 
 /// The first fault of a recipe file.
@@ -184,7 +185,6 @@ pub(super) fn one_of<'a>(words: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// `min to max unit`.
-pub(super) fn range(min: f64, max: f64, unit: &str) -> String {
-    let space = if unit.is_empty() { "" } else { " " };
-    if max.is_finite() { format!("{min} to {max}{space}{unit}") } else { format!("at least {min}{space}{unit}") }
+fn range(min: f64, max: f64, unit: &'static str) -> Range {
+    Range { min, max, unit }
 }

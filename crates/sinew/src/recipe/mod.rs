@@ -7,7 +7,7 @@
 //! # use sinew::recipe::{Place, RecipeFile};
 //! let text = r#"
 //! version = 1                    # required
-//! base = "dqs"                   # lbs, dqs, rigid, blend; or { type = "blend", factor = 0.5, map = "twist" }
+//! base = "dqs"                   # or another; with settings { type = "blend", factor = 0.5, map = "twist" }
 //! riders = "move"                # or still: rigid parts just follow their bone
 //! normals = "auto"               # engine, exact, faces
 //! maps = ["belly.map.json"]      # painted map files beside the recipe
@@ -22,7 +22,7 @@
 //! [[effect]]
 //! type = "floppy"
 //! gain = [[0.0, 0.0], [0.5, 1.0]]  # a number, or keys: from 0 to 1 in the first half second
-//! root = 0.5                     # of what the motion of the whole character causes
+//! root = 0.5                     # gain for the motion of the whole character
 //! map = "belly"                  # painted map that multiplies the gain
 //! rotation = 0.2
 //! [effect.bones]                 # names and patterns; later lines win
@@ -51,37 +51,44 @@
 //! |---|---|
 //! | `document` | the file: its text and what the text means |
 //! | `parse` | text → meaning, or the first fault in file order |
-//! | `effect`, `correction`, `muscle`, `surface_edit` | what stands under `[[effect]]`, `[[correction]]` and `[[edit]]` |
-//! | `fold_over_free`, `by_point` | bases with settings of their own |
+//! | `effect`, `correction`, `surface_edit` | what stands under `[[effect]]`, `[[correction]]` and `[[edit]]` |
+//! | `settings`, `rows` | what entries of the lists describe alike: parameters, maps, tables by bone; and back |
+//! | `shared` | keys that all of a kind take |
 //! | `edit`, `splice` | changes that leave every other byte alone |
-//! | `template` | a recipe that lists every effect and parameter |
+//! | `template` | a recipe that lists every base, effect, correction and parameter |
+//!
+//! What a base, an effect or a correction takes is said by its entry alone ([`crate::base::BASES`],
+//! [`crate::registry::EFFECTS`], [`crate::correct::CORRECTIONS`]): nothing here knows one of them by name.
 //! | `error` | faults with line, column, key and remedy |
 
-mod by_point;
 mod correction;
 mod document;
 mod edit;
 mod effect;
 mod error;
-mod fold_over_free;
-mod muscle;
 mod parse;
+mod rows;
+mod settings;
+mod shared;
 mod splice;
 mod surface_edit;
 mod template;
 
+pub use correction::CORRECTION_KEYS;
 pub use document::RecipeFile;
 pub use edit::{EditError, Literal, Place};
+pub use effect::EFFECT_KEYS;
 pub use error::{Fault, RecipeError};
 pub use parse::VERSION;
+pub use shared::{KeyKind, SharedKey};
 
-use crate::base::IncrementalRotationSpec;
+use crate::base::{self, BaseEntry};
 use crate::cone::Cone;
 use crate::correct::surface_edit::Profile;
-use crate::correct::{self, Correction, Factors, MuscleSpec};
-use crate::kinodynamic::FoldOverFreeSpec;
-use crate::param::{LONGEST, Values};
+use crate::correct::{self, Correction};
+use crate::param::{LONGEST, ValueError, Values};
 use crate::registry::{self, Effect};
+use crate::table::Tables;
 use glam::DVec3;
 
 /// A whole recipe.
@@ -124,39 +131,41 @@ pub struct TotalLimit {
     pub soft: bool,
 }
 
-/// Which base skinning.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum BaseSpec {
-    /// Linear blend skinning, as engines do.
-    #[default]
-    Lbs,
-    /// Dual quaternion skinning.
-    Dqs {
-        /// Choose quaternion signs by each vertex's largest influence instead of by the parent bone.
-        pivot: bool,
-    },
-    /// Between the two.
-    Blend {
-        /// 0 = LBS, 1 = DQS.
-        factor: f64,
-        /// Painted map that multiplies the factor.
-        map: Option<String>,
-        /// As for DQS.
-        pivot: bool,
-    },
-    /// Largest influence only.
-    Rigid,
-    /// Kinodynamic skinning: along the way from the bind pose, without folding over.
-    FoldOverFree(FoldOverFreeSpec),
-    /// By attachments on the bones, turned evenly about joints; rigid with stretching bones at influence 0.
-    IncrementalRotation(IncrementalRotationSpec),
-    /// About optimised centres of rotation.
-    CentresOfRotation,
-    /// Stretchable and twistable bones.
-    StretchableTwistable {
-        /// Part of a joint's twist that winds up the bone before it; the rest is wound up along its own.
-        share: f64,
-    },
+/// The base skinning with its settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BaseSpec {
+    /// The entry of [`base::BASES`].
+    pub base: &'static BaseEntry,
+    /// Its parameters.
+    pub values: Values,
+    /// Painted map that multiplies [`BaseEntry::mapped`].
+    pub map: Option<String>,
+    /// What it is told bone by bone.
+    pub tables: Tables,
+}
+
+impl Default for BaseSpec {
+    fn default() -> Self {
+        Self::of(&base::LBS)
+    }
+}
+
+impl BaseSpec {
+    /// A base of the list with its defaults.
+    pub fn new(name: &str) -> Option<Self> {
+        base::find(name).map(Self::of)
+    }
+
+    /// A base with its defaults.
+    pub fn of(base: &'static BaseEntry) -> Self {
+        Self { base, values: Values::defaults(base.params), map: None, tables: Tables::none(base.tables) }
+    }
+
+    /// The same with a parameter set, as [`Values::set`] does.
+    pub fn with(mut self, name: &str, value: f64) -> Result<Self, ValueError> {
+        self.values.set(name, value)?;
+        Ok(self)
+    }
 }
 
 /// How normals and tangents are made.
@@ -198,12 +207,12 @@ pub struct EffectSpec {
     pub map: Option<String>,
     /// Gains by bone name; `*` and `?` match any. Later entries win.
     pub bones: Vec<(String, BoneGain)>,
-    /// Gain of what the motion of the whole character causes: of the topmost animated bones.
+    /// Gain gain for the motion of the whole character: of the topmost animated bones.
     pub root: f64,
     /// Compose the rotations of successive bones instead of adding what they do: two opposite turns then cancel instead
     /// of scaling what lies beyond them. Off is what the papers do.
     pub compensate: bool,
-    /// Let the effect act along the normals of a cone alone.
+    /// Let the effect act only along the normals of a cone.
     pub cone: Option<ConeSpec>,
     /// Parameters (or `gain`) that change over the clip; filters cannot.
     pub keys: Vec<(String, KeyCurve)>,
@@ -256,13 +265,8 @@ pub struct CorrectionSpec {
     pub gain: f64,
     /// Painted map that multiplies the correction's own; negative values count as 0.
     pub map: Option<String>,
-    /// By bone name, the bones whose distance counts for the skin that follows it; `*` and `?` match any. Later
-    /// entries win; without one, all bones count.
-    pub bones: Vec<(String, Vec<String>)>,
-    /// Muscles by the name of the bone that carries them; of the correction `muscles` alone. Each entry makes its own.
-    pub muscles: Vec<(String, MuscleSpec)>,
-    /// By bone name, factors on parameters of [`Correction::scaled`]; later entries win.
-    pub factors: Vec<(String, Factors)>,
+    /// What it is told bone by bone.
+    pub tables: Tables,
     /// Parameters of [`Correction::scaled`] and painted maps that multiply them.
     pub painted: Vec<(&'static str, String)>,
 }
@@ -275,9 +279,7 @@ impl CorrectionSpec {
             values: Values::defaults(correction.params),
             gain: 1.0,
             map: None,
-            bones: Vec::new(),
-            muscles: Vec::new(),
-            factors: Vec::new(),
+            tables: Tables::none(correction.tables),
             painted: Vec::new(),
         })
     }

@@ -1,20 +1,20 @@
 //! Text → meaning. Every key, word and range is checked; of several faults the first in the file is told.
 //!
-//! What stands under `[[effect]]` is read in `effect`, what stands under `[[correction]]` in `correction`.
+//! What stands under `[[effect]]` is read in `effect`, what stands under `[[correction]]` in `correction`, the base in
+//! `settings`.
 //!
 //! Versions: [`VERSION`] is what this program writes. When a version 2 comes, the older document is rewritten at the
 //! head of [`parse`], step by step, before anything else looks at it; each version keeps a test file.
 
-use super::by_point::{CENTRES_OF_ROTATION, INCREMENTAL_KEYS, INCREMENTAL_ROTATION, STRETCHABLE_TWISTABLE};
 use super::correction::CORRECTION_KEYS;
 use super::effect::EFFECT_KEYS;
-use super::error::{Fault, RecipeError, one_of, range};
-use super::fold_over_free::{FOLD_OVER_FREE, KEYS};
+use super::error::{Fault, RecipeError, one_of};
+use super::settings::Schema;
 use super::surface_edit::EDIT_KEYS;
-use super::{BaseSpec, Normals, Recipe, Riders, TotalLimit};
-use crate::base::IncrementalRotationSpec;
-use crate::kinodynamic::FoldOverFreeSpec;
+use super::{Normals, Recipe, Riders, TotalLimit};
+use crate::correct::CORRECTIONS;
 use crate::motion::{Ends, Looping, MotionSettings, Smoothing, Travel};
+use crate::param::Range;
 use crate::text::nearest;
 use toml_edit::{Document, Item, Key, TableLike, Value};
 
@@ -60,14 +60,47 @@ const MOTION_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing"];
 const CLIP_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing", "teleports"];
 
 /// Where keys belong: writing a top key below the first section is the commonest slip in TOML.
-pub(super) const SECTIONS: &[(&[&str], &str)] = &[
-    (TOP_KEYS, "at the top of the file, before the first [section]"),
-    (MOTION_KEYS, "under [motion], or under [clip.\"NAME\"] for one clip"),
-    (CLIP_KEYS, "under [clip.\"NAME\"]"),
-    (EFFECT_KEYS, "under [[effect]]"),
-    (CORRECTION_KEYS, "under [[correction]]"),
-    (EDIT_KEYS, "under [[edit]]"),
-];
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Section {
+    Top,
+    Motion,
+    Clip,
+    Effect,
+    Correction,
+    Edit,
+}
+
+impl Section {
+    const ALL: [(Self, &'static str); 6] = [
+        (Self::Top, "at the top of the file, before the first [section]"),
+        (Self::Motion, "under [motion], or under [clip.\"NAME\"] for one clip"),
+        (Self::Clip, "under [clip.\"NAME\"]"),
+        (Self::Effect, "under [[effect]]"),
+        (Self::Correction, "under [[correction]]"),
+        (Self::Edit, "under [[edit]]"),
+    ];
+
+    /// Whether it takes the key, parameters apart.
+    fn takes(self, key: &str) -> bool {
+        match self {
+            Self::Top => TOP_KEYS.contains(&key),
+            Self::Motion => MOTION_KEYS.contains(&key),
+            Self::Clip => CLIP_KEYS.contains(&key),
+            Self::Effect => key == "type" || EFFECT_KEYS.iter().any(|shared| shared.name == key),
+            Self::Correction => {
+                let own = |correction| Schema::from(correction).keys().any(|own| own == key);
+                key == "type" || CORRECTION_KEYS.iter().any(|shared| shared.name == key) || CORRECTIONS.iter().any(own)
+            }
+            Self::Edit => EDIT_KEYS.contains(&key),
+        }
+    }
+
+    /// Where a key belongs that strayed into this section.
+    fn belongs(self, key: &str) -> Option<&'static str> {
+        let found = Self::ALL.into_iter().find(|(section, _)| section.takes(key));
+        found.filter(|_| !self.takes(key)).map(|(_, place)| place)
+    }
+}
 
 pub(super) const LOOP_WORDS: &[(&str, Looping)] =
     &[("auto", Looping::Auto), ("yes", Looping::Yes), ("no", Looping::No)];
@@ -77,22 +110,7 @@ pub(super) const RIDERS_WORDS: &[(&str, Riders)] = &[("move", Riders::Move), ("s
 pub(super) const NORMALS_WORDS: &[(&str, Normals)] =
     &[("auto", Normals::Auto), ("engine", Normals::Engine), ("exact", Normals::Exact), ("faces", Normals::Faces)];
 
-/// Every base by its name.
-const BASES: [&str; 8] =
-    ["lbs", "dqs", "blend", "rigid", FOLD_OVER_FREE, INCREMENTAL_ROTATION, CENTRES_OF_ROTATION, STRETCHABLE_TWISTABLE];
-/// A joint's twist winds up both bones that meet there.
-const TWIST_SHARE: f64 = 0.5;
-
-/// A closed range with its unit.
-#[derive(Clone, Copy)]
-pub(super) struct Range {
-    pub(super) min: f64,
-    pub(super) max: f64,
-    pub(super) unit: &'static str,
-}
-
 pub(super) const TOTAL_LENGTH: Range = Range { min: 0.0, max: 10.0, unit: "× size" };
-pub(super) const FACTOR: Range = Range { min: 0.0, max: 1.0, unit: "" };
 pub(super) const SMOOTHING: Range = Range { min: 0.0, max: 1.0, unit: "s" };
 /// A time of a clip.
 pub(super) const TIME: Range = Range { min: 0.0, max: f64::INFINITY, unit: "s" };
@@ -179,7 +197,7 @@ impl Reader {
         if !self.version(root) {
             return meaning;
         }
-        self.refuse_unknown(root, "", TOP_KEYS.iter().copied(), SECTIONS);
+        self.refuse_unknown(root, "", TOP_KEYS.iter().copied(), Some(Section::Top));
         if let Some(at) = At::of(root, "base", "") {
             meaning.recipe.base = self.base(&at);
         }
@@ -198,7 +216,7 @@ impl Reader {
         if let Some(at) = At::of(root, "motion", "")
             && let Some(table) = self.table(&at, "a section [motion]")
         {
-            meaning.motion = self.motion(table, &at.path, MOTION_KEYS);
+            meaning.motion = self.motion(table, &at.path, Section::Motion);
         }
         if let Some(at) = At::of(root, "clip", "")
             && let Some(table) = self.table(&at, "sections [clip.\"NAME\"]")
@@ -222,7 +240,7 @@ impl Reader {
         let Some(table) = at.item.as_table_like() else {
             return self.number(at, TOTAL_LENGTH).map(|length| TotalLimit { length, soft: true });
         };
-        self.refuse_unknown(table, &at.path, ["length", "soft"].into_iter(), &[]);
+        self.refuse_unknown(table, &at.path, ["length", "soft"].into_iter(), None);
         let soft = At::of(table, "soft", &at.path).and_then(|at| self.switch(&at)).unwrap_or(true);
         let Some(length) = At::of(table, "length", &at.path) else {
             let add = "length = 0.5".to_owned();
@@ -252,18 +270,18 @@ impl Reader {
         false
     }
 
-    /// `elsewhere` are the sections a key may have strayed from.
+    /// In a `section`, a key may have strayed from another.
     pub(super) fn refuse_unknown<'a>(
         &mut self,
         table: &dyn TableLike,
         path: &str,
         valid: impl Iterator<Item = &'a str> + Clone,
-        elsewhere: &[(&[&str], &'static str)],
+        section: Option<Section>,
     ) {
         for (key, _) in table.iter().filter(|&(key, _)| !valid.clone().any(|name| name == key)) {
             let Some(at) = At::of(table, key, path) else { continue };
-            let fault = match elsewhere.iter().find(|(keys, _)| keys.contains(&key)) {
-                Some(&(_, belongs)) => Fault::Misplaced { belongs },
+            let fault = match section.and_then(|section| section.belongs(key)) {
+                Some(belongs) => Fault::Misplaced { belongs },
                 None => Fault::UnknownKey {
                     nearest: nearest(key, valid.clone()),
                     valid: valid.clone().map(str::to_owned).collect(),
@@ -300,18 +318,19 @@ impl Reader {
         table
     }
 
-    pub(super) fn number(&mut self, at: &At<'_>, Range { min, max, unit }: Range) -> Option<f64> {
+    pub(super) fn number(&mut self, at: &At<'_>, range: Range) -> Option<f64> {
         let value = match at.item {
             Item::Value(Value::Integer(value)) => *value.value() as f64,
             Item::Value(Value::Float(value)) => *value.value(),
             _ => {
-                self.wrong_type(at, format!("a number, {}", range(min, max, unit)));
+                self.wrong_type(at, format!("a number, {range}"));
                 return None;
             }
         };
-        if value.is_finite() && (min..=max).contains(&value) {
+        if range.holds(value) {
             return Some(value);
         }
+        let Range { min, max, unit } = range;
         self.fault(at.value_offset(), &at.path, Fault::OutOfRange { value, min, max, unit });
         None
     }
@@ -333,9 +352,8 @@ impl Reader {
         None
     }
 
-    pub(super) fn map(&mut self, table: &dyn TableLike, path: &str) -> Option<String> {
-        let at = At::of(table, "map", path)?;
-        self.name(&at, "the name of a painted map in quotes", "name a painted map or leave the key out")
+    pub(super) fn map_name(&mut self, at: &At<'_>) -> Option<String> {
+        self.name(at, "the name of a painted map in quotes", "name a painted map or leave the key out")
     }
 
     pub(super) fn word<T: Copy>(&mut self, at: &At<'_>, words: &[(&str, T)]) -> Option<T> {
@@ -355,56 +373,6 @@ impl Reader {
             self.fault(at.value_offset(), &at.path, fault);
         }
         value
-    }
-
-    fn base(&mut self, at: &At<'_>) -> BaseSpec {
-        let blend = BaseSpec::Blend { factor: 0.5, map: None, pivot: false };
-        let kinds = BASES.map(|name| (name, name));
-        let Some(table) = at.item.as_table_like() else {
-            return match self.word(at, &kinds) {
-                Some("dqs") => BaseSpec::Dqs { pivot: false },
-                Some("blend") => blend,
-                Some("rigid") => BaseSpec::Rigid,
-                Some(FOLD_OVER_FREE) => BaseSpec::FoldOverFree(FoldOverFreeSpec::default()),
-                Some(INCREMENTAL_ROTATION) => BaseSpec::IncrementalRotation(IncrementalRotationSpec::default()),
-                Some(CENTRES_OF_ROTATION) => BaseSpec::CentresOfRotation,
-                Some(STRETCHABLE_TWISTABLE) => BaseSpec::StretchableTwistable { share: TWIST_SHARE },
-                _ => BaseSpec::Lbs,
-            };
-        };
-        let Some(kind) = At::of(table, "type", &at.path) else {
-            let quoted = BASES.map(|name| format!("\"{name}\""));
-            let add = format!("type = {}", one_of(quoted.iter().map(String::as_str)));
-            self.fault(at.value_offset(), &at.path, Fault::Missing { what: "the type of base", add });
-            return BaseSpec::Lbs;
-        };
-        let Some(kind) = self.word(&kind, &kinds) else { return BaseSpec::Lbs };
-        let keys: &[&str] = match kind {
-            "dqs" => &["type", "pivot"],
-            "blend" => &["type", "factor", "map", "pivot"],
-            FOLD_OVER_FREE => KEYS,
-            INCREMENTAL_ROTATION => INCREMENTAL_KEYS,
-            STRETCHABLE_TWISTABLE => &["type", "share"],
-            _ => &["type"],
-        };
-        self.refuse_unknown(table, &at.path, keys.iter().copied(), &[]);
-        let pivot = At::of(table, "pivot", &at.path).and_then(|at| self.switch(&at)).unwrap_or(false);
-        match kind {
-            "dqs" => BaseSpec::Dqs { pivot },
-            "blend" => {
-                let factor = At::of(table, "factor", &at.path).and_then(|at| self.number(&at, FACTOR)).unwrap_or(0.5);
-                BaseSpec::Blend { factor, map: self.map(table, &at.path), pivot }
-            }
-            "rigid" => BaseSpec::Rigid,
-            FOLD_OVER_FREE => BaseSpec::FoldOverFree(self.fold_over_free(table, &at.path)),
-            INCREMENTAL_ROTATION => BaseSpec::IncrementalRotation(self.incremental_rotation(table, &at.path)),
-            CENTRES_OF_ROTATION => BaseSpec::CentresOfRotation,
-            STRETCHABLE_TWISTABLE => {
-                let share = At::of(table, "share", &at.path).and_then(|at| self.number(&at, FACTOR));
-                BaseSpec::StretchableTwistable { share: share.unwrap_or(TWIST_SHARE) }
-            }
-            _ => BaseSpec::Lbs,
-        }
     }
 
     /// The elements of a list.
@@ -437,8 +405,9 @@ impl Reader {
         maps
     }
 
-    fn motion(&mut self, table: &dyn TableLike, path: &str, valid: &[&str]) -> MotionKeys {
-        self.refuse_unknown(table, path, valid.iter().copied(), SECTIONS);
+    fn motion(&mut self, table: &dyn TableLike, path: &str, section: Section) -> MotionKeys {
+        let valid = if section == Section::Clip { CLIP_KEYS } else { MOTION_KEYS };
+        self.refuse_unknown(table, path, valid.iter().copied(), Some(section));
         let mut keys = MotionKeys::default();
         if let Some(at) = At::of(table, "loop", path) {
             keys.looping = self.word(&at, LOOP_WORDS);
@@ -469,7 +438,7 @@ impl Reader {
             Item::Value(Value::Integer(_) | Value::Float(_)) => self.number(at, SMOOTHING).map(Smoothing::Box),
             Item::Value(Value::String(word)) if word.value() == "auto" => Some(Smoothing::Auto),
             _ => {
-                self.wrong_type(at, format!("\"auto\" or {}", range(SMOOTHING.min, SMOOTHING.max, SMOOTHING.unit)));
+                self.wrong_type(at, format!("\"auto\" or {SMOOTHING}"));
                 None
             }
         }
@@ -481,7 +450,7 @@ impl Reader {
             let Some(at) = At::of(table, name, path) else { continue };
             let Some(inner) = self.table(&at, "a section [clip.\"NAME\"]") else { continue };
             if !self.refuse_unquoted(name, &at, inner, CLIP_KEYS) {
-                clips.push((name.to_owned(), self.motion(inner, &at.path, CLIP_KEYS)));
+                clips.push((name.to_owned(), self.motion(inner, &at.path, Section::Clip)));
             }
         }
         clips

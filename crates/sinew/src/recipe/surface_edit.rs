@@ -3,9 +3,10 @@
 use super::edit::Literal;
 use super::effect::{COORDINATE, Setting};
 use super::error::{Fault, one_of};
-use super::parse::{At, Range, Reader, SECTIONS, TIME};
+use super::parse::{At, Reader, Section, TIME};
 use super::{Drive, EditShape, EditSpec, KeyCurve};
 use crate::correct::surface_edit::Profile;
+use crate::param::Range;
 use glam::DVec3;
 use toml_edit::{Item, TableLike, Value};
 
@@ -31,7 +32,7 @@ impl Reader {
         };
         let kind = self.word(&at, TYPES)?;
         let valid = EDIT_KEYS.iter().chain(OWN_KEYS[kind]).copied();
-        self.refuse_unknown(table, path, valid, SECTIONS);
+        self.refuse_unknown(table, path, valid, Some(Section::Edit));
         let number = |reader: &mut Self, key: &str, range: Range| {
             At::of(table, key, path).and_then(|at| reader.number(&at, range))
         };
@@ -66,7 +67,7 @@ impl Reader {
             stiffness: number(self, "stiffness", STIFFNESS).unwrap_or(default.stiffness),
             drive: At::of(table, "drive", path).and_then(|at| self.word(&at, DRIVES)).unwrap_or(default.drive),
             bones,
-            map: self.map(table, path),
+            map: At::of(table, "map", path).and_then(|at| self.map_name(&at)),
             shape: default.shape,
         })
     }

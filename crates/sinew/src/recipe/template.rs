@@ -1,33 +1,34 @@
 //! A recipe that lists everything there is, written from the registry.
 
-use super::RecipeFile;
-use super::correction::SHARE;
-use super::effect::{CONE_GAIN, CONE_LENGTH, FORMS, GAIN};
-use super::error::{one_of, range};
+use super::correction::CORRECTION_KEYS;
+use super::edit::Literal;
+use super::effect::EFFECT_KEYS;
+use super::error::one_of;
 use super::parse::{
-    self, ENDS_WORDS, FACTOR, LOOP_WORDS, NORMALS_WORDS, RIDERS_WORDS, SMOOTHING, TOTAL_LENGTH, TRAVEL_WORDS, VERSION,
+    ENDS_WORDS, LOOP_WORDS, NORMALS_WORDS, RIDERS_WORDS, SMOOTHING, TOTAL_LENGTH, TRAVEL_WORDS, VERSION,
 };
+use super::settings::{MAP, MAPS, Schema};
+use super::shared::{KeyKind, SharedKey};
 use super::surface_edit::{AMOUNT, CRESTS, DRIVES, FREQUENCY, REACH, STIFFNESS};
+use super::{CorrectionSpec, EffectSpec, RecipeFile};
+use crate::base::{BASES, BaseEntry, LBS};
+use crate::correct::CORRECTIONS;
 use crate::correct::surface_edit::Profile;
-use crate::correct::{CORRECTIONS, Correction};
-use crate::param::{ParamKind, ParamSpec};
-use crate::registry::{EFFECTS, Effect};
+use crate::param::{ParamKind, ParamSpec, Range, Values};
+use crate::registry::EFFECTS;
+use crate::table::{CellKind, CellSpec, TableSpec};
 
 impl RecipeFile {
-    /// The text of a recipe with every effect, correction and key at its default, each with its unit, range and
-    /// meaning. It parses, and leaves the character as it is: the gains are 0.
+    /// The text of a recipe with every base, effect, correction and key at its default, each with its unit, range and
+    /// meaning. It parses, and leaves the character as it is: the gains are 0, and bases but the first are in comments.
     pub fn template() -> String {
         let mut lines = Lines(String::new());
         lines.comment("Every key of a Sinew recipe at its default. Keep what you need and delete the rest.");
         lines.key("version", VERSION, "version of the recipe format; required");
-        lines.key("base", "\"lbs\"", "base skinning; see the manual for those with settings, such as:");
-        lines.comment("base = { type = \"dqs\", pivot = false }");
-        lines.comment("base = { type = \"blend\", factor = 0.5, map = \"NAME\", pivot = false }");
-        lines.comment("  fold-over-free takes steps, method, alpha, beta, weights and limbs");
-        lines.comment("  incremental-rotation takes influence, keep_distance, attach, smoothing, joints and dividers");
-        lines.comment("  stretchable-twistable takes share; centres-of-rotation and rigid take nothing");
-        lines.comment(&format!("  factor  {}: 0 is lbs, 1 is dqs; a painted map multiplies it", words_of(FACTOR)));
-        lines.comment("  pivot   choose signs by each vertex's strongest bone instead of by the parent bone");
+        lines.key("base", format!("\"{}\"", LBS.name), &format!("{}; or one of these:", LBS.about));
+        for base in BASES.iter().filter(|&base| *base != LBS) {
+            lines.base(base);
+        }
         lines.key("riders", "\"move\"", &format!("rigid parts carried by bones: {}", choices(RIDERS_WORDS)));
         lines.key(
             "normals",
@@ -56,12 +57,16 @@ impl RecipeFile {
         );
         lines.comment("such as [[0.0, 0.1], [0.5, 0.2]], pairs of seconds and value, interpolated linearly.");
         for effect in EFFECTS {
-            lines.effect(*effect);
+            let spec = EffectSpec::of(*effect);
+            let schema = Schema { params: effect.params(), mapped: None, tables: &[], scaled: &[] };
+            lines.asked("effect", effect.name(), effect.about(), schema, (EFFECT_KEYS, &spec));
         }
         lines.0 += "\n";
         lines.comment("Corrections run after the effects, in the order listed.");
         for correction in CORRECTIONS {
-            lines.correction(correction);
+            let Some(spec) = CorrectionSpec::new(correction.name) else { continue };
+            let schema = Schema::from(correction);
+            lines.asked("correction", correction.name, correction.about, schema, (CORRECTION_KEYS, &spec));
         }
         lines.0 += "\n";
         lines.comment("Surface edits are applied last.");
@@ -70,8 +75,8 @@ impl RecipeFile {
     }
 }
 
-fn words_of(range_of: parse::Range) -> String {
-    range(range_of.min, range_of.max, range_of.unit)
+fn words_of(range: Range) -> String {
+    range.to_string()
 }
 
 fn choices<T>(words: &[(&str, T)]) -> String {
@@ -93,74 +98,86 @@ impl Lines {
         self.0 += &format!("\n{header:<30}# {about}\n");
     }
 
-    fn effect(&mut self, effect: &dyn Effect) {
-        self.0 += "\n[[effect]]\n";
-        self.key("type", format!("\"{}\"", effect.name()), effect.about());
-        if effect.paper().is_some() {
-            let about = "paper: raw gains, hard limits, no filter and the paper's own measures by default";
-            self.key("form", "\"scale-free\"", &format!("{}; {about}", choices(FORMS)));
+    /// A base as it may stand in place of the one above, and what its keys mean.
+    fn base(&mut self, base: &BaseEntry) {
+        let values = Values::defaults(base.params);
+        let mut keys = vec![format!("type = \"{}\"", base.name)];
+        for spec in base.params {
+            keys.push(format!("{} = {}", spec.name, Literal::param(&values, spec)));
+            keys.extend((base.mapped == Some(spec.name)).then(|| format!("{MAP} = \"NAME\"")));
         }
-        self.key("gain", "0.0", &format!("{}: multiplies everything; 0 is off, 1 is as set below", words_of(GAIN)));
-        let root = format!("{}: gain for the motion of the whole character", words_of(GAIN));
-        self.key("root", "1.0", &root);
-        self.key("raw", false, "true: the papers' gains, which depend on the size; × size is in scene units then");
-        self.comment("map = \"NAME\"  # painted map that multiplies the gain");
-        for spec in effect.params() {
-            self.param(spec);
+        let rows = base.tables.iter().filter_map(|table| Some(format!("{}.{}", table.key, table.examples.first()?)));
+        keys.extend(rows);
+        self.comment(&format!("base = {{ {} }}  # {}", keys.join(", "), base.about));
+        let mut about: Vec<(String, String)> = Vec::new();
+        for spec in base.params {
+            about.push((spec.name.to_owned(), param_words(spec)));
+            let map = (base.mapped == Some(spec.name)).then(|| format!("painted map that multiplies {}", spec.name));
+            about.extend(map.map(|map| (MAP.to_owned(), map)));
         }
-        self.key(
-            "compensate",
-            false,
-            "true: opposite rotations of successive bones cancel instead of scaling what is beyond them",
-        );
-        let along = if effect.needs_cone() { "the cone it acts along" } else { "act only along the normals of a cone" };
-        self.comment(&format!(
-            "cone = {{ bone = \"NAME\", gain = 10.0, max_length = 0.3 }}  # {along}; true: fitted automatically"
-        ));
-        self.comment(&format!("  gain        {}", words_of(CONE_GAIN)));
-        self.comment(&format!("  max_length  {}: nothing moves farther", words_of(CONE_LENGTH)));
-        self.comment(
-            "  by hand, in the bone's frame: axis [x, y, z] to the tip, apex [x, y, z], half_angle (rad), base_radius",
-        );
-        self.comment("[effect.bones]  # gains by bone name; * and ? match any, later lines win");
-        self.comment("\"tail*\" = 2.0");
-        self.comment("\"ear.?\" = { rotation = 1.5, translation = 0.0 }");
-        self.comment(
-            "\"head\" = { centroid_offset = [0.0, 0.1, 0.0], squash_about = \"point\" }  # the centre of squash,",
-        );
-        self.comment(
-            "  in the bone's frame: centroid_offset from the skin's own, or centroid; squash_about axis or point",
-        );
+        for table in base.tables {
+            about.push((table.key.to_owned(), table.about.to_owned()));
+            about.extend(
+                table.row.cells().iter().map(|cell| (format!("{}.{}", table.key, cell.name), cell_words(cell))),
+            );
+        }
+        self.explain(about);
     }
 
-    fn correction(&mut self, correction: &Correction) {
-        self.0 += "\n[[correction]]\n";
-        self.key("type", format!("\"{}\"", correction.name), correction.about);
-        self.key("gain", "0.0", &format!("{}: how much of it is applied; 0 is off", words_of(SHARE)));
-        for spec in correction.params {
+    /// Keys with their meaning, in two columns.
+    fn explain(&mut self, about: Vec<(String, String)>) {
+        let width = about.iter().map(|(key, _)| key.chars().count()).max().unwrap_or(0);
+        for (key, about) in about {
+            self.comment(&format!("  {key:<width$}  {about}"));
+        }
+    }
+
+    /// One of a list, in a section of its own.
+    fn asked<S>(&mut self, kind: &str, name: &str, about: &str, schema: Schema, (shared, spec): (&[SharedKey<S>], &S)) {
+        self.0 += &format!("\n[[{kind}]]\n");
+        self.key("type", format!("\"{name}\""), about);
+        let shared = || shared.iter().filter(|key| key.applies_to(spec));
+        shared().filter(|key| !key.behind).for_each(|key| self.shared(kind, key));
+        for spec in schema.params {
             self.param(spec);
         }
-        if correction.takes_maps {
-            self.comment("map = \"NAME\"  # painted map that multiplies it; negative values count as 0");
-            self.comment(&format!("[correction.bones]  # {}", correction.bones_about));
-            self.comment("\"belly*\" = [\"spine*\"]");
+        if let Some(mapped) = schema.mapped {
+            self.comment(&format!("{MAP} = \"NAME\"  # painted map that multiplies the {mapped}; below 0 counts as 0"));
         }
-        if correction.name == "muscles" {
-            self.comment("[correction.muscles]  # muscles by the bone that carries them, each with keys of its own");
-            self.comment("\"upper_arm.*\" = { flexed_by = [\"forearm.*\"], map = \"NAME\", shape = \"region\" }");
-            self.comment(
-                "  shape fits it to the skin; or an ellipsoid (centre, radii) or a capsule (ends, radius), as numbers",
-            );
-            self.comment("  in the bone's frame; a map sets how much of it each point takes, and where a region is");
+        shared().filter(|key| key.behind).for_each(|key| self.shared(kind, key));
+        for table in schema.tables {
+            self.table(kind, table);
         }
-        if !correction.scaled.is_empty() {
-            self.comment(&format!(
-                "[correction.stiffness]  # factors by bone, on {}",
-                one_of(correction.scaled.iter().copied())
-            ));
-            self.comment("\"belly*\" = 0.5");
-            self.comment("[correction.maps]  # painted maps that multiply them");
+        if !schema.scaled.is_empty() {
+            let scaled = one_of(schema.scaled.iter().copied());
+            self.comment(&format!("[{kind}.{MAPS}]  # painted maps that multiply {scaled}, by their names"));
         }
+    }
+
+    fn shared<S>(&mut self, section: &str, key: &SharedKey<S>) {
+        match key.kind {
+            KeyKind::Param(kind) => {
+                // A template does nothing.
+                let default = (key.name == "gain").then_some("0.0");
+                self.described(key.name, kind, key.about, default);
+            }
+            KeyKind::Map => self.comment(&format!("{} = \"NAME\"  # {}", key.name, key.about)),
+            KeyKind::Cells { cells, example } => {
+                self.comment(&format!("{} = {example}  # {}", key.name, key.about));
+                self.cells(cells);
+            }
+            KeyKind::Table(table) => self.table(section, table),
+        }
+    }
+
+    fn table(&mut self, section: &str, table: &TableSpec) {
+        self.comment(&format!("[{section}.{}]  # {}", table.key, table.about));
+        table.examples.iter().for_each(|example| self.comment(example));
+        self.cells(table.row.cells());
+    }
+
+    fn cells(&mut self, cells: &[CellSpec]) {
+        self.explain(cells.iter().map(|cell| (cell.name.to_owned(), cell_words(cell))).collect());
     }
 
     fn edit(&mut self) {
@@ -184,16 +201,40 @@ impl Lines {
     }
 
     fn param(&mut self, spec: &ParamSpec) {
-        match spec.kind {
-            ParamKind::Number { unit, min, max, default } => {
-                self.key(spec.name, format!("{default:?}"), &format!("{}: {}", range(min, max, unit), spec.about));
-            }
-            ParamKind::Switch { default } => self.key(spec.name, default, &format!("true or false: {}", spec.about)),
-            ParamKind::Choice { words } => {
-                let default = words.first().copied().unwrap_or_default();
-                let about = format!("{}: {}", one_of(words.iter().copied()), spec.about);
-                self.key(spec.name, format!("\"{default}\""), &about);
-            }
-        }
+        self.described(spec.name, spec.kind, spec.about, None);
+    }
+
+    /// A line for a key, at its default or at `value`.
+    fn described(&mut self, name: &str, kind: ParamKind, about: &str, value: Option<&str>) {
+        let default = match kind {
+            ParamKind::Number { default, .. } => format!("{default:?}"),
+            ParamKind::Switch { default } => default.to_string(),
+            ParamKind::Choice { words } => format!("\"{}\"", words.first().copied().unwrap_or_default()),
+        };
+        self.key(name, value.unwrap_or(&default), &format!("{}: {about}", kind_words(kind)));
+    }
+}
+
+fn kind_words(kind: ParamKind) -> String {
+    match kind {
+        ParamKind::Number { unit, min, max, .. } => Range { min, max, unit }.to_string(),
+        ParamKind::Switch { .. } => "true or false".to_owned(),
+        ParamKind::Choice { words } => one_of(words.iter().copied()),
+    }
+}
+
+fn param_words(spec: &ParamSpec) -> String {
+    let word = spec.word_for_zero.map_or(String::new(), |word| format!("{word}, or "));
+    format!("{word}{}: {}", kind_words(spec.kind), spec.about)
+}
+
+fn cell_words(CellSpec { kind, about, .. }: &CellSpec) -> String {
+    match kind {
+        CellKind::Number(range) => format!("{range}: {about}"),
+        CellKind::Numbers { form, .. } | CellKind::Lists { form, .. } => format!("{about}: {form}"),
+        CellKind::Word(words) => format!("{}: {about}", one_of(words.iter().copied())),
+        CellKind::Bones => format!("bone names: {about}"),
+        CellKind::Bone => format!("a bone name: {about}"),
+        CellKind::Map => format!("a painted map: {about}"),
     }
 }

@@ -1,6 +1,6 @@
 //! Oracles of base skinning (Kavan 2008; the blend formulas), on tubes built in code.
 
-use crate::common::{Subject, largest_difference};
+use crate::common::{Subject, based, largest_difference};
 use glam::{DAffine3, DQuat, DVec3, Vec3};
 use sinew::raw::*;
 use sinew::recipe::BaseSpec;
@@ -57,13 +57,15 @@ fn turned(axis: DVec3, angle: f64) -> Trs {
     Trs { rotation: DQuat::from_axis_angle(axis, angle), ..Trs::IDENTITY }
 }
 
-const BASES: [BaseSpec; 5] = [
-    BaseSpec::Lbs,
-    BaseSpec::Dqs { pivot: false },
-    BaseSpec::Dqs { pivot: true },
-    BaseSpec::Blend { factor: 0.37, map: None, pivot: false },
-    BaseSpec::Rigid,
-];
+fn bases() -> [BaseSpec; 5] {
+    [
+        BaseSpec::default(),
+        based("dqs", &[]),
+        based("dqs", &[("pivot", 1.0)]),
+        based("blend", &[("factor", 0.37)]),
+        based("rigid", &[]),
+    ]
+}
 
 #[test]
 fn rigid_motion_is_exact_to_rounding_in_every_base() {
@@ -74,7 +76,7 @@ fn rigid_motion_is_exact_to_rounding_in_every_base() {
         rotation: DQuat::from_scaled_axis(DVec3::new(1.0, 2.0, -0.5)),
         scale: DVec3::ONE,
     };
-    for base in BASES {
+    for base in bases() {
         let out = posed(&subject, base.clone(), &[(0, motion)]);
         for (vertex, &slot) in subject.rig.point_of_vertex().iter().enumerate() {
             let truth = motion.to_affine().transform_point3(rest.get(slot as usize).as_dvec3());
@@ -89,8 +91,8 @@ fn a_twist_shrinks_lbs_by_the_formula_and_leaves_dqs_alone() {
     let subject = Subject::new(&two_bone_tube(17), Vec::new());
     for degrees in [30.0f64, 90.0, 150.0, 180.0] {
         let angle = degrees.to_radians();
-        let lbs = posed(&subject, BaseSpec::Lbs, &[(1, turned(DVec3::Y, angle))]);
-        let dqs = posed(&subject, BaseSpec::Dqs { pivot: false }, &[(1, turned(DVec3::Y, angle))]);
+        let lbs = posed(&subject, BaseSpec::default(), &[(1, turned(DVec3::Y, angle))]);
+        let dqs = posed(&subject, based("dqs", &[]), &[(1, turned(DVec3::Y, angle))]);
         for vertex in 0..lbs.positions.len() {
             let y = f64::from(lbs.positions[vertex].y);
             let w = ((y + 2.0) / 4.0).clamp(0.0, 1.0);
@@ -107,7 +109,7 @@ fn the_sign_of_input_quaternions_changes_nothing() {
     let subject = Subject::new(&two_bone_tube(16), Vec::new());
     let (root, child) = (turned(DVec3::new(0.6, 0.0, 0.8), 2.9), turned(DVec3::Z, 1.2));
     let flip = |trs: Trs| Trs { rotation: -trs.rotation, ..trs };
-    for base in BASES {
+    for base in bases() {
         let plain = posed(&subject, base.clone(), &[(0, root), (1, child)]);
         for locals in
             [[(0, flip(root)), (1, child)], [(0, root), (1, flip(child))], [(0, flip(root)), (1, flip(child))]]
@@ -127,8 +129,8 @@ fn bases_agree_where_one_bone_has_all_the_weight() {
         scale: DVec3::new(1.5, -0.5, 2.0),
     };
     let root = Trs { scale: DVec3::new(1.0, 2.0, 0.7), ..turned(DVec3::X, 0.8) };
-    let lbs = posed(&subject, BaseSpec::Lbs, &[(0, root), (1, child)]);
-    for base in BASES {
+    let lbs = posed(&subject, BaseSpec::default(), &[(0, root), (1, child)]);
+    for base in bases() {
         let out = posed(&subject, base.clone(), &[(0, root), (1, child)]);
         let mut seen = 0;
         for (vertex, &slot) in subject.rig.point_of_vertex().iter().enumerate() {
@@ -147,8 +149,8 @@ fn bases_agree_where_one_bone_has_all_the_weight() {
 fn the_blend_runs_from_lbs_to_dqs() {
     let subject = Subject::new(&two_bone_tube(16), Vec::new());
     let bend = [(1, turned(DVec3::X, 1.5))];
-    let blend = |factor| posed(&subject, BaseSpec::Blend { factor, map: None, pivot: false }, &bend);
-    let (lbs, dqs) = (posed(&subject, BaseSpec::Lbs, &bend), posed(&subject, BaseSpec::Dqs { pivot: false }, &bend));
+    let blend = |factor| posed(&subject, based("blend", &[("factor", factor)]), &bend);
+    let (lbs, dqs) = (posed(&subject, BaseSpec::default(), &bend), posed(&subject, based("dqs", &[]), &bend));
     assert!(largest_difference(&lbs, &dqs) > 0.01 * subject.size());
     assert!(largest_difference(&blend(0.0), &lbs) < 1e-6 * subject.size());
     assert!(largest_difference(&blend(1.0), &dqs) < 1e-6 * subject.size());
@@ -158,9 +160,9 @@ fn the_blend_runs_from_lbs_to_dqs() {
 fn ten_kilometres_away_nothing_is_lost() {
     let subject = Subject::new(&two_bone_tube(16), Vec::new());
     let bend = turned(DVec3::X, 1.1);
-    let near = posed(&subject, BaseSpec::Lbs, &[(1, bend)]);
+    let near = posed(&subject, BaseSpec::default(), &[(1, bend)]);
     let away = Trs::from_translation(DVec3::new(10_000.125, -37.0, 123_456.5));
-    let far = posed(&subject, BaseSpec::Lbs, &[(0, away), (1, bend)]);
+    let far = posed(&subject, BaseSpec::default(), &[(0, away), (1, bend)]);
     for vertex in 0..near.positions.len() {
         let back = far.world_position(0, vertex) - away.translation;
         assert!(back.distance(near.world_position(0, vertex)) < 2e-6 * subject.size());
@@ -185,7 +187,7 @@ fn a_mesh_modelled_far_from_its_origin_keeps_its_shape() {
     }
     let far = Subject::new(&shifted, Vec::new());
     let bend = [(1, turned(DVec3::X, 1.1))];
-    let (a, b) = (posed(&near, BaseSpec::Lbs, &bend), posed(&far, BaseSpec::Lbs, &bend));
+    let (a, b) = (posed(&near, BaseSpec::default(), &bend), posed(&far, BaseSpec::default(), &bend));
     assert!(largest_difference(&a, &b) < 2e-6 * near.size());
 }
 
@@ -204,7 +206,7 @@ fn morph_targets_come_before_skinning() {
     }
     let reference = Subject::new(&moved, Vec::new());
     let bend = [(1, turned(DVec3::X, 1.1))];
-    let (a, b) = (posed(&subject, BaseSpec::Lbs, &bend), posed(&reference, BaseSpec::Lbs, &bend));
+    let (a, b) = (posed(&subject, BaseSpec::default(), &bend), posed(&reference, BaseSpec::default(), &bend));
     assert!(largest_difference(&a, &b) < 2e-6 * subject.size());
 }
 
@@ -275,7 +277,7 @@ fn two_characters_far_apart_and_riders() {
     assert_eq!(subject.rig.characters().len(), 2);
     assert_eq!(subject.rig.parts().iter().map(|p| p.character).collect::<Vec<_>>(), [0, 1, 0]);
     assert!((subject.rig.characters()[1].size - subject.rig.characters()[0].size).abs() < 1e-9);
-    let out = posed(&subject, BaseSpec::Lbs, &[(1, turned(DVec3::Z, 0.5))]);
+    let out = posed(&subject, BaseSpec::default(), &[(1, turned(DVec3::Z, 0.5))]);
     let sword = &subject.rig.parts()[2];
     for (offset, vertex) in sword.primitives[0].vertices.clone().enumerate() {
         let rest = other.meshes[0].primitives[0].positions[offset].as_dvec3();

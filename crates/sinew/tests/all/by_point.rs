@@ -1,18 +1,23 @@
 //! The bases that place point by point, through the whole pipeline.
-use crate::common::{Subject, bits, largest_difference};
+use crate::common::{Subject, based, bits, largest_difference};
 use glam::{DQuat, DVec3};
-use sinew::attach::hanging::{AttachBy, DividerEdit, continuity};
-use sinew::base::IncrementalRotationSpec;
+use sinew::attach::hanging::{AttachBy, continuity};
 use sinew::recipe::BaseSpec;
+use sinew::table::{Cell, Row};
 use sinew::*;
 use std::f64::consts::{FRAC_PI_2, PI};
 
 fn irs(influence: f64, keep_distance: bool) -> BaseSpec {
-    BaseSpec::IncrementalRotation(IncrementalRotationSpec { influence, keep_distance, ..Default::default() })
+    based("incremental-rotation", &[("influence", influence), ("keep_distance", f64::from(u8::from(keep_distance)))])
 }
 
 fn all() -> [BaseSpec; 4] {
-    [irs(0.5, true), irs(0.0, false), BaseSpec::CentresOfRotation, BaseSpec::StretchableTwistable { share: 0.5 }]
+    [
+        irs(0.5, true),
+        irs(0.0, false),
+        based("centres-of-rotation", &[]),
+        based("stretchable-twistable", &[("share", 0.5)]),
+    ]
 }
 
 fn posed(subject: &Subject, base: BaseSpec, pose: &Pose) -> DeformedMesh {
@@ -41,7 +46,7 @@ fn at_rest_and_moved_as_a_whole_they_are_linear_blending() {
             trs.scale *= 3.0;
         });
         for pose in [subject.rig.rest_pose(), whole] {
-            let linear = posed(&subject, BaseSpec::Lbs, &pose);
+            let linear = posed(&subject, BaseSpec::default(), &pose);
             for base in all() {
                 let off = largest_difference(&posed(&subject, base.clone(), &pose), &linear) / subject.size();
                 assert!(off < 3e-6, "{name} {base:?}: {off}");
@@ -71,16 +76,16 @@ fn twists_keep_the_radius_where_linear_blending_loses_it() {
         let middle = radii(&mesh, DQuat::IDENTITY).filter(|(p, _)| (0.5..1.5).contains(&p.y));
         middle.map(|(_, radius)| radius / 0.2).fold(f64::INFINITY, f64::min)
     };
-    assert!(thinnest(BaseSpec::Lbs) < 0.3);
+    assert!(thinnest(BaseSpec::default()) < 0.3);
     for base in all() {
         let least = thinnest(base.clone());
         println!("{base:?}: {least:.3}");
         // Twistable bones are blended linearly where their twists differ.
-        let bound = if matches!(base, BaseSpec::StretchableTwistable { .. }) { 0.85 } else { 0.97 };
+        let bound = if base.base.name == "stretchable-twistable" { 0.85 } else { 0.97 };
         assert!(least > bound, "{base:?} {least}");
     }
     // Twistable bones wind evenly over both.
-    let mesh = posed(&subject, BaseSpec::StretchableTwistable { share: 0.5 }, &pose);
+    let mesh = posed(&subject, based("stretchable-twistable", &[("share", 0.5)]), &pose);
     for v in 0..mesh.positions.len() {
         let rest = subject.rig.rest().get(subject.rig.point_of_vertex()[v] as usize).as_dvec3();
         let p = mesh.world_position(0, v);
@@ -107,7 +112,7 @@ fn incremental_rotation_keeps_its_distance_in_a_bend_and_rigid_is_its_first_case
     let (kept, free) = (spread(irs(0.5, true)), spread(irs(0.5, false)));
     println!(
         "outer side at a right angle: {kept:.4?} with the correction, {free:.4?} without, {:.4?} linear",
-        spread(BaseSpec::Lbs)
+        spread(BaseSpec::default())
     );
     assert!(kept.0 > 0.999 && kept.1 < 1.001);
     // Without influence every point goes with the bone that it hangs on.
@@ -124,14 +129,14 @@ fn incremental_rotation_keeps_its_distance_in_a_bend_and_rigid_is_its_first_case
 fn bones_that_stretch_take_the_skin_along() {
     let subject = Subject::zoo("tube:vertices=4000,bones=2");
     let pose = changed(&subject, "tube.2", |trs| trs.translation *= 1.5);
-    for base in [irs(0.5, true), BaseSpec::StretchableTwistable { share: 0.5 }] {
+    for base in [irs(0.5, true), based("stretchable-twistable", &[("share", 0.5)])] {
         let mesh = posed(&subject, base.clone(), &pose);
         for v in 0..mesh.positions.len() {
             let rest = subject.rig.rest().get(subject.rig.point_of_vertex()[v] as usize).as_dvec3();
             let p = mesh.world_position(0, v);
             if (0.3..0.6).contains(&rest.y) {
                 // Weights of the second bone reach this far; attachments do not.
-                let bound = if matches!(base, BaseSpec::IncrementalRotation(_)) { 0.01 } else { 0.1 };
+                let bound = if base.base.name == "incremental-rotation" { 0.01 } else { 0.1 };
                 assert!((p.y - 1.5 * rest.y).abs() < bound, "{base:?} {rest} → {p}");
                 assert!((p.x.hypot(p.z) - 0.2).abs() < 1e-3, "{base:?} {rest} → {p}");
             }
@@ -182,24 +187,20 @@ fn dividers_can_be_moved_and_the_gap_is_told() {
         println!("{name}: {gap:.4}");
         assert!(gap > 0.0 && gap < 0.2, "{name}");
     }
-    let planar = |dividers: Vec<(String, DividerEdit)>| {
-        BaseSpec::IncrementalRotation(IncrementalRotationSpec {
-            attach: AttachBy::Planar,
-            smoothing: 0,
-            influence: 0.0,
-            dividers,
-            ..Default::default()
-        })
+    let planar = |divider: Option<&str>| {
+        let mut base = based("incremental-rotation", &[("smoothing", 0.0), ("influence", 0.0)]);
+        base.values.choose("attach", "planar").unwrap();
+        if let Some(bone) = divider {
+            let row = Row::of([("turn", Cell::Numbers(vec![20.0, 0.0, 0.0])), ("shift", Cell::Number(0.2))]);
+            base.tables.add("dividers", bone, row).unwrap();
+        }
+        base
     };
     let pose = changed(&subject, "forearm", |trs| trs.rotation *= DQuat::from_rotation_x(0.8));
-    let edit = DividerEdit { turn_degrees: DVec3::new(20.0, 0.0, 0.0), shift: 0.2 };
-    let (as_found, moved) = (
-        posed(&subject, planar(Vec::new()), &pose),
-        posed(&subject, planar(vec![("forearm".to_owned(), edit)]), &pose),
-    );
+    let (as_found, moved) = (posed(&subject, planar(None), &pose), posed(&subject, planar(Some("forearm")), &pose));
     assert!(largest_difference(&as_found, &moved) > 0.01 * subject.size());
-    let stage = subject.stage(&Recipe { base: planar(Vec::new()), ..Recipe::default() });
+    let stage = subject.stage(&Recipe { base: planar(None), ..Recipe::default() });
     assert_eq!(stage.by_point().expect("such a base").gaps().count(), 1);
-    let unknown = Recipe { base: planar(vec![("elbow".to_owned(), edit)]), ..Recipe::default() };
+    let unknown = Recipe { base: planar(Some("elbow")), ..Recipe::default() };
     assert!(Stage::new(&subject.rig, &unknown).is_err());
 }

@@ -1,16 +1,37 @@
 //! The base `fold-over-free` on built-in characters, through the whole pipeline.
-use crate::common::{Subject, bits, largest_difference};
+use crate::common::{Subject, based, bits, largest_difference};
 use glam::{DQuat, DVec3};
-use sinew::kinodynamic::{FoldOverFreeSpec, LimbSpec, Method, WeightSource};
 use sinew::recipe::{BaseSpec, Place};
+use sinew::table::{Cell, Row};
 use sinew::{Cpu, DeformedMesh, LocalTransform, Pose, Recipe, RecipeFile, Stage, WorldPose};
 
-fn free(spec: FoldOverFreeSpec) -> Recipe {
-    Recipe { base: BaseSpec::FoldOverFree(spec), ..Recipe::default() }
+fn spec(values: &[(&str, f64)]) -> BaseSpec {
+    based("fold-over-free", values)
 }
 
-fn still_volume() -> FoldOverFreeSpec {
-    FoldOverFreeSpec { alpha: 0.0, beta: 0.0, ..FoldOverFreeSpec::default() }
+fn free(base: BaseSpec) -> Recipe {
+    Recipe { base, ..Recipe::default() }
+}
+
+fn plain() -> Recipe {
+    free(spec(&[]))
+}
+
+const STILL: [(&str, f64); 2] = [("alpha", 0.0), ("beta", 0.0)];
+
+fn still_volume(values: &[(&str, f64)]) -> BaseSpec {
+    spec(&[&STILL, values].concat())
+}
+
+fn of_skin(mut base: BaseSpec) -> BaseSpec {
+    base.values.choose("weights", "skin").unwrap();
+    base
+}
+
+fn with_limb(pattern: &str, cells: Vec<(&'static str, Cell)>) -> BaseSpec {
+    let mut base = spec(&[]);
+    base.tables.add("limbs", pattern, Row::of(cells)).unwrap();
+    base
 }
 
 /// The pose with bones turned further about their own axes.
@@ -29,20 +50,20 @@ fn an_elbow_bent_by_150_degrees_does_not_fold_over() {
     let pose = subject.turned(&elbow(150.0));
     let mut world = WorldPose::default();
     world.compose(subject.rig.skeleton(), &pose);
-    let diagnosis = |spec: FoldOverFreeSpec| {
+    let diagnosis = |spec: BaseSpec| {
         let stage = subject.stage(&free(spec.clone()));
         let found = stage.fold_over_free().unwrap().diagnose(&subject.rig, &world);
         println!("{spec:?}: {found:?}");
         found
     };
-    for steps in [Some(8), None] {
-        let still = diagnosis(FoldOverFreeSpec { steps, ..still_volume() });
+    for steps in [8.0, 0.0] {
+        let still = diagnosis(still_volume(&[("steps", steps)]));
         assert!(still.smallest_determinant > 0.0, "{still:?}");
     }
-    let kept = diagnosis(FoldOverFreeSpec { steps: Some(8), ..FoldOverFreeSpec::default() });
+    let kept = diagnosis(spec(&[("steps", 8.0)]));
     assert!(kept.smallest_determinant > 0.0 && kept.error < 0.02, "{kept:?}");
     // One step of the paper's is linear blending by the same weights.
-    let linear = diagnosis(FoldOverFreeSpec { method: Method::Euler, steps: Some(1), ..still_volume() });
+    let linear = diagnosis(still_volume(&[("method", 1.0), ("steps", 1.0)]));
     assert!(linear.smallest_determinant < 0.0);
 }
 
@@ -50,7 +71,7 @@ fn an_elbow_bent_by_150_degrees_does_not_fold_over() {
 fn the_bound_asks_for_enough_steps() {
     let subject = Subject::zoo("arm");
     for (alpha, beta) in [(0.0, 0.0), (0.5, 0.5)] {
-        let stage = subject.stage(&free(FoldOverFreeSpec { alpha, beta, ..FoldOverFreeSpec::default() }));
+        let stage = subject.stage(&free(spec(&[("alpha", alpha), ("beta", beta)])));
         for degrees in [10.0, 60.0, 100.0, 130.0, 150.0] {
             let mut world = WorldPose::default();
             world.compose(subject.rig.skeleton(), &subject.turned(&elbow(degrees)));
@@ -64,7 +85,7 @@ fn the_bound_asks_for_enough_steps() {
 #[test]
 fn weights_of_the_skin_are_extended_off_it() {
     let subject = Subject::zoo("arm");
-    let skin = free(FoldOverFreeSpec { weights: WeightSource::Skin, ..FoldOverFreeSpec::default() });
+    let skin = free(of_skin(spec(&[])));
     let stage = subject.stage(&skin);
     let mut world = WorldPose::default();
     let pose = subject.turned(&elbow(90.0));
@@ -78,7 +99,7 @@ fn weights_of_the_skin_are_extended_off_it() {
     assert!(apart > 1e-3 && apart < 0.1, "{apart}");
     // A small turn moves the skin by its own weights: linear blending to first order.
     let pose = subject.turned(&elbow(0.5));
-    let still = FoldOverFreeSpec { weights: WeightSource::Skin, ..still_volume() };
+    let still = of_skin(still_volume(&[]));
     let rest = evaluate(&subject, &Recipe::default(), &subject.rig.rest_pose(), &Cpu::serial());
     let (lbs, skin) = (Recipe::default(), free(still));
     let [lbs, skin] = [lbs, skin].map(|recipe| evaluate(&subject, &recipe, &pose, &Cpu::serial()));
@@ -94,38 +115,36 @@ fn a_limb_can_be_painted() {
     primitive.maps.push(("upper".to_owned(), upper));
     let subject = Subject::new(&zoo.raw, zoo.clips);
     let pose = subject.turned(&[("tube.2", DQuat::from_rotation_z(0.6))]);
-    let limb = LimbSpec { map: Some("upper".to_owned()), ..LimbSpec::default() };
-    let spec = FoldOverFreeSpec { limbs: vec![("tube.2".to_owned(), limb)], ..FoldOverFreeSpec::default() };
-    let plain = evaluate(&subject, &free(FoldOverFreeSpec::default()), &pose, &Cpu::serial());
-    let painted = evaluate(&subject, &free(spec), &pose, &Cpu::serial());
+    let painted = |map: &str| free(with_limb("tube.2", vec![("map", Cell::Map(map.to_owned()))]));
+    let (unknown, painted) = (painted("uper"), painted("upper"));
+    let plain = evaluate(&subject, &plain(), &pose, &Cpu::serial());
+    let painted = evaluate(&subject, &painted, &pose, &Cpu::serial());
     let moved = largest_difference(&plain, &painted) / subject.size();
     assert!(moved > 1e-3 && moved < 0.2, "{moved}");
-    let unknown = LimbSpec { map: Some("uper".to_owned()), ..LimbSpec::default() };
-    let spec = FoldOverFreeSpec { limbs: vec![("tube.2".to_owned(), unknown)], ..FoldOverFreeSpec::default() };
-    let error = Stage::new(&subject.rig, &free(spec)).unwrap_err();
+    let error = Stage::new(&subject.rig, &unknown).unwrap_err();
     assert!(error.to_string().contains("upper"), "{error}");
 }
 
 #[test]
 fn recipes_hold_the_base() {
-    let limb = LimbSpec {
-        alpha: Some(0.1),
-        capsules: vec![[0.0, 0.0, 0.0, 0.0, 0.2, 0.0, 0.03]],
-        tissue: vec![[0.0, 0.1, 0.0, 0.05, 0.1, 0.05]],
-        map: Some("belly".to_owned()),
-        ..LimbSpec::default()
-    };
-    let specs = [
-        FoldOverFreeSpec::default(),
-        FoldOverFreeSpec { steps: Some(12), weights: WeightSource::Skin, ..FoldOverFreeSpec::default() },
-        FoldOverFreeSpec { limbs: vec![("fore*".to_owned(), limb)], ..FoldOverFreeSpec::default() },
+    let limb = vec![
+        ("alpha", Cell::Number(0.1)),
+        ("capsules", Cell::Lists(vec![vec![0.0, 0.0, 0.0, 0.0, 0.2, 0.0, 0.03]])),
+        ("tissue", Cell::Lists(vec![vec![0.0, 0.1, 0.0, 0.05, 0.1, 0.05]])),
+        ("map", Cell::Map("belly".to_owned())),
     ];
-    for spec in specs {
+    for spec in [spec(&[]), of_skin(spec(&[("steps", 12.0)])), with_limb("fore*", limb)] {
         let mut file = RecipeFile::parse("version = 1\nbase = \"lbs\"\n").unwrap();
-        file.set(Place::Base, &BaseSpec::FoldOverFree(spec.clone())).unwrap();
+        file.set(Place::Base, &spec).unwrap();
         let again = RecipeFile::parse(&file.to_string()).unwrap();
-        assert_eq!(again.recipe().base, BaseSpec::FoldOverFree(spec), "{file}");
+        assert_eq!(again.recipe().base, spec, "{file}");
     }
+    let steps = |steps: &str| {
+        let text = format!("version = 1\nbase = {{ type = \"fold-over-free\", steps = {steps} }}\n");
+        RecipeFile::parse(&text).map(|file| file.recipe().base.values.number("steps")).map_err(|e| e.to_string())
+    };
+    assert_eq!((steps("\"auto\""), steps("12")), (Ok(0.0), Ok(12.0)));
+    assert!(steps("0").unwrap_err().contains("1 to 64"));
     let wrong = "version = 1\nbase = { type = \"fold-over-free\", steps = \"many\" }\n";
     assert!(RecipeFile::parse(wrong).unwrap_err().to_string().contains("steps"));
 }
@@ -142,7 +161,7 @@ fn the_bind_pose_and_the_motion_of_the_whole_deform_nothing() {
         pose.locals[root.index()] = LocalTransform::Trs(trs);
         for pose in [subject.rig.rest_pose(), pose] {
             let lbs = evaluate(&subject, &Recipe::default(), &pose, &Cpu::serial());
-            let free = evaluate(&subject, &free(FoldOverFreeSpec::default()), &pose, &Cpu::serial());
+            let free = evaluate(&subject, &plain(), &pose, &Cpu::serial());
             assert!(largest_difference(&lbs, &free) < 1e-5 * subject.size(), "{name}");
             let turned = lbs.normals.iter().zip(&free.normals).map(|(a, b)| a.angle_between(*b)).fold(0.0, f32::max);
             assert!(turned < 2e-2, "{name}: normals off by {turned}");
@@ -154,7 +173,7 @@ fn the_bind_pose_and_the_motion_of_the_whole_deform_nothing() {
 fn every_thread_count_gives_the_same_bits() {
     let subject = Subject::zoo("arm");
     let pose = subject.turned(&elbow(100.0));
-    let recipe = free(FoldOverFreeSpec::default());
+    let recipe = plain();
     let alone = evaluate(&subject, &recipe, &pose, &Cpu::serial());
     for threads in [1, 3] {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -169,7 +188,7 @@ fn scale_changes_nothing_but_the_scale() {
         let subject = Subject::zoo(spec);
         let bend = DQuat::from_rotation_z(0.9);
         let pose = subject.turned(&[("tube.2", bend), ("tube.3", bend)]);
-        (evaluate(&subject, &free(FoldOverFreeSpec::default()), &pose, &Cpu::serial()), subject.size())
+        (evaluate(&subject, &plain(), &pose, &Cpu::serial()), subject.size())
     };
     let (small, _) = run("tube:vertices=600,bones=3,radius=0.1,length=1");
     let (large, size) = run("tube:vertices=600,bones=3,radius=10,length=100");
@@ -183,21 +202,18 @@ fn scale_changes_nothing_but_the_scale() {
 fn limbs_can_be_edited() {
     let subject = Subject::zoo("arm");
     let pose = subject.turned(&elbow(90.0));
-    let plain = evaluate(&subject, &free(FoldOverFreeSpec::default()), &pose, &Cpu::serial());
+    let plain = evaluate(&subject, &plain(), &pose, &Cpu::serial());
     let edits = [
-        LimbSpec { radius: Some(2.0), ..LimbSpec::default() },
-        LimbSpec { bone: Some(1.0), ..LimbSpec::default() },
-        LimbSpec { alpha: Some(0.0), beta: Some(0.0), ..LimbSpec::default() },
-        LimbSpec { tissue: vec![[0.0, 0.1, 0.0, 0.2, 0.3, 0.2]], ..LimbSpec::default() },
-        LimbSpec { capsules: vec![[0.0, 0.0, 0.0, 0.0, 0.1, 0.0, 0.1]], ..LimbSpec::default() },
+        vec![("radius", Cell::Number(2.0))],
+        vec![("bone", Cell::Number(1.0))],
+        vec![("alpha", Cell::Number(0.0)), ("beta", Cell::Number(0.0))],
+        vec![("tissue", Cell::Lists(vec![vec![0.0, 0.1, 0.0, 0.2, 0.3, 0.2]]))],
+        vec![("capsules", Cell::Lists(vec![vec![0.0, 0.0, 0.0, 0.0, 0.1, 0.0, 0.1]]))],
     ];
     for edit in edits {
-        let spec = FoldOverFreeSpec { limbs: vec![("fore*".to_owned(), edit.clone())], ..FoldOverFreeSpec::default() };
-        let edited = evaluate(&subject, &free(spec), &pose, &Cpu::serial());
+        let edited = evaluate(&subject, &free(with_limb("fore*", edit.clone())), &pose, &Cpu::serial());
         let moved = largest_difference(&plain, &edited) / subject.size();
         assert!(moved > 1e-4 && moved < 0.5, "{edit:?}: {moved}");
     }
-    let unknown =
-        FoldOverFreeSpec { limbs: vec![("knee".to_owned(), LimbSpec::default())], ..FoldOverFreeSpec::default() };
-    assert!(Stage::new(&subject.rig, &free(unknown)).is_err());
+    assert!(Stage::new(&subject.rig, &free(with_limb("knee", Vec::new()))).is_err());
 }

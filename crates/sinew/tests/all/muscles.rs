@@ -1,8 +1,8 @@
 //! Vortex muscles on built-in characters, through the whole pipeline.
 use crate::common::{Subject, bits, largest_difference};
 use glam::DVec3;
-use sinew::correct::{FittedShape, MuscleShape, MuscleSpec};
 use sinew::recipe::{CorrectionSpec, Place};
+use sinew::table::{Cell, Row};
 use sinew::{
     Cpu, DeformedMesh, Filter, FilteredSignal, Kinematics, Motion, MotionSettings, Oscillator, Recipe, RecipeFile,
     Signal, WorldPose,
@@ -13,8 +13,10 @@ fn muscles(values: &[(&str, f64)], bones: &[(&str, &[&str])]) -> Recipe {
     for (name, value) in values {
         spec.values.set(name, *value).expect("a value in range");
     }
-    let owned = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
-    spec.bones = bones.iter().map(|&(bone, flexed_by)| (bone.to_owned(), owned(flexed_by))).collect();
+    for (bone, flexed_by) in bones {
+        let flexed_by = flexed_by.iter().map(|&name| name.to_owned()).collect();
+        spec.tables.add("bones", bone, Row::one(Cell::Bones(flexed_by))).expect("bones by bone");
+    }
     Recipe { corrections: vec![spec], ..Recipe::default() }
 }
 
@@ -197,16 +199,17 @@ fn muscles_have_shapes_and_maps_of_their_own() {
     let subject = Subject::new(&zoo.raw, zoo.clips);
     let shapes = [
         None,
-        Some(MuscleShape::Fitted(FittedShape::Region)),
-        Some(MuscleShape::Ellipsoid([0.0, 0.2, 0.0, 0.15, 0.25, 0.15])),
-        Some(MuscleShape::Capsule([0.0, 0.1, 0.0, 0.0, 0.4, 0.0, 0.12])),
+        Some(("shape", Cell::Word("region"))),
+        Some(("ellipsoid", Cell::Numbers(vec![0.0, 0.2, 0.0, 0.15, 0.25, 0.15]))),
+        Some(("capsule", Cell::Numbers(vec![0.0, 0.1, 0.0, 0.0, 0.4, 0.0, 0.12]))),
     ];
     let base = at(&subject, &Recipe::default(), 0, &[0.4]).remove(0);
     for shape in shapes {
         let run = |map: Option<&str>| {
             let mut recipe = muscles(&[], &[]);
-            let spec = MuscleSpec { shape, map: map.map(str::to_owned), ..MuscleSpec::default() };
-            recipe.corrections[0].muscles = vec![("tube.3".to_owned(), spec)];
+            let map = map.map(|map| ("map", Cell::Map(map.to_owned())));
+            let row = Row::of(shape.clone().into_iter().chain(map));
+            recipe.corrections[0].tables.add("muscles", "tube.3", row).expect("a muscle");
             assert_eq!(subject.stage(&recipe).muscles().len(), 1);
             at(&subject, &recipe, 0, &[0.4]).remove(0)
         };
@@ -227,15 +230,18 @@ fn recipes_hold_muscles() {
     let mut file = RecipeFile::parse(text).unwrap();
     let specs = file.recipe().corrections.clone();
     assert_eq!((specs[0].values.word("history"), specs[0].values.number("window")), ("window", 0.25));
-    let arm = MuscleSpec { flexed_by: vec!["fore*".to_owned()], map: Some("biceps".to_owned()), shape: None };
-    assert_eq!(specs[0].muscles[0], ("arm.?".to_owned(), arm));
-    let capsule = MuscleShape::Capsule([0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.2]);
-    assert_eq!(specs[0].muscles[1].1.shape, Some(capsule));
+    let arm = Row::of([("flexed_by", Cell::Bones(vec!["fore*".to_owned()])), ("map", Cell::Map("biceps".to_owned()))]);
+    let muscles = specs[0].tables.rows("muscles");
+    assert_eq!(muscles[0], ("arm.?".to_owned(), arm));
+    assert_eq!(muscles[1].1.numbers("capsule"), Some([0.0, 0.0, 0.0, 0.0, 1.0, 0.0, 0.2]));
     // Written out and read back.
     file.set(Place::Correction(0, "window"), 0.5).unwrap();
     assert_eq!(file.to_string(), text.replace("0.25", "0.5"));
     file.add_correction(&specs[0]).unwrap();
-    assert_eq!(file.recipe().corrections[1].muscles, specs[0].muscles);
+    assert_eq!(file.recipe().corrections[1].tables, specs[0].tables);
+    let row = Row::of([("shape", Cell::Word("region"))]);
+    file.set(Place::CorrectionRow(1, "muscles", "tail"), &row).unwrap();
+    assert_eq!(file.recipe().corrections[1].tables.rows("muscles").last(), Some(&("tail".to_owned(), row)));
     for (wrong, told) in [
         ("muscles.belly = { capsule = [1, 2] }", "ends, radius"),
         ("muscles.belly = { shape = \"ball\" }", "\"ellipsoid\", \"capsule\" or \"region\""),

@@ -1,7 +1,7 @@
 //! Closed-form normals against differences along the surface: analytic weights and maps, f64, no gradients of ours.
 
 use crate::common::reference::{self, Bone, Knobs};
-use crate::common::{Subject, effect, recipe};
+use crate::common::{Subject, based, effect, recipe};
 use glam::{DAffine3, DVec3};
 use sinew::recipe::{BaseSpec, Normals, TotalLimit};
 use sinew::*;
@@ -246,8 +246,8 @@ fn bases_and_modes_agree_on_a_rigid_motion() {
         let stage = subject.stage(&Recipe { base, normals, ..Recipe::default() });
         subject.with(&stage, &pose, &still, &Cpu::serial()).normals
     };
-    let engine = with(BaseSpec::Lbs, Normals::Engine);
-    for base in [BaseSpec::Lbs, BaseSpec::Dqs { pivot: false }, BaseSpec::Dqs { pivot: true }, BaseSpec::Rigid] {
+    let engine = with(BaseSpec::default(), Normals::Engine);
+    for base in [BaseSpec::default(), based("dqs", &[]), based("dqs", &[("pivot", 1.0)]), based("rigid", &[])] {
         for normals in [Normals::Exact, Normals::Faces, Normals::Auto] {
             for (a, b) in with(base.clone(), normals).iter().zip(&engine) {
                 assert!(a.distance(*b) < 1e-5, "{base:?} {normals:?}");
@@ -277,9 +277,7 @@ fn a_mirrored_character_keeps_its_outside() {
 
 #[test]
 fn exact_base_normals_are_those_of_the_skinned_surface() {
-    for base in
-        [BaseSpec::Lbs, BaseSpec::Dqs { pivot: false }, BaseSpec::Blend { factor: 0.5, map: None, pivot: false }]
-    {
+    for base in [BaseSpec::default(), based("dqs", &[]), based("blend", &[("factor", 0.5)])] {
         let zoo = sinew_zoo::build("tube:vertices=20000,bones=3").unwrap();
         let surface = &zoo.raw.meshes[0].primitives[0];
         let subject = Subject::new(&zoo.raw, zoo.clips.clone());

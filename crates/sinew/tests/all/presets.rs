@@ -57,7 +57,7 @@ fn play(subject: &Subject, clip: usize, (recipe, settings): &(Recipe, MotionSett
 }
 
 fn base() -> (Recipe, MotionSettings) {
-    (Recipe { base: BaseSpec::Lbs, ..Recipe::default() }, MotionSettings::default())
+    (Recipe { base: BaseSpec::default(), ..Recipe::default() }, MotionSettings::default())
 }
 
 fn farthest(a: &[Vec<DVec3>], b: &[Vec<DVec3>]) -> f64 {

@@ -1,23 +1,31 @@
 //! Recipe files: meaning, faults, edits, the template.
 
+use crate::common::based;
 use glam::DVec3;
+use sinew::base::BASES;
 use sinew::cone::Cone;
 use sinew::param::ParamKind;
 use sinew::recipe::{
-    BaseSpec, BoneGain, Centroid, ConeSpec, EditError, EffectSpec, KeyCurve, Normals, Place, RecipeFile, Riders,
-    TotalLimit,
+    BaseSpec, BoneGain, Centroid, ConeSpec, EFFECT_KEYS, EditError, EffectSpec, KeyCurve, Normals, Place, RecipeFile,
+    Riders, TotalLimit,
 };
 use sinew::registry::EFFECTS;
+use sinew::table::{Cell, Row};
 use sinew::text::wildcard;
 use sinew::{Ends, Looping, MotionSettings, Smoothing, Travel};
 
 const V1: &str = include_str!("recipes/v1.sinew.toml");
 
+fn blend(factor: f64, map: Option<&str>, pivot: bool) -> BaseSpec {
+    let base = based("blend", &[("factor", factor), ("pivot", f64::from(u8::from(pivot)))]);
+    BaseSpec { map: map.map(str::to_owned), ..base }
+}
+
 #[test]
 fn version_1_means_what_it_says() {
     let file = RecipeFile::parse(V1).unwrap();
     let recipe = file.recipe();
-    assert_eq!(recipe.base, BaseSpec::Blend { factor: 0.25, map: Some("twist".into()), pivot: true });
+    assert_eq!(recipe.base, blend(0.25, Some("twist"), true));
     assert_eq!((recipe.riders, recipe.normals), (Riders::Still, Normals::Faces));
     assert_eq!(file.maps(), ["belly.map.json", "maps/twist.map.json"]);
 
@@ -103,24 +111,23 @@ fn an_empty_recipe_means_the_defaults() {
     let empty = RecipeFile::default();
     let parsed = RecipeFile::parse(&empty.to_string()).unwrap();
     assert_eq!(format!("{empty:?}"), format!("{parsed:?}"));
-    assert_eq!(parsed.recipe().base, BaseSpec::Lbs);
+    assert_eq!(parsed.recipe().base, BaseSpec::default());
     assert_eq!(parsed.motion("any"), MotionSettings::default());
 }
 
 #[test]
 fn bases() {
     let base = |text: &str| RecipeFile::parse(&format!("version = 1\n{text}")).unwrap().recipe().base.clone();
-    let blend = |factor, map: Option<&str>, pivot| BaseSpec::Blend { factor, map: map.map(str::to_owned), pivot };
-    assert_eq!(base("base = \"lbs\""), BaseSpec::Lbs);
-    assert_eq!(base("base = \"rigid\""), BaseSpec::Rigid);
-    assert_eq!(base("base = \"dqs\""), BaseSpec::Dqs { pivot: false });
+    assert_eq!(base("base = \"lbs\""), BaseSpec::default());
+    assert_eq!(base("base = \"rigid\""), based("rigid", &[]));
+    assert_eq!(base("base = \"dqs\""), based("dqs", &[]));
     assert_eq!(base("base = \"blend\""), blend(0.5, None, false));
-    assert_eq!(base("base = { type = \"dqs\", pivot = true }"), BaseSpec::Dqs { pivot: true });
+    assert_eq!(base("base = { type = \"dqs\", pivot = true }"), based("dqs", &[("pivot", 1.0)]));
     assert_eq!(base("[base]\ntype = \"blend\"\nfactor = 1\nmap = \"m\""), blend(1.0, Some("m"), false));
-    assert_eq!(base("base.type = \"rigid\""), BaseSpec::Rigid);
+    assert_eq!(base("base.type = \"rigid\""), based("rigid", &[]));
 }
 
-/// Text after `version = 1`, and the whole message.
+/// Text after `version = 1`, and the whole message; BASES and EFFECTS stand for all there are.
 const FAULTS: &[(&str, &str)] = &[
     ("base = \"lbs", "line 2, column 12: not valid TOML: "),
     ("riders = \"move\"\nriders = \"move\"", "line 3, column 1: not valid TOML: duplicate key"),
@@ -140,11 +147,7 @@ const FAULTS: &[(&str, &str)] = &[
         "effect = [3]",
         "line 2, column 11: effect[0]: expected a table such as { type = \"floppy\" }, found the number 3",
     ),
-    (
-        "[[effect]]\ngain = 1",
-        "line 2, column 1: effect[0]: the type of effect is missing; add type = \"squash\", \"floppy\", \
-         \"follow-through\", \"acceleration-drag\", \"centrifugal-stretch\", \"centrifugal-lift\", \"wobble\" or \"jerk\"",
-    ),
+    ("[[effect]]\ngain = 1", "line 2, column 1: effect[0]: the type of effect is missing; add type = EFFECTS"),
     (
         "[[effect]]\ntype = \"flopy\"",
         "line 3, column 8: effect[0].type: \"flopy\" is not one of the choices; did you mean \"floppy\"?",
@@ -344,18 +347,9 @@ const FAULTS: &[(&str, &str)] = &[
         "line 7, column 15: effect[0].cone.base_radius: -1 is out of range; give 0 to 1000000000",
     ),
     ("base = \"dq\"", "line 2, column 8: base: \"dq\" is not one of the choices; did you mean \"dqs\"?"),
-    (
-        "base = \"zzzz\"",
-        "line 2, column 8: base: \"zzzz\" is not one of the choices; give \"lbs\", \"dqs\", \"blend\", \"rigid\", \"fold-over-free\", \"incremental-rotation\", \"centres-of-rotation\" or \"stretchable-twistable\"",
-    ),
-    (
-        "base = 1",
-        "line 2, column 8: base: expected \"lbs\", \"dqs\", \"blend\", \"rigid\", \"fold-over-free\", \"incremental-rotation\", \"centres-of-rotation\" or \"stretchable-twistable\", found the number 1",
-    ),
-    (
-        "base = { pivot = true }",
-        "line 2, column 8: base: the type of base is missing; add type = \"lbs\", \"dqs\", \"blend\", \"rigid\", \"fold-over-free\", \"incremental-rotation\", \"centres-of-rotation\" or \"stretchable-twistable\"",
-    ),
+    ("base = \"zzzz\"", "line 2, column 8: base: \"zzzz\" is not one of the choices; give BASES"),
+    ("base = 1", "line 2, column 8: base: expected BASES, found the number 1"),
+    ("base = { pivot = true }", "line 2, column 8: base: the type of base is missing; add type = BASES"),
     ("base = { type = \"lbs\", pivot = true }", "line 2, column 24: base.pivot: no such key; give type"),
     ("base = { type = \"blend\", factor = 1.5 }", "line 2, column 35: base.factor: 1.5 is out of range; give 0 to 1"),
     ("base = { type = \"blend\", factr = 1 }", "line 2, column 26: base.factr: no such key; did you mean \"factor\"?"),
@@ -422,8 +416,16 @@ const FAULTS: &[(&str, &str)] = &[
 
 #[test]
 fn every_fault_is_told_with_place_and_remedy() {
+    let one_of = |names: Vec<&str>| {
+        let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
+        let (last, rest) = quoted.split_last().unwrap();
+        format!("{} or {last}", rest.join(", "))
+    };
+    let bases = one_of(BASES.iter().map(|base| base.name).collect());
+    let effects = one_of(EFFECTS.iter().map(|effect| effect.name()).collect());
     let mut wrong = Vec::new();
     for (text, expected) in FAULTS {
+        let expected = &expected.replace("BASES", &bases).replace("EFFECTS", &effects);
         let message = RecipeFile::parse(&format!("version = 1\n{text}")).expect_err(text).to_string();
         let whole = !(expected.ends_with("TOML: ") || expected.ends_with("beside the recipe"));
         if !if whole { message == *expected } else { message.starts_with(expected) } {
@@ -486,7 +488,7 @@ fn setting_a_value_changes_that_value_alone() {
     let comments = "# one\n  base   =  \"lbs\"# two\n\n[[ effect ]] # three\ntype = 'floppy'\n gain=1 # four\n# five";
     check_edit(comments, &|f| f.set(Place::Effect(0, "gain"), 0.5), &comments.replace("gain=1", "gain=0.5"));
     check_edit(comments, &|f| f.set(Place::Base, "dqs"), &comments.replace("\"lbs\"", "\"dqs\""));
-    let blend = BaseSpec::Blend { factor: 0.25, map: Some("a\"b".into()), pivot: true };
+    let blend = blend(0.25, Some("a\"b"), true);
     check_edit(
         comments,
         &|f| f.set(Place::Base, &blend),
@@ -684,7 +686,7 @@ fn what_would_not_be_a_recipe_is_refused_and_changes_nothing() {
 fn the_template_lists_everything_and_does_nothing() {
     let text = RecipeFile::template();
     let file = RecipeFile::parse(&text).unwrap_or_else(|error| panic!("{text}\n{error}"));
-    assert_eq!(file.recipe().base, BaseSpec::Lbs);
+    assert_eq!(file.recipe().base, BaseSpec::default());
     assert_eq!(file.motion("any"), MotionSettings::default());
     assert_eq!(file.recipe().effects.len(), EFFECTS.len());
     for (spec, effect) in file.recipe().effects.iter().zip(EFFECTS) {
@@ -702,20 +704,80 @@ fn the_template_lists_everything_and_does_nothing() {
         }
     }
     assert!(file.recipe().edits.iter().all(|edit| edit.amount.keys() == [(0.0, 0.0)]));
+    // So are the other bases, each on its line.
+    let others: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("# ")).collect();
+    let others = others.into_iter().filter(|line| line.starts_with("base = "));
+    let others: Vec<BaseSpec> = others
+        .map(|line| RecipeFile::parse(&format!("version = 1\n{line}")).unwrap_or_else(|e| panic!("{line}: {e}")))
+        .map(|file| file.recipe().base.clone())
+        .collect();
+    assert_eq!(others.len() + 1, BASES.len());
+    for (spec, base) in others.iter().zip(&BASES[1..]) {
+        assert_eq!((spec.base, &spec.values), (base, &BaseSpec::of(base).values));
+        assert_eq!(spec.map.is_some(), base.mapped.is_some());
+        assert!(base.tables.iter().all(|table| !spec.tables.rows(table.key).is_empty()), "{}", base.name);
+        assert!(text.contains(base.about) && base.params.iter().all(|param| text.contains(param.about)));
+    }
     // What stands in comments is valid as well.
     let example = |line: &str| {
         line.strip_prefix("# ").filter(|line| line.starts_with(['[', '"']) || line.contains(" = ")).map(str::to_owned)
     };
     let live: Vec<String> = text
         .lines()
-        .filter(|line| !line.starts_with("base = \"lbs\"") && !line.starts_with("# base = { type = \"dqs\""))
+        .filter(|line| !line.starts_with("# base = "))
         .map(|line| example(line).unwrap_or_else(|| line.to_owned()))
         .collect();
     let live = RecipeFile::parse(&live.join("\n")).unwrap_or_else(|error| panic!("{}\n{error}", live.join("\n")));
     assert_eq!(live.recipe().effects[0].bones.len(), 3);
     assert!(live.recipe().effects.iter().all(|spec| spec.cone.as_ref().is_some_and(|cone| cone.bone.is_some())));
     assert_eq!(live.motion("NAME").teleports, [0.5]);
-    assert!(matches!(live.recipe().base, BaseSpec::Blend { .. }));
+}
+
+#[test]
+fn keys_of_the_base_are_set_one_by_one() {
+    let pivot = |f: &mut RecipeFile| f.set(Place::BaseKey("pivot"), true);
+    check_edit("base = 'dqs' # b\n", &pivot, "base = { type = 'dqs', pivot = true } # b\n");
+    check_edit("base = { type = \"dqs\" }\n", &pivot, "base = { type = \"dqs\", pivot = true }\n");
+    check_edit("[base]\ntype = \"dqs\" # b\n", &pivot, "[base]\ntype = \"dqs\" # b\npivot = true\n");
+    check_edit("base.type = \"dqs\"\n", &pivot, "base.type = \"dqs\"\nbase.pivot = true\n");
+    check_edit(
+        "base = { type = \"blend\", factor = 0.5, map = \"m\" }\n",
+        &|f| f.set(Place::BaseKey("factor"), 0.25),
+        "base = { type = \"blend\", factor = 0.25, map = \"m\" }\n",
+    );
+    check_edit(
+        "base = { type = \"blend\", factor = 0.5 }\n",
+        &|f| f.unset(Place::BaseKey("factor")),
+        "base = { type = \"blend\" }\n",
+    );
+    let text = "version = 1\nbase = \"dqs\"\n";
+    let mut file = RecipeFile::parse(text).unwrap();
+    let error = file.set(Place::BaseKey("pivt"), true).unwrap_err().to_string();
+    assert_eq!(error, "base.pivt: no such key; did you mean \"pivot\"?");
+    assert_eq!(file.to_string(), text, "nothing has changed");
+    // Every parameter and every table of every base.
+    for base in BASES {
+        let mut file = RecipeFile::default();
+        file.set(Place::Base, base.name).unwrap();
+        for param in base.params {
+            let (literal, value) = match param.kind {
+                ParamKind::Number { max, .. } => (sinew::recipe::Literal::from(max), max),
+                ParamKind::Switch { default } => ((!default).into(), f64::from(u8::from(!default))),
+                ParamKind::Choice { words } => (words[words.len() - 1].into(), (words.len() - 1) as f64),
+            };
+            file.set(Place::BaseKey(param.name), literal).unwrap();
+            assert_eq!(file.recipe().base.values.number(param.name), value, "{file}");
+        }
+        let whole = file.recipe().base.clone();
+        let mut again = RecipeFile::default();
+        again.set(Place::Base, &whole).unwrap();
+        assert_eq!(again.recipe().base, whole, "{again}");
+    }
+    let mut file = RecipeFile::parse("version = 1\nbase = \"incremental-rotation\"\n").unwrap();
+    file.set(Place::BaseRow("joints", "elbow.L"), 0.25).unwrap();
+    assert_eq!(file.recipe().base.tables.rows("joints")[0].1.number(""), Some(0.25), "{file}");
+    let error = file.set(Place::BaseRow("joints", "elbow.L"), 2.0).unwrap_err().to_string();
+    assert_eq!(error, "base.joints.\"elbow.L\": 2 is out of range; give 0 to 1");
 }
 
 /// One word is a paper's exact form; what is said beside it counts.
@@ -805,7 +867,7 @@ fn parameters_do_not_hide_the_keys_of_every_effect() {
     for effect in EFFECTS {
         for param in effect.params() {
             assert!(
-                !["type", "form", "gain", "root", "raw", "map", "compensate", "cone", "bones"].contains(&param.name),
+                param.name != "type" && EFFECT_KEYS.iter().all(|key| key.name != param.name),
                 "{} of {}",
                 param.name,
                 effect.name()
@@ -887,8 +949,8 @@ fn no_text_and_no_edit_panics() {
         let index = random.below(3);
         let gain = random.below(9) as f64;
         let result = match random.below(10) {
-            0 => file.set(Place::Base, "rigid").map(|()| assert_eq!(file.recipe().base, BaseSpec::Rigid)),
-            1 => file.unset(Place::Base).map(|()| assert_eq!(file.recipe().base, BaseSpec::Lbs)),
+            0 => file.set(Place::Base, "rigid").map(|()| assert_eq!(file.recipe().base, based("rigid", &[]))),
+            1 => file.unset(Place::Base).map(|()| assert_eq!(file.recipe().base, BaseSpec::default())),
             2 => file.set(Place::Motion("smoothing"), gain / 9.0).map(|()| {
                 let overridden = file.clip_patterns().any(|pattern| wildcard(pattern, ""));
                 assert!(overridden || file.motion("").smoothing == Smoothing::Box(gain / 9.0), "{text}\n{file}");
@@ -991,13 +1053,18 @@ along = [[0, 0, 0], [0, 1, 0]]
 "#;
     let file = RecipeFile::parse(text).unwrap();
     let recipe = file.recipe();
-    let BaseSpec::IncrementalRotation(spec) = &recipe.base else { panic!("{:?}", recipe.base) };
-    assert_eq!((spec.influence, spec.keep_distance, spec.smoothing), (0.3, false, 2));
-    assert_eq!(spec.joints, [("elbow*".to_owned(), 0.1)]);
-    assert_eq!((spec.dividers[0].1.turn_degrees.z, spec.dividers[0].1.shift), (20.0, 0.1));
+    let BaseSpec { base, values, tables, .. } = &recipe.base;
+    assert_eq!((base.name, values.word("attach")), ("incremental-rotation", "planar"));
+    assert_eq!((values.number("influence"), values.switch("keep_distance")), (0.3, false));
+    assert_eq!(values.number("smoothing"), 2.0);
+    assert_eq!(tables.rows("joints"), [("elbow*".to_owned(), Row::one(Cell::Number(0.1)))]);
+    let divider = &tables.rows("dividers")[0].1;
+    assert_eq!((divider.numbers("turn"), divider.number("shift")), (Some([0.0, 0.0, 20.0]), Some(0.1)));
     let springs = &recipe.corrections[0];
     assert_eq!(springs.values.word("until"), "energy");
-    assert_eq!((springs.factors[0].1.len(), &springs.factors[1].1), (5, &vec![("torsion", 2.0)]));
+    let factors = springs.tables.rows("stiffness");
+    assert_eq!((factors[0].1.cells().len(), factors[0].1.number("bone")), (5, Some(0.5)));
+    assert_eq!(factors[1].1, Row::of([("torsion", Cell::Number(2.0))]));
     assert_eq!(springs.painted, [("torsion", "soft".to_owned())]);
     assert_eq!(recipe.edits.len(), 3);
     assert_eq!(recipe.edits[1].amount.at(0.5), 0.2);
@@ -1008,12 +1075,12 @@ along = [[0, 0, 0], [0, 1, 0]]
     recipe.edits.iter().for_each(|edit| again.add_edit(edit).unwrap());
     assert_eq!(again.recipe().base, recipe.base);
     assert_eq!(again.recipe().edits, recipe.edits);
-    assert_eq!(again.recipe().corrections[0].factors, springs.factors, "{again}");
+    assert_eq!(again.recipe().corrections[0].tables, springs.tables, "{again}");
     again.set(Place::Edit(1, "amount"), 0.7).unwrap();
     assert_eq!(again.recipe().edits[1].amount.at(0.0), 0.7);
     again.remove_edit(0).unwrap();
     assert_eq!(again.remove_edit(2), Err(EditError::NoSuchEdit { index: 2, count: 2 }));
-    for base in [BaseSpec::CentresOfRotation, BaseSpec::StretchableTwistable { share: 0.25 }] {
+    for base in [based("centres-of-rotation", &[]), based("stretchable-twistable", &[("share", 0.25)])] {
         again.set(Place::Base, &base).unwrap();
         assert_eq!(again.recipe().base, base);
     }

@@ -1,5 +1,5 @@
 //! Springs and bulges through the whole pipeline. (The oracles of the solver are beside it.)
-use crate::common::{Subject, bits, largest_difference};
+use crate::common::{Subject, based, bits, largest_difference};
 use glam::{DQuat, DVec3};
 use sinew::recipe::{BaseSpec, CorrectionSpec};
 use sinew::*;
@@ -15,7 +15,7 @@ fn recipe(base: BaseSpec, name: &str, values: &[(&str, f64)], gain: f64) -> Reci
 }
 
 fn bases() -> [BaseSpec; 3] {
-    [BaseSpec::Rigid, BaseSpec::Lbs, BaseSpec::Dqs { pivot: false }]
+    [based("rigid", &[]), BaseSpec::default(), based("dqs", &[])]
 }
 
 #[test]
@@ -24,12 +24,12 @@ fn rest_and_gain_zero_are_the_base_to_the_bit() {
     let pose = subject.turned(&[("forearm", DQuat::from_rotation_x(1.0))]);
     for name in ["springs", "bulge"] {
         let base = subject.posed(&Recipe::default(), &pose);
-        let none = subject.posed(&recipe(BaseSpec::Lbs, name, &[], 0.0), &pose);
+        let none = subject.posed(&recipe(BaseSpec::default(), name, &[], 0.0), &pose);
         assert_eq!(none.positions, base.positions, "{name}");
     }
     let rest = subject.rig.rest_pose();
     let still = subject.posed(&Recipe::default(), &rest);
-    let sprung = subject.posed(&recipe(BaseSpec::Lbs, "springs", &[], 1.0), &rest);
+    let sprung = subject.posed(&recipe(BaseSpec::default(), "springs", &[], 1.0), &rest);
     assert_eq!(sprung.positions, still.positions);
 }
 
@@ -81,7 +81,7 @@ fn size_and_place_do_not_matter() {
     let subject = Subject::zoo("arm");
     let pose = subject.turned(&[("forearm", DQuat::from_rotation_x(1.3))]);
     for name in ["springs", "bulge"] {
-        let recipe = recipe(BaseSpec::Lbs, name, &[], 1.0);
+        let recipe = recipe(BaseSpec::default(), name, &[], 1.0);
         let plain = subject.posed(&recipe, &pose);
         let mut moved = pose.clone();
         let root = subject.rig.skeleton().bones().find(|&bone| subject.rig.is_root(bone)).expect("a root");
@@ -107,7 +107,7 @@ fn a_bulge_grows_limbs_by_its_profile() {
     let subject = Subject::zoo("tube:vertices=2000,bones=2");
     let pose = subject.turned(&[("tube.2", DQuat::from_rotation_z(0.4))]);
     let base = subject.posed(&Recipe::default(), &pose);
-    let even = subject.posed(&recipe(BaseSpec::Lbs, "bulge", &[("amount", 0.5), ("profile", 5.0)], 1.0), &pose);
+    let even = subject.posed(&recipe(BaseSpec::default(), "bulge", &[("amount", 0.5), ("profile", 5.0)], 1.0), &pose);
     // On the first bone, away from the joint: the axis is y.
     for v in 0..base.positions.len() {
         let (p, q) = (base.world_position(0, v), even.world_position(0, v));
@@ -115,7 +115,7 @@ fn a_bulge_grows_limbs_by_its_profile() {
             assert!((q.x.hypot(q.z) / p.x.hypot(p.z) - 1.5).abs() < 0.02, "{p} → {q}");
         }
     }
-    let bulge = subject.posed(&recipe(BaseSpec::Lbs, "bulge", &[], 1.0), &subject.rig.rest_pose());
+    let bulge = subject.posed(&recipe(BaseSpec::default(), "bulge", &[], 1.0), &subject.rig.rest_pose());
     let widest = (0..base.positions.len())
         .map(|v| bulge.world_position(0, v))
         .filter(|p| (0.3..0.6).contains(&p.y))
@@ -127,7 +127,7 @@ fn a_bulge_grows_limbs_by_its_profile() {
 #[test]
 fn the_same_bits_on_any_thread_count_and_in_any_order() {
     let subject = Subject::zoo("calf");
-    let recipe = recipe(BaseSpec::Lbs, "springs", &[], 1.0);
+    let recipe = recipe(BaseSpec::default(), "springs", &[], 1.0);
     let stage = subject.stage(&recipe);
     let motion = subject.motion(0, &MotionSettings::default(), &stage);
     let first = subject.at(&stage, &motion, 0.3, &Cpu::serial());
@@ -141,8 +141,8 @@ fn live_springs_swing_and_come_to_the_same_rest() {
     let subject = Subject::zoo("tube:vertices=300,bones=2");
     let pose = subject.turned(&[("tube.2", DQuat::from_rotation_z(-0.8))]);
     let steps = [("iterations", 2000.0), ("tolerance", 1e-7)];
-    let [rigid, rest] =
-        [BaseSpec::Rigid, BaseSpec::Lbs].map(|base| subject.posed(&recipe(base, "springs", &steps, 1.0), &pose));
+    let [rigid, rest] = [based("rigid", &[]), BaseSpec::default()]
+        .map(|base| subject.posed(&recipe(base, "springs", &steps, 1.0), &pose));
     // A tube this coarse rests in several shapes; the swinging one is no farther from one than they are from each other.
     let spread = largest_difference(&rigid, &rest) / subject.size();
     println!("two starts rest {spread:.2e} of the size apart");
@@ -179,7 +179,7 @@ fn live_springs_swing_and_come_to_the_same_rest() {
 fn normals_are_those_of_the_skin_where_the_base_was_torn() {
     let subject = Subject::zoo("tube:vertices=2400,bones=2");
     let pose = subject.turned(&[("tube.2", DQuat::from_rotation_y(0.75 * PI))]);
-    let mesh = subject.posed(&recipe(BaseSpec::Rigid, "springs", &[("iterations", 400.0)], 1.0), &pose);
+    let mesh = subject.posed(&recipe(based("rigid", &[]), "springs", &[("iterations", 400.0)], 1.0), &pose);
     for v in 0..mesh.positions.len() {
         let p = mesh.world_position(0, v);
         if (0.5..1.5).contains(&p.y) {

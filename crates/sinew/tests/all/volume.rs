@@ -5,6 +5,7 @@ use glam::{DQuat, DVec3};
 use sinew::correct::{CORRECTIONS, Measure, Outcome, VolumeReport};
 use sinew::param::ParamKind;
 use sinew::recipe::{CorrectionSpec, Place, RecipeFile};
+use sinew::table::{Cell, Row};
 use sinew::*;
 
 fn correction(name: &str, words: &[(&str, &str)]) -> CorrectionSpec {
@@ -321,15 +322,19 @@ fn every_end_of_every_range_stays_finite() {
     }
 }
 
+fn counted(names: &[&str]) -> Row {
+    Row::one(Cell::Bones(names.iter().map(|&name| name.to_owned()).collect()))
+}
+
 #[test]
 fn the_bones_that_count_can_be_chosen_and_unknown_names_are_told() {
     let subject = Subject::zoo("arm");
     let pose = subject.turned(&[("forearm", DQuat::from_rotation_x(1.5))]);
     let all = volume("whole", "organic");
     let mut some = all.clone();
-    some.corrections[0].bones.push(("forearm".to_owned(), vec!["hand".to_owned()]));
+    some.corrections[0].tables.add("bones", "forearm", counted(&["hand"])).unwrap();
     assert!(bits(&subject.posed(&some, &pose)) != bits(&subject.posed(&all, &pose)));
-    some.corrections[0].bones.push(("forearm".to_owned(), vec!["hant".to_owned()]));
+    some.corrections[0].tables.add("bones", "forearm", counted(&["hant"])).unwrap();
     let error = Stage::new(&subject.rig, &some).unwrap_err().to_string();
     assert!(error.contains("hant") && error.contains("hand") && error.contains("volume"), "{error}");
     let mut painted = all;
@@ -362,17 +367,17 @@ fn recipes_hold_corrections() {
     let specs = &file.recipe().corrections;
     assert_eq!((specs[0].correction.name, specs[0].values.word("shape")), ("volume", "organic"));
     assert_eq!((specs[0].values.number("alpha"), specs[0].values.word("step")), (2.0, "exact"));
-    assert_eq!(specs[0].bones, [("belly*".to_owned(), vec!["spine*".to_owned(), "hips".to_owned()])]);
+    assert_eq!(specs[0].tables.rows("bones"), [("belly*".to_owned(), counted(&["spine*", "hips"]))]);
     file.set(Place::Correction(0, "shape"), "rubber").unwrap();
     assert_eq!(file.to_string(), text.replace("organic", "rubber"));
     file.remove_correction(1).unwrap();
     assert!(file.remove_correction(1).unwrap_err().to_string().contains("no correction 1"));
     let mut spec = correction("volume", &[("scope", "whole")]);
     spec.gain = 0.5;
-    spec.bones.push(("a.b".to_owned(), vec!["c".to_owned()]));
+    spec.tables.add("bones", "a.b", counted(&["c"])).unwrap();
     file.add_correction(&spec).unwrap();
     let added = &file.recipe().corrections[1];
-    assert_eq!((added.gain, added.values.word("scope"), &added.bones), (0.5, "whole", &spec.bones));
+    assert_eq!((added.gain, added.values.word("scope"), &added.tables), (0.5, "whole", &spec.tables));
 
     for (wrong, told) in [
         ("type = \"volum\"", "volume"),

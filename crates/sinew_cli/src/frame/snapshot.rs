@@ -4,7 +4,7 @@ use super::motion_file::MotionFile;
 use crate::args::FrameArgs;
 use crate::fault::Fault;
 use crate::load::Scene;
-use crate::played::{base_name, base_spec, find_clip, looping_of};
+use crate::played::{base_spec, find_clip, looping_of};
 use crate::recipe::LoadedRecipe;
 use crate::text::quoted;
 use sinew::correct::MuscleReport;
@@ -78,7 +78,7 @@ impl<'a> Player<'a> {
             scene,
             clip: options.clip.as_ref().map(bind).transpose()?,
             hand_set: hand_set.map(|file| file.bones(rig.skeleton())).transpose()?,
-            base: base_name(&recipe.base),
+            base: recipe.base.base.name,
             stage,
             workspace: Workspace::with(Outputs { base: true, ..Outputs::default() }),
         })

@@ -1,8 +1,9 @@
 //! The command line of `sinew render` as plain values.
 
-use crate::args::{BaseName, Input, LoopName, RecipeArgs, seconds};
+use crate::args::{Input, LoopName, RecipeArgs, base_named, seconds};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
+use sinew::base::BaseEntry;
 use sinew_render::encode::FrameRate;
 use sinew_render::{MAX_SIDE, Size, View};
 use std::path::PathBuf;
@@ -82,8 +83,8 @@ pub struct RenderArgs {
     pub transparent: bool,
 
     /// Base skinning to use instead of the recipe's [default without a recipe: lbs].
-    #[arg(long, value_name = "B")]
-    pub base: Option<BaseName>,
+    #[arg(long, value_name = "B", value_parser = base_named())]
+    pub base: Option<&'static BaseEntry>,
 
     /// Whether the clip loops; auto decides from its keys.
     #[arg(long = "loop", value_name = "yes|no|auto")]

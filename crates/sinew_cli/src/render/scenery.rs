@@ -1,10 +1,11 @@
 //! A character ready to be shown at any moment of a clip, with and without effects.
 
-use crate::args::{BaseName, LoopName};
+use crate::args::LoopName;
 use crate::fault::Fault;
 use crate::load::Scene;
 use crate::played::{base_spec, find_clip, looping_of};
 use crate::recipe::LoadedRecipe;
+use sinew::base::BaseEntry;
 use sinew::{Cpu, DeformedMesh, Motion, Outputs, Stage, Workspace, WorldPose};
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use std::sync::Arc;
 pub struct Play<'a> {
     /// By name or number; the first without it.
     pub clip: Option<&'a str>,
-    pub base: Option<BaseName>,
+    pub base: Option<&'static BaseEntry>,
     pub looping: Option<LoopName>,
 }
 

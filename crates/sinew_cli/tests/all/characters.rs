@@ -94,7 +94,28 @@ fn effects_describe_themselves() {
                 words.contains(param["name"].as_str().unwrap()) && words.contains(param["about"].as_str().unwrap())
             );
         }
+        for key in effect["keys"].as_array().unwrap() {
+            let (key, about) = (key["name"].as_str().unwrap(), key["about"].as_str().unwrap());
+            assert!(words.contains(key) && words.contains(about), "{key}: {human}");
+        }
         assert!(human.lines().all(|line| line.chars().count() <= 100), "{human}");
+    }
+    let of_kind = |kind: &str| list.as_array().unwrap().iter().filter(|entry| entry["kind"] == kind).count();
+    assert_eq!(of_kind("effect"), sinew::registry::EFFECTS.len());
+    assert_eq!(of_kind("correction"), sinew::correct::CORRECTIONS.len());
+    assert_eq!(of_kind("base"), sinew::base::BASES.len());
+}
+
+#[test]
+fn the_template_is_the_librarys_and_every_base_is_known_by_name() {
+    assert_eq!(sinew(["effects", "--template"]).stdout, sinew::RecipeFile::template());
+    let help = sinew(["frame", "--help"]).stdout;
+    for base in sinew::base::BASES {
+        assert!(help.contains(base.name), "{}", base.name);
+        let run = sinew(["frame", "zoo:tube:vertices=100", "--base", base.name, "-o", "-"]);
+        assert_eq!(run.code, 0, "{}: {}", base.name, run.stderr);
+        let frame: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+        assert_eq!(frame["base"], base.name);
     }
 }
 

@@ -5,12 +5,25 @@
 use crate::attach::hanging::{ATTACH, HangPlan, Hanging, Hung, SMOOTHING};
 use crate::correct::body::{Body, Reach, Surface};
 use crate::correct::bound::{Binding, Bound, Log, Place, Work};
+use crate::correct::entry::{Correction, bones, no_signals};
 use crate::correct::surface_edit::Profile;
 use crate::param::ParamSpec;
 
 const PROFILES: &[&str] = &["bulge", "linear", "cubic-in", "quartic-out", "sine-in-out", "even"];
 
-pub(crate) const BULGE_PARAMS: &[ParamSpec] = &[
+/// The correction `bulge`.
+pub(crate) const BULGE: Correction = Correction {
+    name: "bulge",
+    about: "makes limbs grow or shrink along their bones",
+    params: PARAMS,
+    mapped: Some("gain"),
+    tables: &[bones("bones that the skin of a bone attaches to; by default its own")],
+    scaled: &[],
+    signals: no_signals,
+    bind: |binding| Box::new(Bulge::bind(binding)),
+};
+
+const PARAMS: &[ParamSpec] = &[
     ParamSpec::number(
         "amount",
         "",
@@ -24,7 +37,7 @@ pub(crate) const BULGE_PARAMS: &[ParamSpec] = &[
 ];
 
 /// The growth of each node of one surface.
-pub(crate) struct Bulge {
+struct Bulge {
     hanging: Option<Hanging>,
     /// Length over the length before.
     ratios: Vec<f64>,

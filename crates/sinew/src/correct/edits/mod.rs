@@ -6,7 +6,7 @@
 
 mod bulge;
 
-pub(super) use bulge::{BULGE_PARAMS, Bulge};
+pub(super) use bulge::BULGE;
 
 use super::body::{Body, Reach, Surface};
 use super::bound::{Bound, Log, Place, Work, node_means};

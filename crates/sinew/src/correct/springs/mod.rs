@@ -23,4 +23,4 @@ mod tests;
 
 pub use live::LiveSprings;
 pub use model::{Stiffness, Swing};
-pub(super) use skin::{SPRING_PARAMS, STIFFNESSES, SpringSkin};
+pub(super) use skin::SPRINGS;

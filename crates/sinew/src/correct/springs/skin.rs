@@ -8,18 +8,49 @@ use crate::attach::hanging::{ATTACH, HangPlan, Hanging, Hung, SMOOTHING};
 use crate::correct::body::{Body, Reach, Surface};
 use crate::correct::bound::{Binding, Bound, Log, Place, Work, node_means};
 use crate::correct::edits::{EditWork, HungEdits};
-use crate::param::ParamSpec;
+use crate::correct::entry::{Correction, bones, no_signals};
+use crate::param::{ParamSpec, Range};
+use crate::table::{CellSpec, RowKind, TableSpec};
 use glam::DVec3;
 
 const BONE_SPRINGS: &[&str] = &["direction", "line"];
 const SCHEMES: &[&str] = &["accelerated", "plain", "fixed"];
 const UNTIL: &[&str] = &["move", "force", "energy", "iterations"];
 /// What bones and painted maps may multiply.
-pub(crate) const STIFFNESSES: &[&str] = &["torsion", "surface", "length", "absolute", "bone"];
+const STIFFNESSES: &[&str] = &["torsion", "surface", "length", "absolute", "bone"];
 /// Range of every stiffness.
 const STIFFNESS: [f64; 2] = [0.0, 100.0];
+/// On a stiffness.
+const FACTOR: Range = Range { min: 0.0, max: 100.0, unit: "" };
 
-pub(crate) const SPRING_PARAMS: &[ParamSpec] = &[
+/// The correction `springs`.
+pub(crate) const SPRINGS: Correction = Correction {
+    name: "springs",
+    about: "pulls the skin to the balance of springs between neighbours and bones: smooth bends and twists from any base",
+    params: PARAMS,
+    mapped: Some("gain"),
+    tables: &[
+        bones("bones that the skin of a bone attaches to; by default its own"),
+        TableSpec {
+            key: "stiffness",
+            of: "factors",
+            about: "factors by bone on the stiffnesses; a number is on all of them",
+            examples: &["\"belly*\" = 0.5", "\"tail*\" = { torsion = 0.2 }"],
+            row: RowKind::Cells(&[
+                CellSpec::by_itself("torsion", FACTOR, "on torsion"),
+                CellSpec::by_itself("surface", FACTOR, "on surface"),
+                CellSpec::by_itself("length", FACTOR, "on length"),
+                CellSpec::by_itself("absolute", FACTOR, "on absolute"),
+                CellSpec::by_itself("bone", FACTOR, "on bone"),
+            ]),
+        },
+    ],
+    scaled: STIFFNESSES,
+    signals: no_signals,
+    bind: |binding| Box::new(SpringSkin::bind(binding)),
+};
+
+const PARAMS: &[ParamSpec] = &[
     ParamSpec::number("torsion", "", STIFFNESS, 1.0, "keeps the angles between neighbours around the bones"),
     ParamSpec::number("surface", "", STIFFNESS, 0.3, "keeps the lengths of edges"),
     ParamSpec::number("length", "", STIFFNESS, 0.5, "keeps neighbours equally far from the bones"),
@@ -140,7 +171,8 @@ impl SpringSkin {
 
 /// What bones and painted maps multiply the stiffnesses of each node by; empty for nothing.
 fn factors(binding: &Binding<'_>, hanging: Option<&Hanging>) -> Vec<Stiffness> {
-    let Binding { surface, factors, painted_factors, .. } = *binding;
+    let Binding { surface, tables, painted_factors, .. } = *binding;
+    let factors = tables.rows("stiffness");
     let (Some(hanging), false) = (hanging, factors.is_empty() && painted_factors.is_empty()) else { return Vec::new() };
     let scale = |of: &mut Stiffness, name: &str, by: f64| match name {
         "torsion" => of.torsion *= by,
@@ -153,9 +185,9 @@ fn factors(binding: &Binding<'_>, hanging: Option<&Hanging>) -> Vec<Stiffness> {
     for (attachment, of) in hanging.attachments.iter().zip(&mut all) {
         let bone = hanging.bone(attachment.line);
         for &name in STIFFNESSES {
-            let given = factors.iter().rev().filter(|(bones, _)| bones.contains(&bone));
-            let by = given.flat_map(|(_, given)| given).find(|(param, _)| *param == name);
-            scale(of, name, by.map_or(1.0, |by| by.1));
+            let mut given = factors.iter().rev().filter(|(bones, _)| bones.contains(&bone));
+            let by = given.find_map(|(_, given)| given.number(name));
+            scale(of, name, by.unwrap_or(1.0));
         }
     }
     for (name, map) in painted_factors {

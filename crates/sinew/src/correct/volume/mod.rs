@@ -34,6 +34,7 @@ pub(super) use meter::VolumeMeter;
 
 use super::body::{Body, Reach, Surface};
 use super::bound::{Binding, Bound, Log, Place, RowsFrame, Work};
+use super::entry::{Correction, bones, no_signals};
 use super::report::{Measure, Outcome, Restored};
 use crate::param::ParamSpec;
 use crate::simd::Points;
@@ -47,7 +48,19 @@ use whole_rows::{VolumeRows, VolumeScratch};
 const SCOPES: &[&str] = &["whole", "segments", "both"];
 const STEPS: &[&str] = &["exact", "linear"];
 
-pub(super) const VOLUME_PARAMS: &[ParamSpec] = &[
+/// The correction `volume`.
+pub(super) const VOLUME: Correction = Correction {
+    name: "volume",
+    about: "restores the volume lost in bends and twists, as bulges of soft tissue",
+    params: PARAMS,
+    mapped: Some("gain"),
+    tables: &[bones("bones whose distance counts for the skin of a bone; by default all")],
+    scaled: &[],
+    signals: no_signals,
+    bind: |binding| Box::new(Volume::bind(binding)),
+};
+
+const PARAMS: &[ParamSpec] = &[
     ParamSpec::choice(
         "scope",
         SCOPES,

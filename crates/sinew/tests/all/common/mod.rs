@@ -110,3 +110,9 @@ pub fn bits(mesh: &DeformedMesh) -> Vec<u32> {
     let vectors = mesh.positions.iter().chain(&mesh.normals);
     vectors.flat_map(|v| v.to_array()).map(f32::to_bits).collect()
 }
+
+/// A base of the list with parameters set.
+pub fn based(name: &str, values: &[(&str, f64)]) -> sinew::recipe::BaseSpec {
+    let base = sinew::recipe::BaseSpec::new(name).expect("a base of the list");
+    values.iter().fold(base, |base, (name, value)| base.with(name, *value).expect("a value in range"))
+}
