@@ -3,12 +3,12 @@
 use std::hint::black_box;
 
 use glam::DVec3;
+use sinew::Points;
 use sinew::cone::Cone;
 use sinew::correct::CORRECTIONS;
 use sinew::kinodynamic::FoldOverFreeSpec;
 use sinew::recipe::{BaseSpec, CorrectionSpec, EffectSpec, Normals};
 use sinew::registry::EFFECTS;
-use sinew::simd::Points;
 use sinew::{Cpu, DeformedRows, Recipe, Stage, Workspace};
 
 use crate::data::{PosedFrame, Skinned, Workload};

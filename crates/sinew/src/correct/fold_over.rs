@@ -17,7 +17,7 @@
 
 use super::body::surface::Segment;
 use super::body::{Body, Reach, Surface};
-use super::bound::{Binding, Bound, Log, Place, Work};
+use super::bound::{AtRest, Binding, Bound, Log, Place, Work};
 use crate::limbs::{Leaf, Limbs};
 use crate::lists::Lists;
 use crate::param::ParamSpec;
@@ -55,8 +55,9 @@ pub(super) struct FoldOver {
 
 impl FoldOver {
     pub fn bind(binding: &Binding<'_>) -> Self {
-        let Binding { rig, rest, surface, values, gain, .. } = *binding;
-        let limbs = Limbs::at(rig, rest.world(), Leaf::Skin);
+        let Binding { rig, surface, .. } = *binding;
+        let rest = rig.kept::<AtRest>();
+        let limbs = Limbs::at(rig, &rest.world, Leaf::Skin);
         let mut meeting: Vec<(u32, u32)> = Vec::new();
         for (own, others) in surface.segment_neighbours.iter().enumerate() {
             for &other in others.iter().filter(|&&other| other != own as u32) {
@@ -69,7 +70,7 @@ impl FoldOver {
         for (pair, &(own, other)) in meeting.iter().enumerate() {
             let [bone, neighbour] = [own, other].map(|segment| surface.segments[segment as usize].bone);
             for &node in surface.segment_nodes.of(own as usize) {
-                let p = rest.points()[surface.members.of(node as usize)[0] as usize];
+                let p = rest.points[surface.members.of(node as usize)[0] as usize];
                 // What lies on the border itself is kept there.
                 if limbs.distance(bone.index(), p) <= (1.0 + ON_THE_BORDER) * limbs.distance(neighbour.index(), p) {
                     nodes.push((pair as u32, node));
@@ -78,7 +79,7 @@ impl FoldOver {
         }
         let nodes = Lists::new(meeting.len(), nodes);
         let pairs = meeting.into_iter().map(|(own, other)| Pair { own, other }).collect();
-        Self { pairs, nodes, straight: values.number("angle").cos(), gain }
+        Self { pairs, nodes, straight: straight(binding), gain: binding.gain }
     }
 
     /// Brings back what has crossed over and holds it there; tells how many nodes.
@@ -127,7 +128,15 @@ impl FoldOver {
     }
 }
 
+fn straight(binding: &Binding<'_>) -> f64 {
+    binding.values.number("angle").cos()
+}
+
 impl Bound for FoldOver {
+    fn retune(&mut self, binding: &Binding<'_>, _: bool) {
+        (self.straight, self.gain) = (straight(binding), binding.gain);
+    }
+
     fn apply(&self, place: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
         let Work { body, memory } = work;
         let still = body.is_still();

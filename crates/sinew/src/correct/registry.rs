@@ -95,12 +95,13 @@ pub fn find(name: &str) -> Option<&'static Correction> {
     CORRECTIONS.iter().find(|correction| correction.name == name)
 }
 
-/// One correction as a recipe asks for it, with its names looked up.
+/// One correction as a recipe asks for it, with its names looked up. Holds nothing but numbers where the recipe names no
+/// bones.
 pub(crate) struct Asked<'a> {
     pub correction: &'static Correction,
     pub values: &'a Values,
     pub gain: f64,
-    pub painted: Option<Vec<Lanes>>,
+    pub painted: Option<&'a [Lanes]>,
     /// Bones, and those that count for the distance of what follows them; later entries win.
     pub distances: Vec<(Vec<BoneId>, Vec<BoneId>)>,
     /// Muscles by bone, beside those of `distances`.
@@ -110,5 +111,5 @@ pub(crate) struct Asked<'a> {
     /// Bones and factors on parameters; later entries win.
     pub factors: Vec<(Vec<BoneId>, Factors)>,
     /// Parameters and painted factors on them.
-    pub painted_factors: Vec<(&'static str, Vec<Lanes>)>,
+    pub painted_factors: Vec<(&'static str, &'a [Lanes])>,
 }

@@ -89,7 +89,7 @@ impl Reader {
     }
 
     /// What the effect is where its section is silent.
-    fn form(&mut self, table: &dyn TableLike, effect: &'static dyn Effect, path: &str) -> EffectSpec {
+    fn form(&mut self, table: &dyn TableLike, effect: &'static Effect, path: &str) -> EffectSpec {
         let default = EffectSpec::of(effect);
         let Some(at) = At::of(table, "form", path) else { return default };
         match self.word(&at, FORMS) {
@@ -205,7 +205,7 @@ impl Reader {
         BoneGain { translation, rotation, centroid, about_point }
     }
 
-    fn cone(&mut self, at: &At<'_>, effect: &dyn Effect, raw: bool, default: ConeSpec) -> Option<ConeSpec> {
+    fn cone(&mut self, at: &At<'_>, effect: &Effect, raw: bool, default: ConeSpec) -> Option<ConeSpec> {
         match at.item.as_bool() {
             Some(true) => return Some(default),
             Some(false) if effect.needs_cone() => {

@@ -93,7 +93,7 @@ impl Lines {
         self.0 += &format!("\n{header:<30}# {about}\n");
     }
 
-    fn effect(&mut self, effect: &dyn Effect) {
+    fn effect(&mut self, effect: &Effect) {
         self.0 += "\n[[effect]]\n";
         self.key("type", format!("\"{}\"", effect.name()), effect.about());
         if effect.paper().is_some() {
