@@ -8,7 +8,7 @@
 //! Rigs made in code may know better: see [`Slopes`].
 
 use crate::propagated::Ancestry;
-use crate::rig::{Rig, Row};
+use crate::rig::{OfRig, Rig, Row};
 use crate::simd::{LANES, Lanes};
 use crate::skeleton::BoneId;
 use glam::DVec3;
@@ -37,11 +37,56 @@ pub(crate) struct Gradients {
 impl Gradients {
     /// Fitted to the neighbours.
     pub fn new(rig: &Rig) -> Self {
-        let fits = Fits::new(rig);
-        let mut scratch = FitScratch::default();
+        Self::collect(rig, &rig.kept::<SkinSlopes>())
+    }
+
+    /// As they are known.
+    pub fn exact(rig: &Rig, slopes: &impl Slopes) -> Self {
+        let slopes = SkinSlopes::collect(rig, |row, lane, here| {
+            let data = &rig.rows()[row];
+            let entries = &rig.skin_entries()[data.skin.start as usize..data.skin.end as usize];
+            for (gradient, &entry) in here.iter_mut().zip(entries) {
+                *gradient = slopes.weight(vertex_at(rig, row, lane), rig.palette()[entry as usize].bone);
+            }
+        });
+        Self::collect(rig, &slopes)
+    }
+
+    fn collect(rig: &Rig, slopes: &SkinSlopes) -> Self {
+        let ancestry = Ancestry::new(rig.skeleton());
+        let mut gradients = Self {
+            skin: vec![[[0.0; LANES]; 3]; rig.skin_weights().len()],
+            columns: vec![[[0.0; LANES]; 3]; rig.column_weights().len()],
+        };
+        for data in rig.rows() {
+            let skin = data.skin.start as usize..data.skin.end as usize;
+            for own in skin.clone() {
+                (0..data.filled as usize).for_each(|lane| set(&mut gradients.skin[own], lane, slopes.0[own][lane]));
+            }
+            for column in data.columns.start as usize..data.columns.end as usize {
+                let bottom = rig.columns()[column].bottom;
+                let mut sums = [DVec3::ZERO; LANES];
+                for own in skin.clone() {
+                    if ancestry.is_at_or_below(rig.palette()[rig.skin_entries()[own] as usize].bone, bottom) {
+                        (0..LANES).for_each(|lane| sums[lane] += slopes.0[own][lane]);
+                    }
+                }
+                (0..data.filled as usize).for_each(|lane| set(&mut gradients.columns[column], lane, sums[lane]));
+            }
+        }
+        gradients
+    }
+}
+
+/// Gradients of skin weights, beside [`Rig::skin_weights`]; those of one point sum to 0.
+pub(crate) struct SkinSlopes(Vec<[DVec3; LANES]>);
+
+impl OfRig for SkinSlopes {
+    fn of(rig: &Rig) -> Self {
+        let fits = rig.kept::<Fits>();
         Self::collect(rig, |row, lane, here| {
             let skin = rig.rows()[row].skin.start as usize..rig.rows()[row].skin.end as usize;
-            for &(neighbour, coefficient) in fits.at(row * LANES + lane, &mut scratch) {
+            for &(neighbour, coefficient) in fits.at(row * LANES + lane) {
                 let (other, other_lane) = (&rig.rows()[neighbour as usize / LANES], neighbour as usize % LANES);
                 // Both lists ascend: walk them together.
                 let mut theirs = other.skin.start as usize..other.skin.end as usize;
@@ -57,25 +102,12 @@ impl Gradients {
             }
         })
     }
+}
 
-    /// As they are known.
-    pub fn exact(rig: &Rig, slopes: &impl Slopes) -> Self {
-        Self::collect(rig, |row, lane, here| {
-            let data = &rig.rows()[row];
-            let entries = &rig.skin_entries()[data.skin.start as usize..data.skin.end as usize];
-            for (gradient, &entry) in here.iter_mut().zip(entries) {
-                *gradient = slopes.weight(vertex_at(rig, row, lane), rig.palette()[entry as usize].bone);
-            }
-        })
-    }
-
+impl SkinSlopes {
     /// From the gradients of a point's skin weights (row, lane, one per entry of the row).
     fn collect(rig: &Rig, mut at: impl FnMut(usize, usize, &mut [DVec3])) -> Self {
-        let ancestry = Ancestry::new(rig.skeleton());
-        let mut gradients = Self {
-            skin: vec![[[0.0; LANES]; 3]; rig.skin_weights().len()],
-            columns: vec![[[0.0; LANES]; 3]; rig.column_weights().len()],
-        };
+        let mut slopes = vec![[DVec3::ZERO; LANES]; rig.skin_weights().len()];
         let mut here: Vec<DVec3> = Vec::new();
         for (row, data) in rig.rows().iter().enumerate() {
             let skin = data.skin.start as usize..data.skin.end as usize;
@@ -86,21 +118,12 @@ impl Gradients {
                 // Weights sum to 1 everywhere, so their gradients sum to 0; bones that only neighbours have took a
                 // share of that, which goes back by weight.
                 let total: DVec3 = here.iter().sum();
-                for (gradient, own) in here.iter_mut().zip(skin.clone()) {
-                    *gradient -= total * f64::from(rig.skin_weights()[own][lane]);
-                    set(&mut gradients.skin[own], lane, *gradient);
-                }
-                for column in data.columns.start as usize..data.columns.end as usize {
-                    let bottom = rig.columns()[column].bottom;
-                    let below = here.iter().zip(skin.clone()).filter(|&(_, own)| {
-                        let bone = rig.palette()[rig.skin_entries()[own] as usize].bone;
-                        ancestry.is_at_or_below(bone, bottom)
-                    });
-                    set(&mut gradients.columns[column], lane, below.map(|(gradient, _)| *gradient).sum());
+                for (gradient, own) in here.iter().zip(skin.clone()) {
+                    slopes[own][lane] = *gradient - total * f64::from(rig.skin_weights()[own][lane]);
                 }
             }
         }
-        gradients
+        Self(slopes)
     }
 }
 
@@ -129,26 +152,60 @@ fn set(gradient: &mut Gradient, lane: usize, v: DVec3) {
 
 /// Gradient of a value per control point.
 pub(crate) fn gradient_of(rig: &Rig, values: &[Lanes]) -> Vec<Gradient> {
-    let fits = Fits::new(rig);
+    let mut gradients = Vec::new();
+    gradient_into(rig, values, &mut gradients);
+    gradients
+}
+
+/// The same in memory that is there.
+pub(crate) fn gradient_into(rig: &Rig, values: &[Lanes], out: &mut Vec<Gradient>) {
+    let fits = rig.kept::<Fits>();
     let value = |slot: usize| f64::from(values[slot / LANES][slot % LANES]);
-    let mut scratch = FitScratch::default();
-    rig.rows()
-        .iter()
-        .enumerate()
-        .map(|(row, data)| {
-            let mut gradient = [[0.0; LANES]; 3];
-            for lane in 0..data.filled as usize {
-                let slot = row * LANES + lane;
-                let fit = fits.at(slot, &mut scratch).iter();
-                set(&mut gradient, lane, fit.map(|&(other, c)| c * (value(other as usize) - value(slot))).sum());
+    out.clear();
+    out.extend(rig.rows().iter().enumerate().map(|(row, data)| {
+        let mut gradient = [[0.0; LANES]; 3];
+        for lane in 0..data.filled as usize {
+            let slot = row * LANES + lane;
+            let fit = fits.at(slot).iter();
+            set(&mut gradient, lane, fit.map(|&(other, c)| c * (value(other as usize) - value(slot))).sum());
+        }
+        gradient
+    }));
+}
+
+/// By slot, its neighbours with the coefficient vectors of `∇f = Σ c (f_neighbour − f)`.
+pub(crate) struct Fits {
+    stops: Vec<u32>,
+    all: Vec<(u32, DVec3)>,
+}
+
+impl OfRig for Fits {
+    fn of(rig: &Rig) -> Self {
+        let rest = Rest::new(rig);
+        let mut scratch = FitScratch::default();
+        let mut fits = Self { stops: Vec::with_capacity(rig.rows().len() * LANES), all: Vec::new() };
+        for (row, data) in rig.rows().iter().enumerate() {
+            for lane in 0..LANES {
+                if lane < data.filled as usize {
+                    fits.all.extend_from_slice(rest.fit(row * LANES + lane, &mut scratch));
+                }
+                fits.stops.push(fits.all.len() as u32);
             }
-            gradient
-        })
-        .collect()
+        }
+        fits.all.shrink_to_fit();
+        fits
+    }
+}
+
+impl Fits {
+    fn at(&self, slot: usize) -> &[(u32, DVec3)] {
+        let start = if slot == 0 { 0 } else { self.stops[slot - 1] as usize };
+        &self.all[start..self.stops[slot] as usize]
+    }
 }
 
 /// The surface at rest.
-struct Fits<'a> {
+struct Rest<'a> {
     rig: &'a Rig,
     normals: Vec<DVec3>,
 }
@@ -160,7 +217,7 @@ struct FitScratch {
     fit: Vec<(u32, DVec3)>,
 }
 
-impl<'a> Fits<'a> {
+impl<'a> Rest<'a> {
     fn new(rig: &'a Rig) -> Self {
         let mut normals = vec![DVec3::ZERO; rig.rows().len() * LANES];
         for t in rig.point_triangles() {
@@ -176,8 +233,8 @@ impl<'a> Fits<'a> {
         Self { rig, normals }
     }
 
-    /// Neighbours with the coefficient vectors of `∇f = Σ c (f_neighbour − f)`.
-    fn at<'s>(&self, slot: usize, scratch: &'s mut FitScratch) -> &'s [(u32, DVec3)] {
+    /// Fits at one point.
+    fn fit<'s>(&self, slot: usize, scratch: &'s mut FitScratch) -> &'s [(u32, DVec3)] {
         let FitScratch { ring, samples, fit } = scratch;
         fit.clear();
         let adjacency = self.rig.adjacency();

@@ -16,7 +16,7 @@
 
 use crate::half_rows::{Half, cross, dot, load_half, load_lanes, mul_add, scale, store_half, sub};
 use crate::lists::Lists;
-use crate::rig::{NO_VERTEX, Rig};
+use crate::rig::{NO_VERTEX, OfRig, Rig};
 use crate::rings::{Record, RingsOf, Walk, areas, coordinates, four_records, in_blocks, load_pair, opposite, turn};
 use crate::simd::{LANES, Lanes, Level, PointRow, Points, Simd, dispatch, prelude::*};
 use fearless_simd::{f32x8, mask32x8, u32x8};
@@ -53,8 +53,8 @@ const OPPOSITE: f32 = -0.999_99;
 /// A point in the base and after the effects.
 type Both = [Record; 2];
 
-impl Fans {
-    pub fn new(rig: &Rig) -> Self {
+impl OfRig for Fans {
+    fn of(rig: &Rig) -> Self {
         let slots = rig.layer_slot_of_vertex();
         let mut keys: Vec<([u32; 4], u32)> = (0..rig.vertex_count())
             .map(|vertex| {
@@ -106,7 +106,9 @@ impl Fans {
         let near = Lists::new(rig.rows().len(), near.collect());
         Self { stops, to, row_of_layer, torn, near }
     }
+}
 
+impl Fans {
     /// Lets normals that would stand against the faces of `points` give way to the `blended` ones, where those do not.
     pub fn guard(
         &self,

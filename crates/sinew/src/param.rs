@@ -134,10 +134,22 @@ impl ParamSpec {
 }
 
 /// Values for a list of parameters, all in range; lengths in that of raw effects.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct Values {
     specs: &'static [ParamSpec],
     values: Vec<f64>,
+}
+
+impl Clone for Values {
+    fn clone(&self) -> Self {
+        Self { specs: self.specs, values: self.values.clone() }
+    }
+
+    /// In memory that is there.
+    fn clone_from(&mut self, other: &Self) {
+        self.specs = other.specs;
+        self.values.clone_from(&other.values);
+    }
 }
 
 impl Values {

@@ -5,63 +5,83 @@ use crate::displace::{Displacement, Input};
 use crate::graph::{DisplacementNode, Node};
 use crate::param::{ParamSpec, Values};
 use std::fmt;
-use std::marker::PhantomData;
 
 pub use crate::displace::EFFECTS;
 
 /// The effect of that name.
-pub fn find(name: &str) -> Option<&'static dyn Effect> {
+pub fn find(name: &str) -> Option<&'static Effect> {
     EFFECTS.iter().copied().find(|effect| effect.name() == name)
 }
 
 /// A self-describing entry.
-pub trait Effect: Send + Sync {
-    /// Name in recipes and on the command line.
-    fn name(&self) -> &'static str;
-    /// What it does, in one line.
-    fn about(&self) -> &'static str;
-    /// Its parameters.
-    fn params(&self) -> &'static [ParamSpec];
-    /// What of the motion it reads.
-    fn inputs(&self) -> &'static [Input];
-    /// Whether it cannot do without a cone.
-    fn needs_cone(&self) -> bool;
-    /// Values of its paper's own form, where they are not the defaults; `None` for effects beyond the papers.
-    fn paper(&self) -> Option<&'static [(&'static str, f64)]>;
-    /// Makes the node that evaluates it.
-    fn node(&self, values: &Values) -> Box<dyn DisplacementNode>;
+pub struct Effect {
+    name: &'static str,
+    about: &'static str,
+    params: &'static [ParamSpec],
+    inputs: &'static [Input],
+    needs_cone: bool,
+    paper: Option<&'static [(&'static str, f64)]>,
+    node: fn(&Values) -> Box<dyn DisplacementNode>,
 }
 
-impl fmt::Debug for dyn Effect {
+impl fmt::Debug for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+        f.write_str(self.name)
     }
 }
 
-/// The entry of a displacement.
-pub(crate) struct Displace<D>(pub PhantomData<fn() -> D>);
+impl PartialEq for Effect {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
 
-impl<D: Displacement> Effect for Displace<D> {
-    fn name(&self) -> &'static str {
-        D::NAME
+impl Effect {
+    pub(crate) const fn of<D: Displacement>() -> Self {
+        Self {
+            name: D::NAME,
+            about: D::ABOUT,
+            params: D::PARAMS,
+            inputs: D::INPUTS,
+            needs_cone: D::NEEDS_CONE,
+            paper: D::PAPER,
+            node: |values| Box::new(Node(D::new(values))),
+        }
     }
-    fn about(&self) -> &'static str {
-        D::ABOUT
+
+    /// Name in recipes and on the command line.
+    pub fn name(&self) -> &'static str {
+        self.name
     }
-    fn params(&self) -> &'static [ParamSpec] {
-        D::PARAMS
+
+    /// What it does, in one line.
+    pub fn about(&self) -> &'static str {
+        self.about
     }
-    fn inputs(&self) -> &'static [Input] {
-        D::INPUTS
+
+    /// Its parameters.
+    pub fn params(&self) -> &'static [ParamSpec] {
+        self.params
     }
-    fn needs_cone(&self) -> bool {
-        D::NEEDS_CONE
+
+    /// What of the motion it reads.
+    pub fn inputs(&self) -> &'static [Input] {
+        self.inputs
     }
-    fn paper(&self) -> Option<&'static [(&'static str, f64)]> {
-        D::PAPER
+
+    /// Whether it cannot do without a cone.
+    pub fn needs_cone(&self) -> bool {
+        self.needs_cone
     }
-    fn node(&self, values: &Values) -> Box<dyn DisplacementNode> {
-        Box::new(Node(D::new(values)))
+
+    /// Values of its paper's own form, where they are not the defaults; `None` for effects beyond the papers.
+    pub fn paper(&self) -> Option<&'static [(&'static str, f64)]> {
+        self.paper
+    }
+
+    /// Makes the node that evaluates it.
+    pub(crate) fn node(&self, values: &Values) -> Box<dyn DisplacementNode> {
+        (self.node)(values)
     }
 }
 

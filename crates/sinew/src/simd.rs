@@ -207,20 +207,26 @@ pub struct Bounded<S: Simd> {
 }
 
 /// A bound on a quantity `x ≥ 0`.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 pub struct Limit {
     /// Never exceeded.
     pub max: f32,
-    /// `x/(1+(x/max)⁴)^¼` instead of `min(x, max)`.
-    pub soft: bool,
+    /// 1 for `x/(1+(x/max)⁴)^¼` instead of `min(x, max)`, else 0.
+    soft: u32,
 }
 
 impl Limit {
+    /// No more than `max`; `soft` bends into it instead of cutting there.
+    pub fn new(max: f32, soft: bool) -> Self {
+        Self { max, soft: soft.into() }
+    }
+
     /// The bounded quantity, and its slope by x. Never overflows: x is cut where it has been at the limit for long.
     #[inline(always)]
     pub fn apply<S: Simd>(self, simd: S, x: f32x16<S>) -> (f32x16<S>, f32x16<S>) {
         let (one, max) = (splat(simd, 1.0), splat(simd, self.max));
-        if !self.soft {
+        if self.soft == 0 {
             return (x.min(max), x.simd_gt(max).select(splat(simd, 0.0), one));
         }
         // A limit of 0 must give 0 and not 0/0.
@@ -246,7 +252,7 @@ impl Limit {
     /// The same for one number.
     pub fn apply_one(self, x: f32) -> f32 {
         let (x, max) = (f64::from(x), f64::from(self.max));
-        if self.soft && max > 0.0 {
+        if self.soft != 0 && max > 0.0 {
             (x / (1.0 + (x / max).powi(4)).powf(0.25)).min(max) as f32
         } else {
             x.min(max) as f32
@@ -375,11 +381,11 @@ mod tests {
     #[test]
     fn limiters_bound_leave_small_values_alone_and_know_their_slope() {
         for soft in [true, false] {
-            let at = |x: f32, max: f32| dispatch!(Level::new(), simd => limited(simd, x, Limit { max, soft }));
+            let at = |x: f32, max: f32| dispatch!(Level::new(), simd => limited(simd, x, Limit::new(max, soft)));
             assert_eq!(at(0.0, 0.0).0, 0.0);
             for x in [0.0f32, 1e-20, 1e-3, 0.5, 1.0, 3.0, 1e4, 1e20, 1e38] {
                 let (y, _) = at(x, 0.7);
-                assert!((y - Limit { max: 0.7, soft }.apply_one(x)).abs() <= 4e-7 * y);
+                assert!((y - Limit::new(0.7, soft).apply_one(x)).abs() <= 4e-7 * y);
                 assert!(y <= 0.7 * 1.000_001, "{x} {y}");
                 assert!(x >= 1e-2 || (y - x).abs() <= 1e-6 * x);
                 assert!(x <= 100.0 || y > 0.699_99);

@@ -31,15 +31,16 @@ use crate::clip::Clip;
 use crate::correct::MuscleReport;
 use crate::gradients::Slopes;
 use crate::graph::{
-    Cpu, DeformedMesh, DeformedRows, EngineSkinning, FittedCone, Frame, FrameIndependentGraph, GraphError, Outputs,
-    Results, Scratch, evaluate,
+    Change, Cpu, DeformedMesh, DeformedRows, EngineSkinning, FittedCone, Frame, FrameIndependentGraph, GraphError,
+    Maps, Outputs, Results, Scratch, adopt, evaluate,
 };
+use crate::maps::PointMap;
 use crate::motion::{
     BoneMotion, FilteredSignal, Kinematics, LiveKinematics, Motion, MotionError, MotionReport, MotionSettings,
 };
 use crate::pose::{Pose, WorldPose};
 use crate::recipe::Recipe;
-use crate::rig::Rig;
+use crate::rig::{Rig, VertexMap};
 use crate::skeleton::BoneId;
 use std::sync::Arc;
 
@@ -48,7 +49,23 @@ use std::sync::Arc;
 pub struct Stage {
     rig: Arc<Rig>,
     recipe: Recipe,
+    /// Maps painted since, which stand before the rig's own.
+    painted: Vec<VertexMap>,
     graph: FrameIndependentGraph,
+    /// Whether it has derivatives that no recipe gives.
+    has_slopes: bool,
+    is_metered: bool,
+}
+
+/// What a change of the recipe or of a map has come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[must_use]
+pub struct Retuned {
+    /// Filters have changed: motions made before no longer fit and are to be made again ([`Stage::motion`]). Without,
+    /// they are taken up as they are ([`Stage::resume`]).
+    pub motion: bool,
+    /// More than numbers has changed, and the recipe was bound anew: what it took was more than a moment.
+    pub rebuilt: bool,
 }
 
 /// A motion that was made for another rig, or for a recipe that filters other signals.
@@ -77,19 +94,88 @@ pub struct PoseError {
 impl Stage {
     /// Binds a recipe to a rig.
     pub fn new(rig: &Arc<Rig>, recipe: &Recipe) -> Result<Self, GraphError> {
-        let graph = FrameIndependentGraph::build(rig, recipe)?;
-        Ok(Self { rig: Arc::clone(rig), recipe: recipe.clone(), graph })
+        let graph = FrameIndependentGraph::build(Maps { rig, painted: &[] }, recipe)?;
+        let (rig, recipe) = (Arc::clone(rig), recipe.clone());
+        Ok(Self { rig, recipe, painted: Vec::new(), graph, has_slopes: false, is_metered: false })
     }
 
-    /// The same with exact derivatives in place of fitted ones, for exact normals of a rig made in code.
+    /// The same with exact derivatives in place of fitted ones, for exact normals of a rig made in code. They belong to
+    /// the recipe as it is: once it is retuned, derivatives are fitted again.
     pub fn with_slopes(self, slopes: &impl Slopes) -> Self {
-        Self { graph: self.graph.with_slopes(&self.rig, slopes), ..self }
+        Self { graph: self.graph.with_slopes(&self.rig, slopes), has_slopes: true, ..self }
     }
 
     /// The same, measuring the volume of every segment at every frame ([`crate::correct::SegmentVolume`]), of the
     /// result and of the base where it is asked for.
     pub fn metered(self) -> Self {
-        Self { graph: self.graph.metered(&self.rig), ..self }
+        Self { graph: self.graph.metered(&self.rig), is_metered: true, ..self }
+    }
+
+    /// Follows another recipe, to the bit as if the stage had been made by it. Where only numbers differ (amounts, gains,
+    /// those of bones, limits, filters, stiffnesses) everything is kept that does not depend on them, and nothing is
+    /// allocated: a slider may move sixty times a second. On an error the stage is as it was.
+    pub fn retune(&mut self, recipe: &Recipe) -> Result<Retuned, GraphError> {
+        let change = Change { held: &self.recipe, wanted: recipe, repainted: None };
+        if !self.has_slopes
+            && let Some(motion) = self.graph.retune(Maps { rig: &self.rig, painted: &self.painted }, &change)?
+        {
+            adopt(&mut self.recipe, recipe);
+            return Ok(Retuned { motion, rebuilt: false });
+        }
+        let retuned = self.rebuild(recipe)?;
+        self.recipe = recipe.clone();
+        Ok(retuned)
+    }
+
+    /// Paints a map: other values for one that the rig has, or a new one. What reads it follows as by
+    /// [`Stage::retune`]; the rig's own map stays as it is. On an error the stage is as it was.
+    pub fn repaint(&mut self, name: &str, map: PointMap) -> Result<Retuned, GraphError> {
+        let mut map = map.into_vertex_map(name);
+        let (found, wanted) = (map.values.len(), self.rig.rows().len());
+        if found != wanted {
+            return Err(GraphError::MapSize { name: map.name, found, wanted });
+        }
+        let known = self.painted.iter().position(|painted| painted.name == name);
+        match known {
+            Some(place) => std::mem::swap(&mut self.painted[place], &mut map),
+            None => {
+                self.painted.push(std::mem::replace(&mut map, VertexMap { name: String::new(), values: Vec::new() }))
+            }
+        }
+        let retuned = self.follow_paint(name);
+        if retuned.is_err() {
+            match known {
+                Some(place) => self.painted[place] = map,
+                None => _ = self.painted.pop(),
+            }
+        }
+        retuned
+    }
+
+    fn follow_paint(&mut self, name: &str) -> Result<Retuned, GraphError> {
+        let change = Change { held: &self.recipe, wanted: &self.recipe, repainted: Some(name) };
+        let maps = Maps { rig: &self.rig, painted: &self.painted };
+        if !self.has_slopes
+            && let Some(motion) = self.graph.retune(maps, &change)?
+        {
+            return Ok(Retuned { motion, rebuilt: false });
+        }
+        let recipe = self.recipe.clone();
+        self.rebuild(&recipe)
+    }
+
+    /// Binds a recipe anew, to the maps there are.
+    fn rebuild(&mut self, recipe: &Recipe) -> Result<Retuned, GraphError> {
+        let graph = FrameIndependentGraph::build(Maps { rig: &self.rig, painted: &self.painted }, recipe)?;
+        let motion = graph.filtered_signals() != self.graph.filtered_signals();
+        self.graph = if self.is_metered { graph.metered(&self.rig) } else { graph };
+        self.has_slopes = false;
+        Ok(Retuned { motion, rebuilt: true })
+    }
+
+    /// The maps painted since the rig was made ([`Stage::repaint`]).
+    pub fn painted(&self) -> &[VertexMap] {
+        &self.painted
     }
 
     /// The rig.

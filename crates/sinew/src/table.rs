@@ -268,6 +268,26 @@ impl Tables {
         self.specs.iter().position(|spec| spec.key == key).map_or(&[], |index| &self.rows[index])
     }
 
+    /// Whether a row names that painted map.
+    pub(crate) fn reads(&self, map: &str) -> bool {
+        let mut cells = self.rows.iter().flatten().flat_map(|(_, row)| row.cells());
+        cells.any(|(_, cell)| matches!(cell, Cell::Map(own) if own == map))
+    }
+
+    /// Whether nothing but single numbers differs.
+    pub(crate) fn same_but_for_numbers(&self, other: &Self) -> bool {
+        let same_cell = |(a, b): (&(&str, Cell), &(&str, Cell))| {
+            a.0 == b.0 && (matches!((&a.1, &b.1), (Cell::Number(_), Cell::Number(_))) || a.1 == b.1)
+        };
+        let same_row = |(a, b): (&(String, Row), &(String, Row))| {
+            let (cells, others) = (a.1.cells(), b.1.cells());
+            a.0 == b.0 && cells.len() == others.len() && cells.iter().zip(others).all(same_cell)
+        };
+        let same_rows =
+            |(a, b): (&Vec<(String, Row)>, &Vec<(String, Row)>)| a.len() == b.len() && a.iter().zip(b).all(same_row);
+        self.specs == other.specs && self.rows.iter().zip(&other.rows).all(same_rows)
+    }
+
     /// Every table with its rows.
     pub fn iter(&self) -> impl Iterator<Item = (&'static TableSpec, &[(String, Row)])> {
         self.specs.iter().zip(&self.rows).map(|(spec, rows)| (spec, rows.as_slice()))

@@ -4,12 +4,12 @@
 use std::hint::black_box;
 
 use glam::DVec3;
+use sinew::Points;
 use sinew::base::{BASES, DQS};
 use sinew::cone::Cone;
 use sinew::correct::CORRECTIONS;
 use sinew::recipe::{BaseSpec, CorrectionSpec, EffectSpec, Normals};
 use sinew::registry::EFFECTS;
-use sinew::simd::Points;
 use sinew::{Cpu, DeformedRows, Recipe, Stage, Workspace};
 
 use crate::data::{PosedFrame, Skinned, Workload};

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! sinew_bench [FILTER] [--json]
-//! sinew_bench kinodynamic | springs | threads | crowd
+//! sinew_bench kinodynamic | springs | retune | threads | crowd
 //! sinew_bench characters FILE…
 //! sinew_bench --frames=N CASE
 //! ```
@@ -22,6 +22,7 @@ mod kinodynamic;
 mod ozz;
 mod plain;
 mod plain_velocity;
+mod retune;
 mod springs;
 mod stopwatch;
 mod threads;
@@ -67,6 +68,10 @@ fn main() -> ExitCode {
         Some("springs") => {
             pin();
             return table(springs::run);
+        }
+        Some("retune") => {
+            pin();
+            return table(retune::run);
         }
         // Not pinned: threads that start later would inherit the core.
         Some(kinodynamic::NAME) => return table(kinodynamic::run),

@@ -19,7 +19,7 @@ use std::io::{self, Write};
 /// What a recipe may ask for.
 #[derive(Clone, Copy)]
 enum Entry {
-    Effect(&'static dyn Effect),
+    Effect(&'static Effect),
     Correction(&'static Correction),
     Base(&'static BaseEntry),
 }

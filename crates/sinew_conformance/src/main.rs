@@ -9,8 +9,7 @@
 //! then a line per vertex: world position and normal, six numbers that read back to the bit.
 
 use sinew::displace::Input;
-use sinew::simd::Level;
-use sinew::{Cpu, RecipeFile, Rig, Stage, Workspace};
+use sinew::{Cpu, Level, RecipeFile, Rig, Stage, Workspace};
 use std::error::Error;
 use std::io::{BufWriter, Write};
 use std::sync::Arc;

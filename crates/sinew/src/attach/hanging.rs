@@ -10,14 +10,15 @@ use super::planar::{Divider, between_dividers, dividers};
 use super::smoothed::{ROUNDS, smooth};
 use super::{Attachment, Gap, Line, largest_gap};
 use crate::base::incremental_rotation::{PosedLine, Turned, turned};
-use crate::correct::surface::{NO_SEGMENT, Surface};
+use crate::correct::surface::{NO_SEGMENT, Surface, Surfaces};
 use crate::lists::Lists;
 use crate::param::{ParamSpec, Values};
 use crate::polar::polar_rotation;
-use crate::rig::Rig;
+use crate::rig::{OfRig, Rig};
 use crate::skeleton::BoneId;
 use crate::topology::Adjacency;
 use glam::{DAffine3, DMat3, DQuat, DVec3};
+use std::sync::Arc;
 
 /// How points find their lines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,6 +84,12 @@ impl<'a> HangPlan<'a> {
         let rounds = values.number(SMOOTHING.name) as usize;
         Self { by: AttachBy::named(values.word(ATTACH.name)), rounds, bones, dividers: &[] }
     }
+
+    /// Whether nothing but the rig decides.
+    pub fn is_default(&self) -> bool {
+        let Self { by, rounds, bones, dividers } = *self;
+        by == AttachBy::default() && rounds == ROUNDS && bones.is_empty() && dividers.is_empty()
+    }
 }
 
 impl Default for HangPlan<'_> {
@@ -141,7 +148,33 @@ pub struct Hung {
     pub scale: f64,
 }
 
+/// The skins of a rig as the default plan hangs them, by character.
+pub(crate) struct Hangings(Vec<Option<Arc<Hanging>>>);
+
+impl OfRig for Hangings {
+    fn of(rig: &Rig) -> Self {
+        let surfaces = rig.kept::<Surfaces>();
+        let hung = |character| Hanging::new(rig, surfaces.of(character)?, &HangPlan::default()).map(Arc::new);
+        Self((0..rig.characters().len()).map(hung).collect())
+    }
+}
+
+impl Hangings {
+    /// The skin of a character; `None` without bones or faces.
+    pub fn of(&self, character: usize) -> Option<Arc<Hanging>> {
+        self.0.get(character)?.clone()
+    }
+}
+
 impl Hanging {
+    /// As a plan says; what the default plan gives is kept with the rig.
+    pub fn planned(rig: &Rig, surface: &Surface, plan: &HangPlan<'_>) -> Option<Arc<Self>> {
+        if plan.is_default() {
+            return rig.kept::<Hangings>().of(surface.character);
+        }
+        Self::new(rig, surface, plan).map(Arc::new)
+    }
+
     /// `None` for a skin without bones.
     pub fn new(rig: &Rig, surface: &Surface, plan: &HangPlan<'_>) -> Option<Self> {
         let bone_from_rest: Vec<DAffine3> = rig.palette().iter().map(|entry| entry.bone_from_rest).collect();
@@ -382,8 +415,9 @@ impl Hanging {
 /// hangs. Attachments lie in bind space, so the size is the one the character has there: files may bind in other units
 /// than those of the scene.
 pub fn continuity(rig: &Rig, character: usize, by: AttachBy) -> Option<f64> {
-    let surface = Surface::new(rig, character)?;
-    let hanging = Hanging::new(rig, &surface, &HangPlan { by, ..HangPlan::default() })?;
+    let surfaces = rig.kept::<Surfaces>();
+    let surface = surfaces.of(character)?;
+    let hanging = Hanging::new(rig, surface, &HangPlan { by, ..HangPlan::default() })?;
     let (low, high) = surface
         .bind
         .iter()

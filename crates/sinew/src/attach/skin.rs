@@ -5,28 +5,29 @@
 //! what is measured against them means the same under any base.
 
 use super::Attachment;
-use super::hanging::{HangPlan, Hanging, Hung};
-use crate::correct::surface::Surface;
+use super::hanging::{Hanging, Hangings, Hung};
+use crate::correct::surface::{Surface, Surfaces};
 use crate::graph::DeformedMesh;
 use crate::pose::WorldPose;
 use crate::rig::Rig;
 use crate::simd::LANES;
 use crate::topology::Adjacency;
 use glam::{DAffine3, DMat3, DVec3};
+use std::sync::Arc;
 
 /// The skin of one character.
 #[derive(Clone, Debug)]
 pub struct AttachedSkin {
-    surface: Surface,
+    surface: Arc<Surface>,
     faces: Vec<[u32; 3]>,
-    hanging: Hanging,
+    hanging: Arc<Hanging>,
 }
 
 impl AttachedSkin {
     /// `None` for a character without faces or bones.
     pub fn new(rig: &Rig, character: usize) -> Option<Self> {
-        let surface = Surface::new(rig, character)?;
-        let hanging = Hanging::new(rig, &surface, &HangPlan::default())?;
+        let surface = Arc::clone(rig.kept::<Surfaces>().of(character)?);
+        let hanging = rig.kept::<Hangings>().of(character)?;
         Some(Self { faces: surface.faces(), surface, hanging })
     }
 

@@ -38,7 +38,7 @@ impl PartialEq for BaseEntry {
 pub(crate) struct BaseBinding<'a> {
     pub rig: &'a Rig,
     pub values: &'a Values,
-    pub painted: Option<Vec<Lanes>>,
+    pub painted: Option<&'a [Lanes]>,
     pub tables: &'a BoundTables,
 }
 
@@ -46,7 +46,7 @@ impl BaseBinding<'_> {
     /// A parameter times the painted map, per row.
     pub fn painted(&self, param: &str) -> Vec<Lanes> {
         let factor = self.values.number(param) as f32;
-        match &self.painted {
+        match self.painted {
             None => vec![[factor; LANES]; self.rig.rows().len()],
             Some(map) => map.iter().map(|row| row.map(|value| value * factor)).collect(),
         }

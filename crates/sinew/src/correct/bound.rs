@@ -8,7 +8,8 @@ use crate::maps::RestSurface;
 use crate::motion::Kinematics;
 use crate::param::Values;
 use crate::pose::WorldPose;
-use crate::rig::Rig;
+use crate::recipe::EditSpec;
+use crate::rig::{OfRig, Rig};
 use crate::simd::{LANES, Lanes, Level, Points};
 use crate::skeleton::BoneId;
 use crate::table::BoundTables;
@@ -16,10 +17,16 @@ use glam::{DAffine3, DVec3};
 use std::any::Any;
 use std::fmt;
 
+/// Edits of one character, each with its place in the recipe.
+#[derive(Default)]
+pub(super) struct EditList {
+    pub edits: Vec<SurfaceEdit>,
+    pub places: Vec<usize>,
+}
+
 /// What a correction is bound to.
 pub(crate) struct Binding<'a> {
     pub rig: &'a Rig,
-    pub rest: &'a RestSurface<'a>,
     pub surface: &'a Surface,
     pub values: &'a Values,
     pub gain: f64,
@@ -31,9 +38,9 @@ pub(crate) struct Binding<'a> {
     /// Where the correction's signals stand among the filtered ones.
     pub signals: &'a [usize],
     /// Parameters and painted factors on them.
-    pub painted_factors: &'a [(&'static str, Vec<Lanes>)],
+    pub painted_factors: &'a [(&'static str, &'a [Lanes])],
     /// Edits that springs draw the skin to.
-    pub edits: &'a [SurfaceEdit],
+    pub edits: &'a EditList,
 }
 
 impl Binding<'_> {
@@ -43,24 +50,52 @@ impl Binding<'_> {
     }
 
     /// Share of the correction that each node takes: the gain times the painted map; nothing for riders.
-    pub fn shares(&self) -> Vec<f64> {
-        let painted = self.painted.map(|map| node_means(self.surface, map));
-        let share = |(node, is_rider): (usize, bool)| {
-            let map = painted.as_ref().map_or(1.0, |map| map[node].max(0.0));
+    pub fn shares(&self) -> impl Iterator<Item = f64> {
+        let share = |(slots, is_rider): (&[u32], bool)| {
+            let map = self.painted.map_or(1.0, |map| mean(slots, map).max(0.0));
             if is_rider { 0.0 } else { self.gain * map }
         };
-        self.rider_nodes().enumerate().map(share).collect()
+        self.surface.members.iter().zip(self.rider_nodes()).map(share)
     }
 }
 
 /// Means of a painted map over the slots of each node.
 pub(super) fn node_means(surface: &Surface, map: &[Lanes]) -> Vec<f64> {
+    surface.members.iter().map(|slots| mean(slots, map)).collect()
+}
+
+fn mean(slots: &[u32], map: &[Lanes]) -> f64 {
     let value = |&slot: &u32| f64::from(map[slot as usize / LANES][slot as usize % LANES]);
-    surface.members.iter().map(|slots| slots.iter().map(value).sum::<f64>() / slots.len().max(1) as f64).collect()
+    slots.iter().map(value).sum::<f64>() / slots.len().max(1) as f64
+}
+
+/// A rig at the nodes' default transforms.
+pub(crate) struct AtRest {
+    pub world: WorldPose,
+    /// By slot.
+    pub points: Vec<DVec3>,
+}
+
+impl OfRig for AtRest {
+    fn of(rig: &Rig) -> Self {
+        let rest = RestSurface::new(rig);
+        Self { world: rest.world().clone(), points: rest.points().to_vec() }
+    }
 }
 
 /// A correction bound to one character.
 pub(super) trait Bound: Send + Sync {
+    /// Whether it can follow other values, gains and maps in place; names are what they were. `repainted` where the
+    /// values of a map may have changed.
+    fn can_follow(&self, _: &Binding<'_>, _repainted: bool) -> bool {
+        true
+    }
+    /// Follows them, to the bit as if bound anew. Edits are those it has.
+    fn retune(&mut self, binding: &Binding<'_>, repainted: bool);
+    /// Takes other edits that springs draw the skin to.
+    fn draw_to(&mut self, _: &Rig, _: &Surface, _: &EditList) {}
+    /// Follows other amounts and stiffnesses of edits, in the order of the recipe.
+    fn retune_edits(&mut self, _: &[EditSpec]) {}
     /// Moves the body; tells how many nodes it brought into contact.
     fn apply(&self, place: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize;
     /// The muscles it moves.

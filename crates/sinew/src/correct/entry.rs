@@ -4,6 +4,7 @@ use super::bound::{Binding, Bound};
 use crate::motion::FilteredSignal;
 use crate::param::{ParamSpec, Values};
 use crate::simd::Lanes;
+use crate::skeleton::BoneId;
 use crate::table::{BoundTables, CellKind, RowKind, TableSpec};
 use std::fmt;
 
@@ -54,17 +55,20 @@ pub(super) const fn bones(about: &'static str) -> TableSpec {
     }
 }
 
-pub(super) const BONES: &str = "bones";
+pub(crate) const BONES: &str = "bones";
 
-/// One correction as a recipe asks for it, with its names looked up.
+/// One correction as a recipe asks for it, with its names looked up. Holds nothing but numbers where the recipe names no
+/// bones.
 pub(crate) struct Asked<'a> {
     pub correction: &'static Correction,
     pub values: &'a Values,
     pub gain: f64,
-    pub painted: Option<Vec<Lanes>>,
+    pub painted: Option<&'a [Lanes]>,
+    /// The table [`BONES`]; later entries win.
+    pub distances: Vec<(Vec<BoneId>, Vec<BoneId>)>,
     pub tables: BoundTables,
     /// Where its signals stand among the filtered ones.
     pub signals: Vec<usize>,
     /// Parameters and painted factors on them.
-    pub painted_factors: Vec<(&'static str, Vec<Lanes>)>,
+    pub painted_factors: Vec<(&'static str, &'a [Lanes])>,
 }

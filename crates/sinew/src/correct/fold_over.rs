@@ -17,7 +17,7 @@
 
 use super::body::surface::Segment;
 use super::body::{Body, Reach, Surface};
-use super::bound::{Binding, Bound, Log, Place, Work};
+use super::bound::{AtRest, Binding, Bound, Log, Place, Work};
 use super::entry::{Correction, no_signals};
 use crate::limbs::{Leaf, Limbs};
 use crate::lists::Lists;
@@ -45,8 +45,13 @@ pub(super) const FOLD_OVER: Correction = Correction {
     bind: |binding| Box::new(FoldOver::bind(binding)),
 };
 
-const PARAMS: &[ParamSpec] =
-    &[ParamSpec::number("angle", "rad", [0.0, std::f64::consts::PI], 0.15, "joints that bend less than this are skipped")];
+const PARAMS: &[ParamSpec] = &[ParamSpec::number(
+    "angle",
+    "rad",
+    [0.0, std::f64::consts::PI],
+    0.15,
+    "joints that bend less than this are skipped",
+)];
 
 /// Two segments that meet, and the nodes of the first that are its own at rest.
 #[derive(Clone, Debug)]
@@ -68,8 +73,9 @@ pub(super) struct FoldOver {
 
 impl FoldOver {
     pub fn bind(binding: &Binding<'_>) -> Self {
-        let Binding { rig, rest, surface, values, gain, .. } = *binding;
-        let limbs = Limbs::at(rig, rest.world(), Leaf::Skin);
+        let Binding { rig, surface, .. } = *binding;
+        let rest = rig.kept::<AtRest>();
+        let limbs = Limbs::at(rig, &rest.world, Leaf::Skin);
         let mut meeting: Vec<(u32, u32)> = Vec::new();
         for (own, others) in surface.segment_neighbours.iter().enumerate() {
             for &other in others.iter().filter(|&&other| other != own as u32) {
@@ -82,7 +88,7 @@ impl FoldOver {
         for (pair, &(own, other)) in meeting.iter().enumerate() {
             let [bone, neighbour] = [own, other].map(|segment| surface.segments[segment as usize].bone);
             for &node in surface.segment_nodes.of(own as usize) {
-                let p = rest.points()[surface.members.of(node as usize)[0] as usize];
+                let p = rest.points[surface.members.of(node as usize)[0] as usize];
                 // What lies on the border itself is kept there.
                 if limbs.distance(bone.index(), p) <= (1.0 + ON_THE_BORDER) * limbs.distance(neighbour.index(), p) {
                     nodes.push((pair as u32, node));
@@ -91,7 +97,7 @@ impl FoldOver {
         }
         let nodes = Lists::new(meeting.len(), nodes);
         let pairs = meeting.into_iter().map(|(own, other)| Pair { own, other }).collect();
-        Self { pairs, nodes, straight: values.number("angle").cos(), gain }
+        Self { pairs, nodes, straight: straight(binding), gain: binding.gain }
     }
 
     /// Brings back what has crossed over and holds it there; tells how many nodes.
@@ -140,7 +146,15 @@ impl FoldOver {
     }
 }
 
+fn straight(binding: &Binding<'_>) -> f64 {
+    binding.values.number("angle").cos()
+}
+
 impl Bound for FoldOver {
+    fn retune(&mut self, binding: &Binding<'_>, _: bool) {
+        (self.straight, self.gain) = (straight(binding), binding.gain);
+    }
+
     fn apply(&self, place: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
         let Work { body, memory } = work;
         let still = body.is_still();

@@ -44,20 +44,21 @@ pub fn find(name: &str) -> Option<&'static Correction> {
 
 pub(crate) use body::surface;
 pub(crate) use edits::{AskedEdit, Field, Fields};
-pub(crate) use entry::Asked;
 pub use entry::Correction;
+pub(crate) use entry::{Asked, BONES};
 pub use report::{ContactReport, CorrectionReport, Measure, MuscleReport, Outcome, SegmentVolume, VolumeReport};
 
-use crate::maps::RestSurface;
 use crate::motion::Kinematics;
 use crate::pose::WorldPose;
+use crate::recipe::EditSpec;
 use crate::rig::Rig;
 use crate::simd::{Level, Points};
-use body::{BodyFrame, Reach, Surface};
-use bound::{Binding, Bound, Log, Place, RowsFrame, Work};
+use body::{BodyFrame, Reach, Surface, Surfaces};
+use bound::{Binding, Bound, EditList, Log, Place, RowsFrame, Work};
 use edits::{BoundEdits, DirectEdits};
 use glam::{DAffine3, DVec3};
 use std::fmt;
+use std::sync::Arc;
 use volume::VolumeMeter;
 
 /// Memory for all characters.
@@ -74,7 +75,10 @@ struct CharacterScratch {
 
 /// The corrections of a recipe, bound to a rig.
 pub(crate) struct Corrections {
-    surfaces: Vec<(Surface, Vec<Box<dyn Bound>>)>,
+    /// Per body: what the recipe asks for, in order, then direct edits where any reach it.
+    surfaces: Vec<(Arc<Surface>, Vec<Box<dyn Bound>>)>,
+    /// Number of corrections asked for.
+    asked: usize,
     /// Per surface, where segments are to be told.
     meters: Vec<VolumeMeter>,
 }
@@ -102,53 +106,67 @@ pub(crate) struct CorrectionFrame<'a> {
     pub pool: Option<&'a rayon::ThreadPool>,
 }
 
+fn binding<'a>(rig: &'a Rig, surface: &'a Surface, asked: &'a Asked<'_>, edits: &'a EditList) -> Binding<'a> {
+    let Asked { values, gain, painted, distances, tables, signals, painted_factors, .. } = asked;
+    let (gain, painted) = (*gain, *painted);
+    Binding { rig, surface, values, gain, painted, distances, tables, signals, painted_factors, edits }
+}
+
 /// Passes over the list while there are new contacts.
 const PASSES: usize = 4;
 
 impl Corrections {
     pub fn build(rig: &Rig, asked: &[Asked<'_>], edits: &[AskedEdit<'_>]) -> Self {
+        let mut corrections = Self { surfaces: Vec::new(), asked: asked.len(), meters: Vec::new() };
         if asked.is_empty() && edits.is_empty() {
-            return Self { surfaces: Vec::new(), meters: Vec::new() };
+            return corrections;
         }
-        let rest = RestSurface::new(rig);
-        let surfaces = (0..rig.characters().len()).filter_map(|character| Surface::new(rig, character));
-        let bind = |surface: Surface| {
-            let bound_edits = BoundEdits::new(rig, &surface, edits);
-            let bound = asked.iter().map(|asked| {
-                let Asked { correction, values, gain, painted, tables, signals, painted_factors } = asked;
-                let painted = painted.as_deref();
-                let counted = tables.rows(entry::BONES).iter();
-                let distances: Vec<_> =
-                    counted.map(|(bones, row)| (bones.clone(), row.bones("").cloned().unwrap_or_default())).collect();
-                let surface = &surface;
-                (correction.bind)(&Binding {
-                    rig,
-                    rest: &rest,
-                    surface,
-                    values,
-                    gain: *gain,
-                    painted,
-                    distances: &distances,
-                    tables,
-                    signals,
-                    painted_factors,
-                    edits: &bound_edits.sprung,
-                })
-            });
-            let mut bound: Vec<Box<dyn Bound>> = bound.collect();
-            bound.extend(
-                DirectEdits::new(rig, &surface, bound_edits.direct).map(|edits| Box::new(edits) as Box<dyn Bound>),
-            );
-            (surface, bound)
+        for surface in rig.kept::<Surfaces>().iter() {
+            let BoundEdits { direct, sprung } = BoundEdits::new(rig, surface, edits);
+            let bind = |asked: &Asked<'_>| (asked.correction.bind)(&binding(rig, surface, asked, &sprung));
+            let mut bound: Vec<Box<dyn Bound>> = asked.iter().map(bind).collect();
+            bound.extend(DirectEdits::new(rig, surface, &direct).map(|edits| Box::new(edits) as Box<dyn Bound>));
+            corrections.surfaces.push((Arc::clone(surface), bound));
+        }
+        corrections
+    }
+
+    /// Whether one of them can follow other values, gains and maps in place.
+    pub fn can_follow(&self, rig: &Rig, index: usize, asked: &Asked<'_>, repainted: bool) -> bool {
+        let none = EditList::default();
+        let can_follow = |(surface, bound): &(Arc<Surface>, Vec<Box<dyn Bound>>)| {
+            bound[index].can_follow(&binding(rig, surface, asked, &none), repainted)
         };
-        Self { surfaces: surfaces.map(bind).collect(), meters: Vec::new() }
+        self.surfaces.iter().all(can_follow)
+    }
+
+    /// Lets it.
+    pub fn retune(&mut self, rig: &Rig, index: usize, asked: &Asked<'_>, repainted: bool) {
+        let none = EditList::default();
+        for (surface, bound) in &mut self.surfaces {
+            bound[index].retune(&binding(rig, surface, asked, &none), repainted);
+        }
+    }
+
+    /// Follows other amounts and stiffnesses of edits.
+    pub fn retune_edits(&mut self, specs: &[EditSpec]) {
+        self.surfaces.iter_mut().flat_map(|(_, bound)| bound).for_each(|bound| bound.retune_edits(specs));
+    }
+
+    /// Follows edits of other shapes.
+    pub fn redraw(&mut self, rig: &Rig, edits: &[AskedEdit<'_>]) {
+        for (surface, bound) in &mut self.surfaces {
+            let BoundEdits { direct, sprung } = BoundEdits::new(rig, surface, edits);
+            bound.truncate(self.asked);
+            bound.iter_mut().for_each(|bound| bound.draw_to(rig, surface, &sprung));
+            bound.extend(DirectEdits::new(rig, surface, &direct).map(|edits| Box::new(edits) as Box<dyn Bound>));
+        }
     }
 
     /// Tells the volumes of segments at every frame.
     pub fn meter(&mut self, rig: &Rig) {
         if self.surfaces.is_empty() {
-            let surfaces = (0..rig.characters().len()).filter_map(|character| Surface::new(rig, character));
-            self.surfaces = surfaces.map(|surface| (surface, Vec::new())).collect();
+            self.surfaces = rig.kept::<Surfaces>().iter().map(|surface| (Arc::clone(surface), Vec::new())).collect();
         }
         self.meters = self.surfaces.iter().map(|(surface, _)| VolumeMeter::new(surface)).collect();
     }

@@ -113,6 +113,12 @@ impl SurfaceEdit {
         sound.then_some(Self { points, change, amount, stiffness })
     }
 
+    /// Follows another amount and stiffness; not negative and finite, as recipes have it.
+    pub(crate) fn retune(&mut self, amount: &KeyCurve, stiffness: f64) {
+        self.amount.clone_from(amount);
+        self.stiffness = stiffness;
+    }
+
     /// Its points.
     pub fn points(&self) -> &[EditedPoint] {
         &self.points

@@ -116,11 +116,19 @@ pub(super) struct Muscles {
     /// Of those, which have a field of their own.
     painted: Vec<usize>,
     blocks: Blocks,
+    /// What their shapes come from.
+    form: (&'static str, f64, f64),
     /// Per moment that is read, from now back.
     signals: Vec<[usize; FELT]>,
-    accumulates: bool,
     /// Per node: how much of all fields moves it.
     shares: Vec<f64>,
+    motion: Motion,
+}
+
+/// How muscles move.
+#[derive(Clone, Copy, Debug)]
+struct Motion {
+    accumulates: bool,
     /// Of the felt accelerations and of gravity, in seconds squared and lengths.
     inertia: f64,
     gravity: f64,
@@ -128,6 +136,39 @@ pub(super) struct Muscles {
     contraction: f64,
     stiffening: f64,
     limit: f64,
+}
+
+impl Motion {
+    fn of(binding: &Binding<'_>) -> Self {
+        let Binding { rig, surface, values, gain, .. } = *binding;
+        let number = |name: &str| values.number(name);
+        let stiffness = (TAU * number("frequency")).powi(2);
+        let density = number("density");
+        let strength = gain * (density - 1.0) / (density + 1.0) / stiffness;
+        Self {
+            accumulates: values.word("history") == "accumulated",
+            inertia: strength * (1.0 - number("life")),
+            gravity: strength * number("gravity") * rig.characters()[surface.character].size,
+            stretch: gain * number("stretch"),
+            contraction: gain * number("contraction"),
+            stiffening: number("stiffening"),
+            limit: number("limit"),
+        }
+    }
+}
+
+/// What the shapes of muscles come from.
+fn form_of(binding: &Binding<'_>) -> (&'static str, f64, f64) {
+    let values = binding.values;
+    (values.word("shape"), values.number("samples"), values.number("reach"))
+}
+
+/// How much of all fields moves each node.
+fn shares(binding: &Binding<'_>) -> impl Iterator<Item = f64> {
+    let share = |(slots, is_rider): (&[u32], bool)| {
+        if is_rider { 0.0 } else { binding.painted.map_or(1.0, |map| mean(slots, map)) }
+    };
+    binding.surface.members.iter().zip(binding.rider_nodes()).map(share)
 }
 
 /// Memory for one character.
@@ -151,7 +192,7 @@ struct Placed {
 
 impl Muscles {
     pub fn bind(binding: &Binding<'_>) -> Self {
-        let Binding { rig, surface, values, gain, .. } = *binding;
+        let Binding { rig, surface, values, .. } = *binding;
         let number = |name: &str| values.number(name);
         let samples = number("samples") as usize;
         let default = FittedShape::named(values.word("shape"));
@@ -202,30 +243,16 @@ impl Muscles {
                 place(bone, shape, flexed_by, painted.clone());
             }
         }
-        let mut shares = binding.painted.map_or_else(|| vec![1.0; surface.nodes()], |map| on_nodes(surface, map));
-        for (share, is_rider) in shares.iter_mut().zip(is_rider) {
-            if is_rider {
-                *share = 0.0;
-            }
-        }
-        let stiffness = (TAU * number("frequency")).powi(2);
-        let density = number("density");
-        let strength = gain * (density - 1.0) / (density + 1.0) / stiffness;
         let has_map = |&index: &usize| muscles[index].painted.is_some();
         let painted = (0..muscles.len()).filter(has_map).collect();
         Self {
             muscles,
             painted,
             blocks: Blocks::new(&surface.bind[..surface.nodes()]),
+            form: form_of(binding),
+            motion: Motion::of(binding),
             signals: binding.signals.as_chunks().0.to_vec(),
-            accumulates: values.word("history") == "accumulated",
-            shares,
-            inertia: strength * (1.0 - number("life")),
-            gravity: strength * number("gravity") * rig.characters()[surface.character].size,
-            stretch: gain * number("stretch"),
-            contraction: gain * number("contraction"),
-            stiffening: number("stiffening"),
-            limit: number("limit"),
+            shares: shares(binding).collect(),
         }
     }
 
@@ -236,12 +263,12 @@ impl Muscles {
             column.and_then(|column| column.get(placed.bone.index())).copied().unwrap_or_default()
         });
         let [acceleration, x, y, z, up] = felt;
-        let stretch = placed.muscle.stretch(self.stretch);
+        let stretch = placed.muscle.stretch(self.motion.stretch);
         let sway = Sway {
-            offset: acceleration * -self.inertia - up * self.gravity + stretch.offset,
-            strain: DMat3::from_cols(x, y, z) * -self.inertia + stretch.strain,
+            offset: acceleration * -self.motion.inertia - up * self.motion.gravity + stretch.offset,
+            strain: DMat3::from_cols(x, y, z) * -self.motion.inertia + stretch.strain,
         };
-        placed.muscle.held_back(&sway, self.stiffening, self.limit)
+        placed.muscle.held_back(&sway, self.motion.stiffening, self.motion.limit)
     }
 
     /// Fills the fields, the first for all muscles without a map of their own. `sway` tells that of each muscle.
@@ -264,7 +291,7 @@ impl Muscles {
                 }
                 None => &mut fields[0],
             };
-            let contraction = if contracts { self.contraction * placed.bend(place).min(1.0) } else { 0.0 };
+            let contraction = if contracts { self.motion.contraction * placed.bend(place).min(1.0) } else { 0.0 };
             let mut world_from_limb = place.world.world_from_bone(placed.bone);
             world_from_limb.translation -= centre;
             placed.muscle.emit(&sway(index), contraction, world_from_limb, field);
@@ -296,7 +323,7 @@ impl Muscles {
         let centre = place.origin + body.centre();
         // What there was at the start of the window, or is now: by the flow.
         let Some((first, later)) =
-            (if self.accumulates { self.signals.split_last() } else { self.signals.split_first() })
+            (if self.motion.accumulates { self.signals.split_last() } else { self.signals.split_first() })
         else {
             return;
         };
@@ -309,7 +336,7 @@ impl Muscles {
         self.emit(place, centre, true, |muscle| before[muscle], &mut own.fields);
         self.carry(Follow::Flow, place, body, own);
         // What each instant since then has added: by a step of its own.
-        for moment in later.iter().rev().filter(|_| self.accumulates) {
+        for moment in later.iter().rev().filter(|_| self.motion.accumulates) {
             sways(moment, &mut now);
             self.emit(place, centre, false, |muscle| now[muscle] - before[muscle], &mut own.fields);
             std::mem::swap(&mut now, &mut before);
@@ -333,6 +360,20 @@ impl Placed {
 }
 
 impl Bound for Muscles {
+    fn can_follow(&self, binding: &Binding<'_>, repainted: bool) -> bool {
+        // Muscles with maps of their own are fitted to them.
+        let mut muscles = binding.tables.rows(MUSCLE_TABLE.key).iter();
+        self.form == form_of(binding) && !(repainted && muscles.any(|(_, row)| row.map("map").is_some()))
+    }
+
+    fn retune(&mut self, binding: &Binding<'_>, _: bool) {
+        self.motion = Motion::of(binding);
+        self.signals.clear();
+        self.signals.extend_from_slice(binding.signals.as_chunks().0);
+        self.shares.clear();
+        self.shares.extend(shares(binding));
+    }
+
     fn reach(&self) -> Reach {
         Reach::Always
     }
@@ -364,8 +405,12 @@ fn turn(axes: DMat3) -> DQuat {
 
 /// The means of a painted map over the slots of each node; negative values count as 0.
 fn on_nodes(surface: &Surface, painted: &[Lanes]) -> Vec<f64> {
+    surface.members.iter().map(|slots| mean(slots, painted)).collect()
+}
+
+fn mean(slots: &[u32], painted: &[Lanes]) -> f64 {
     let value = |&slot: &u32| f64::from(painted[slot as usize / LANES][slot as usize % LANES]).max(0.0);
-    surface.members.iter().map(|slots| slots.iter().map(value).sum::<f64>() / slots.len() as f64).collect()
+    slots.iter().map(value).sum::<f64>() / slots.len() as f64
 }
 
 /// The skin as muscles are fitted to it.

@@ -11,7 +11,7 @@ use crate::param::{ParamSpec, Values};
 
 /// When a bone sets off, the skin is left behind.
 #[derive(Clone, Copy, Debug)]
-pub struct AccelerationDrag(Inertia);
+pub(crate) struct AccelerationDrag(Inertia);
 
 impl Displacement for AccelerationDrag {
     const NAME: &'static str = "acceleration-drag";

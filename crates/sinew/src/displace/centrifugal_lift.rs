@@ -13,7 +13,7 @@ use crate::simd::Limit;
 
 /// A twirled skirt lifts.
 #[derive(Clone, Copy, Debug)]
-pub struct CentrifugalLift {
+pub(crate) struct CentrifugalLift {
     stretch: f32,
 }
 
@@ -37,6 +37,6 @@ impl Displacement for CentrifugalLift {
 
     fn term(&self, bone: &BoneInput) -> Throw {
         // Bounded by the cone's own limit after the normal filter.
-        Throw::new(bone, self.stretch * bone.rotation_gain, Limit { max: f32::MAX, soft: false })
+        Throw::new(bone, self.stretch * bone.rotation_gain, Limit::new(f32::MAX, false))
     }
 }

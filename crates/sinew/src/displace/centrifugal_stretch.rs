@@ -6,11 +6,12 @@ use super::{At, BoneInput, Displacement, HARD, Input, Psi, Term, UNLIMITED};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
 use crate::simd::{Bounded, Limit, Simd, V3, splat};
+use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
 
 /// Spinning parts are drawn outward.
 #[derive(Clone, Copy, Debug)]
-pub struct CentrifugalStretch {
+pub(crate) struct CentrifugalStretch {
     stretch: f32,
     max_length: f32,
     soft: bool,
@@ -45,8 +46,9 @@ impl Displacement for CentrifugalStretch {
 }
 
 /// `−k·gain·ω×(ω×r)`, bounded in length.
-#[derive(Clone, Copy, Debug)]
-pub struct Throw {
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub(crate) struct Throw {
     origin: Vec3,
     omega: Vec3,
     k: f32,

@@ -14,7 +14,7 @@ use crate::param::{ParamSpec, Values};
 
 /// Drag: the skin lags behind the bone's translation and rotation.
 #[derive(Clone, Copy, Debug)]
-pub struct Floppy(Swing);
+pub(crate) struct Floppy(Swing);
 
 impl Displacement for Floppy {
     const NAME: &'static str = "floppy";

@@ -12,7 +12,7 @@ use crate::param::{ParamSpec, Values};
 
 /// Overshoot: when a bone brakes, the skin swings past it.
 #[derive(Clone, Copy, Debug)]
-pub struct Followthrough(Inertia);
+pub(crate) struct Followthrough(Inertia);
 
 impl Displacement for Followthrough {
     const NAME: &'static str = "follow-through";

@@ -12,7 +12,7 @@ use crate::param::{ParamSpec, Values};
 
 /// A kick at sudden starts and stops.
 #[derive(Clone, Copy, Debug)]
-pub struct Jerk(Swing);
+pub(crate) struct Jerk(Swing);
 
 impl Displacement for Jerk {
     const NAME: &'static str = "jerk";

@@ -4,8 +4,8 @@
 //! point; the engine multiplies by the propagated weight and sums, so their order does not matter. Each gives its
 //! derivatives by the point and by the gain in closed form, which is what exact normals are made of.
 //!
-//! What depends on the bone alone is worked out once per frame, as a [`Term`]; the kernels are those of the terms, and
-//! effects that differ only in what drives them share one.
+//! What depends on the bone alone is worked out once per frame, as a [`Term`], which is plain numbers; the kernels are
+//! those of the terms, and effects that differ only in what drives them share one.
 
 mod acceleration_drag;
 mod centrifugal_lift;
@@ -15,44 +15,51 @@ mod followthrough;
 mod indicator;
 mod inertia;
 mod jerk;
+#[cfg(test)]
+#[path = "../../tests/all/common/reference.rs"]
+mod reference;
 mod shove;
 mod squash;
 mod swing;
+#[cfg(test)]
+mod tests;
 mod turn;
 mod wobble;
 
 /// Every effect, in the order of the manual.
-pub static EFFECTS: &[&dyn Effect] = &[
-    &Displace::<Squash>(PhantomData),
-    &Displace::<Floppy>(PhantomData),
-    &Displace::<Followthrough>(PhantomData),
-    &Displace::<AccelerationDrag>(PhantomData),
-    &Displace::<CentrifugalStretch>(PhantomData),
-    &Displace::<CentrifugalLift>(PhantomData),
-    &Displace::<Wobble>(PhantomData),
-    &Displace::<Jerk>(PhantomData),
+pub static EFFECTS: &[&Effect] = &[
+    &Effect::of::<Squash>(),
+    &Effect::of::<Floppy>(),
+    &Effect::of::<Followthrough>(),
+    &Effect::of::<AccelerationDrag>(),
+    &Effect::of::<CentrifugalStretch>(),
+    &Effect::of::<CentrifugalLift>(),
+    &Effect::of::<Wobble>(),
+    &Effect::of::<Jerk>(),
 ];
 
-pub use acceleration_drag::AccelerationDrag;
-pub use centrifugal_lift::CentrifugalLift;
-pub use centrifugal_stretch::CentrifugalStretch;
-pub use floppy::Floppy;
-pub use followthrough::Followthrough;
-pub use jerk::Jerk;
-pub use squash::Squash;
-pub use wobble::Wobble;
+pub(crate) use acceleration_drag::AccelerationDrag;
+pub(crate) use centrifugal_lift::CentrifugalLift;
+pub(crate) use centrifugal_stretch::{CentrifugalStretch, Throw};
+pub(crate) use floppy::Floppy;
+pub(crate) use followthrough::Followthrough;
+pub(crate) use jerk::Jerk;
+pub(crate) use squash::{Squash, SquashTerm};
+pub(crate) use swing::SwingTerm;
+pub(crate) use wobble::Wobble;
 
+use crate::graph::Kind;
 use crate::motion::{DerivativeFilter, Filter, Oscillator, Signal, TimeFilter};
 use crate::param::{LONGEST, ParamSpec, Values};
-use crate::registry::{Displace, Effect};
+use crate::registry::Effect;
 use crate::simd::{Limit, Simd, V3, f32x16};
+use bytemuck::{Pod, Zeroable};
 use glam::{DMat3, DVec3, Vec3};
-use std::marker::PhantomData;
 
 /// The motion of one bone as an effect sees it at one frame: filtered with the effect's own γ, positions relative to
 /// the character's origin.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct BoneInput {
+pub(crate) struct BoneInput {
     /// p_i.
     pub joint_origin: Vec3,
     /// c_i; equal to `joint_origin` for a bone that moves no skin.
@@ -78,13 +85,13 @@ pub struct BoneInput {
 impl BoneInput {
     /// A limit given in sizes; finite, however long and large.
     fn length_limit(&self, max: f32, soft: bool) -> Limit {
-        Limit { max: (max * self.size).min(f32::MAX), soft }
+        Limit::new((max * self.size).min(f32::MAX), soft)
     }
 }
 
 /// Points as an effect sees them.
 #[derive(Clone, Copy)]
-pub struct At<S: Simd> {
+pub(crate) struct At<S: Simd> {
     /// Skinned points.
     pub p: V3<S>,
     /// Global × painted gain, signed.
@@ -93,7 +100,7 @@ pub struct At<S: Simd> {
 
 /// A displacement with its derivatives.
 #[derive(Clone, Copy)]
-pub struct Psi<S: Simd> {
+pub(crate) struct Psi<S: Simd> {
     /// ψ.
     pub d: V3<S>,
     /// Rows of ∂ψ/∂p.
@@ -165,7 +172,7 @@ impl Input {
 }
 
 /// One effect of the velocity and acceleration families.
-pub trait Displacement: Send + Sync + Sized + 'static {
+pub(crate) trait Displacement: Send + Sync + Sized + 'static {
     /// Name in recipes and on the command line.
     const NAME: &'static str;
     /// What it does, in one line.
@@ -181,7 +188,7 @@ pub trait Displacement: Send + Sync + Sized + 'static {
     const PAPER: Option<&'static [(&'static str, f64)]> = None;
 
     /// Its kernel.
-    type Term: Term;
+    type Term: Kind;
 
     /// From checked values.
     fn new(values: &Values) -> Self;
@@ -190,8 +197,9 @@ pub trait Displacement: Send + Sync + Sized + 'static {
     fn term(&self, bone: &BoneInput) -> Self::Term;
 }
 
-/// ψ of one bone at one frame: a pure function of the point and the gain.
-pub trait Term: Copy + Send + Sync + 'static {
+/// ψ of one bone at one frame: a pure function of the point and the gain, as plain numbers. Kinds are listed in
+/// [`crate::graph`]'s `terms`.
+pub(crate) trait Term: Pod + Send + Sync {
     /// The displacement, before the propagated weight.
     fn psi<S: Simd>(&self, simd: S, at: &At<S>) -> Psi<S>;
 
@@ -215,7 +223,7 @@ pub trait Term: Copy + Send + Sync + 'static {
 
 /// A displacement as a shift and a turn.
 #[derive(Clone, Copy)]
-pub struct Split<S: Simd> {
+pub(crate) struct Split<S: Simd> {
     /// Moved by.
     pub shift: V3<S>,
     /// Turned by this rotation vector…
@@ -230,8 +238,9 @@ const UNLIMITED: (&str, f64) = ("max_length", LONGEST);
 const HARD: (&str, f64) = ("soft", 0.0);
 
 /// `d = matrix·p + shift`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Affine {
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+pub(crate) struct Affine {
     /// Linear part.
     pub matrix: DMat3,
     /// The rest.

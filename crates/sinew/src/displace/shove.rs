@@ -2,10 +2,12 @@
 
 use super::{Affine, At, Psi};
 use crate::simd::{Limit, Simd, V3, prelude::*, splat};
+use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
 
-/// Moves every point by `share·gain·u`, `gain·u` no farther than the limit.
-#[derive(Clone, Copy, Debug)]
+/// Moves every point by `share·gain·u`, `gain·u` no farther than the limit; none where the share is 0.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(super) struct Shove {
     unit: Vec3,
     length: f32,
@@ -14,10 +16,15 @@ pub(super) struct Shove {
 }
 
 impl Shove {
-    /// `None` where it moves nothing.
-    pub fn new(u: Vec3, limit: Limit, share: f32) -> Option<Self> {
+    pub fn new(u: Vec3, limit: Limit, share: f32) -> Self {
         let length = u.length();
-        (length > 0.0 && length.is_finite() && share != 0.0).then(|| Self { unit: u / length, length, limit, share })
+        let moves = length > 0.0 && length.is_finite();
+        if moves { Self { unit: u / length, length, limit, share } } else { Self::zeroed() }
+    }
+
+    #[inline(always)]
+    pub fn moves(&self) -> bool {
+        self.share != 0.0
     }
 
     #[inline(always)]

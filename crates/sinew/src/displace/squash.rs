@@ -13,11 +13,12 @@ use super::{Affine, At, BoneInput, Displacement, HARD, Input, Psi, Term};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
 use crate::simd::{Limit, Simd, V3, f32x16, prelude::*, splat};
+use bytemuck::{Pod, Zeroable};
 use glam::{DMat3, DVec3, Vec3};
 
 /// Stretch along the motion, thin across it.
 #[derive(Clone, Copy, Debug)]
-pub struct Squash {
+pub(crate) struct Squash {
     translation: f32,
     rotation: f32,
     limit: Limit,
@@ -66,7 +67,7 @@ impl Displacement for Squash {
         Self {
             translation: values.number("translation") as f32,
             rotation: values.number("rotation") as f32,
-            limit: Limit { max: values.number("max_stretch") as f32, soft: values.switch("soft") },
+            limit: Limit::new(values.number("max_stretch") as f32, values.switch("soft")),
             ease: values.number("ease") as f32,
             paper_spin: values.switch("paper_spin"),
         }
@@ -83,36 +84,39 @@ impl Displacement for Squash {
 }
 
 /// Both parts of a squash.
-#[derive(Clone, Copy, Debug)]
-pub struct SquashTerm {
-    along: Option<Along>,
-    swung: Option<Swung>,
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub(crate) struct SquashTerm {
+    along: Along,
+    swung: Swung,
 }
 
 impl Term for SquashTerm {
     #[inline(always)]
     fn psi<S: Simd>(&self, simd: S, at: &At<S>) -> Psi<S> {
         let mut psi = Psi::zero(simd);
-        if let Some(swung) = &self.swung {
-            psi = swung.psi(simd, at);
+        if self.swung.moves() {
+            psi = self.swung.psi(simd, at);
         }
-        if let Some(along) = &self.along {
-            psi = psi.add(along.psi(simd, at));
+        if self.along.moves() {
+            psi = psi.add(self.along.psi(simd, at));
         }
         psi
     }
 
     fn take_affine(&mut self, gain: f32) -> Affine {
-        self.along.take().map_or(Affine::ZERO, |along| along.affine(gain))
+        let along = std::mem::replace(&mut self.along, Along::zeroed());
+        if along.moves() { along.affine(gain) } else { Affine::ZERO }
     }
 
     fn is_still(&self) -> bool {
-        self.along.is_none() && self.swung.is_none()
+        !self.along.moves() && !self.swung.moves()
     }
 }
 
 /// From the signed, unbounded s to the stretch f.
-#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
 struct Stretch {
     limit: Limit,
     ease: f32,
@@ -148,22 +152,27 @@ impl Stretch {
 }
 
 /// Scale about the centroid: f along the motion, 1/√f across, the same for all points of one gain.
-#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
 struct Along {
     center: Vec3,
     direction: Vec3,
-    /// s per gain.
+    /// s per gain; 0 moves nothing.
     per_gain: f32,
     stretch: Stretch,
 }
 
 impl Along {
-    /// `None` where it moves nothing.
-    fn new(bone: &BoneInput, k: f32, stretch: Stretch) -> Option<Self> {
+    fn new(bone: &BoneInput, k: f32, stretch: Stretch) -> Self {
         let speed = bone.linear_velocity.length();
         let (center, per_gain) = (bone.centroid, k * speed);
         let moves = per_gain != 0.0 && per_gain.is_finite() && center != bone.joint_origin;
-        moves.then(|| Self { center, direction: bone.linear_velocity / speed, per_gain, stretch })
+        if moves { Self { center, direction: bone.linear_velocity / speed, per_gain, stretch } } else { Self::zeroed() }
+    }
+
+    #[inline(always)]
+    fn moves(&self) -> bool {
+        self.per_gain != 0.0
     }
 
     #[inline(always)]
@@ -217,22 +226,23 @@ fn scale_about_point<S: Simd>(
 }
 
 /// Scale about the medial axis: f along the swing, 1/f along the rotation axis.
-#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
 struct Swung {
     origin: Vec3,
-    /// Where it acts about a point instead.
-    center: Option<Vec3>,
+    /// Where it acts about a point instead, and 1 if it does.
+    center: Vec3,
+    about_point: u32,
     x: Vec3,
     z: Vec3,
-    /// s is k·gain·‖spin × r‖.
+    /// s is k·gain·‖spin × r‖; k = 0 moves nothing.
     spin: Vec3,
     k: f32,
     stretch: Stretch,
 }
 
 impl Swung {
-    /// `None` where it moves nothing.
-    fn new(bone: &BoneInput, k: f32, stretch: Stretch, paper_spin: bool) -> Option<Self> {
+    fn new(bone: &BoneInput, k: f32, stretch: Stretch, paper_spin: bool) -> Self {
         let omega = bone.angular_velocity;
         let medial = bone.centroid - bone.joint_origin;
         let y = medial / medial.length();
@@ -241,15 +251,24 @@ impl Swung {
         // No axis without skin; no swing for a spin along it (a millionth of it is rounding).
         let usable = k != 0.0 && y.is_finite() && rate > 1e-6 * omega.length() && rate.is_finite();
         let z = across / rate;
-        usable.then(|| Self {
+        if !usable {
+            return Self::zeroed();
+        }
+        Self {
             origin: bone.joint_origin,
-            center: bone.about_point.then_some(bone.centroid),
+            center: bone.centroid,
+            about_point: bone.about_point.into(),
             x: y.cross(z),
             z,
             spin: if paper_spin { omega } else { across },
             k,
             stretch,
-        })
+        }
+    }
+
+    #[inline(always)]
+    fn moves(&self) -> bool {
+        self.k != 0.0
     }
 
     #[inline(always)]
@@ -266,8 +285,8 @@ impl Swung {
         let (f, slope) = self.stretch.apply(simd, at.gain * k * length);
         let grad = grad.scale(slope * at.gain * k);
         let per_gain = slope * k * length;
-        if let Some(center) = self.center {
-            return scale_about_point(simd, center, self.x, at, f, per_gain, grad);
+        if self.about_point != 0 {
+            return scale_about_point(simd, self.center, self.x, at, f, per_gain, grad);
         }
         let (x, z) = (V3::splat(simd, self.x), V3::splat(simd, self.z));
         let (along, aside) = (x.dot(r), z.dot(r));

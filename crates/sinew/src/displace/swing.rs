@@ -6,6 +6,7 @@ use super::turn::Turn;
 use super::{Affine, At, BoneInput, Psi, Split, Term};
 use crate::param::Values;
 use crate::simd::{Limit, Simd, V3};
+use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
 
 /// Gains and limits of a moving and a turning part.
@@ -44,7 +45,7 @@ impl Swing {
         // The axis' length is the angle per gain and distance.
         let axis = drive.angular * (self.rotation * bone.rotation_gain / bone.size);
         let length = bone.length_limit(self.max_length, self.soft);
-        let angle = Limit { max: self.max_angle, soft: self.soft };
+        let angle = Limit::new(self.max_angle, self.soft);
         SwingTerm {
             shove: Shove::new(along, length, drive.shares.0),
             turn: Turn::new(bone.joint_origin, axis, angle, drive.shares.1),
@@ -53,21 +54,22 @@ impl Swing {
 }
 
 /// A shove and a turn.
-#[derive(Clone, Copy, Debug)]
-pub struct SwingTerm {
-    shove: Option<Shove>,
-    turn: Option<Turn>,
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub(crate) struct SwingTerm {
+    shove: Shove,
+    turn: Turn,
 }
 
 impl Term for SwingTerm {
     #[inline(always)]
     fn psi<S: Simd>(&self, simd: S, at: &At<S>) -> Psi<S> {
         let mut psi = Psi::zero(simd);
-        if let Some(turn) = &self.turn {
-            psi = turn.psi(simd, at);
+        if self.turn.moves() {
+            psi = self.turn.psi(simd, at);
         }
-        if let Some(shove) = &self.shove {
-            psi = psi.add(shove.psi(simd, at));
+        if self.shove.moves() {
+            psi = psi.add(self.shove.psi(simd, at));
         }
         psi
     }
@@ -76,20 +78,21 @@ impl Term for SwingTerm {
     fn split<S: Simd>(&self, simd: S, at: &At<S>) -> Split<S> {
         let zero = V3::splat(simd, Vec3::ZERO);
         let mut split = Split { shift: zero, spin: zero, arm: zero };
-        if let Some(shove) = &self.shove {
-            split.shift = shove.psi(simd, at).d;
+        if self.shove.moves() {
+            split.shift = self.shove.psi(simd, at).d;
         }
-        if let Some(turn) = &self.turn {
-            (split.spin, split.arm) = turn.spin(simd, at);
+        if self.turn.moves() {
+            (split.spin, split.arm) = self.turn.spin(simd, at);
         }
         split
     }
 
     fn take_affine(&mut self, gain: f32) -> Affine {
-        self.shove.take().map_or(Affine::ZERO, |shove| shove.affine(gain))
+        let shove = std::mem::replace(&mut self.shove, Shove::zeroed());
+        if shove.moves() { shove.affine(gain) } else { Affine::ZERO }
     }
 
     fn is_still(&self) -> bool {
-        self.shove.is_none() && self.turn.is_none()
+        !self.shove.moves() && !self.turn.moves()
     }
 }

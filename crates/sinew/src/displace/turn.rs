@@ -5,11 +5,13 @@
 
 use super::{At, Psi};
 use crate::simd::{Limit, Simd, V3, f32x16, half_sin_cos, prelude::*, sin_versine, splat};
+use bytemuck::{Pod, Zeroable};
 use glam::Vec3;
 
 /// Turns every point about the axis through `origin` along `unit` by `gain·rate·‖unit × r‖`, no farther than the limit,
-/// and takes a share of the displacement.
-#[derive(Clone, Copy, Debug)]
+/// and takes a share of the displacement; none where the share is 0.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(super) struct Turn {
     origin: Vec3,
     unit: Vec3,
@@ -28,10 +30,16 @@ struct Seen<S: Simd> {
 }
 
 impl Turn {
-    /// By `gain·‖axis × r‖`; `None` where it moves nothing.
-    pub fn new(origin: Vec3, axis: Vec3, limit: Limit, share: f32) -> Option<Self> {
+    /// By `gain·‖axis × r‖`.
+    pub fn new(origin: Vec3, axis: Vec3, limit: Limit, share: f32) -> Self {
         let rate = axis.length();
-        (rate > 0.0 && rate.is_finite() && share != 0.0).then(|| Self { origin, unit: axis / rate, rate, limit, share })
+        let moves = rate > 0.0 && rate.is_finite();
+        if moves { Self { origin, unit: axis / rate, rate, limit, share } } else { Self::zeroed() }
+    }
+
+    #[inline(always)]
+    pub fn moves(&self) -> bool {
+        self.share != 0.0
     }
 
     #[inline(always)]

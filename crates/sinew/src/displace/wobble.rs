@@ -15,7 +15,7 @@ use std::f64::consts::TAU;
 
 /// Ringing overshoot.
 #[derive(Clone, Copy, Debug)]
-pub struct Wobble(Swing);
+pub(crate) struct Wobble(Swing);
 
 impl Displacement for Wobble {
     const NAME: &'static str = "wobble";

@@ -5,57 +5,16 @@
 
 use super::cone_filter::ConeFilter;
 use super::moving::MovingBones;
-use crate::displace::{Affine, At, BoneInput, Displacement, Psi, Split, Term};
+use super::terms::for_kind;
+use crate::displace::{At, Psi, Split, Term};
 use crate::gradients::Gradient;
-use crate::param::Values;
 use crate::rig::Rig;
 use crate::simd::{LANES, Lanes, Level, Simd, V3, dispatch, f32x16, half_sin_cos, load, prelude::*, splat};
 use glam::Vec3;
-use std::any::Any;
 use std::ops::Range;
 
-/// A displacement as the graph holds it.
-pub trait DisplacementNode: Send + Sync {
-    /// Works out the terms of all bones. `values` replace the node's own where they are keyed; with a gain that all
-    /// points have, affine parts are taken out.
-    fn prepare(&self, values: Option<&Values>, inputs: &[BoneInput], gain: Option<f32>, out: &mut Terms);
-
-    /// Adds the effect to `sums`, one entry per row of the block.
-    fn accumulate(&self, level: Level, block: &Block<'_>, sums: &mut [RowSums]);
-}
-
-/// The terms of one effect at one frame, in the order of its bones.
-#[derive(Default)]
-pub struct Terms {
-    /// A `Vec` of the effect's own kind, reused from frame to frame.
-    kept: Option<Box<dyn Any + Send + Sync>>,
-    /// Parts taken out.
-    pub(super) affine: Vec<Affine>,
-    /// Whether nothing is left of a term.
-    pub(super) still: Vec<bool>,
-}
-
-impl Terms {
-    fn get<T: Term>(&self) -> &[T] {
-        self.kept.as_ref().and_then(|kept| kept.downcast_ref::<Vec<T>>()).map_or(&[], Vec::as_slice)
-    }
-}
-
-impl Clone for Terms {
-    /// Scratch memory: its contents mean nothing.
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-impl std::fmt::Debug for Terms {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Terms").finish_non_exhaustive()
-    }
-}
-
 /// Consecutive rows as an effect reads them.
-pub struct Block<'a> {
+pub(super) struct Block<'a> {
     pub(super) rig: &'a Rig,
     pub(super) rows: Range<usize>,
     /// Of all rows.
@@ -70,7 +29,7 @@ pub struct Block<'a> {
 
 /// What the effects add up to in one row.
 #[derive(Clone, Copy, Debug)]
-pub struct RowSums {
+pub(super) struct RowSums {
     /// Skinned points.
     pub(super) p: [Lanes; 3],
     /// Rows of their linear map.
@@ -96,57 +55,13 @@ impl RowSums {
     };
 }
 
-pub(crate) struct Node<D>(pub D);
-
-impl<D: Displacement> DisplacementNode for Node<D> {
-    fn prepare(&self, values: Option<&Values>, inputs: &[BoneInput], gain: Option<f32>, out: &mut Terms) {
-        let keyed = values.map(D::new);
-        let displacement = keyed.as_ref().unwrap_or(&self.0);
-        out.affine.clear();
-        out.still.clear();
-        // Scratch memory may come from another graph.
-        let mut terms = match out.kept.take().map(|kept| kept.downcast::<Vec<D::Term>>()) {
-            Some(Ok(terms)) => terms,
-            _ => Box::default(),
-        };
-        terms.clear();
-        for input in inputs {
-            let mut term = displacement.term(input);
-            out.affine.push(gain.map_or(Affine::ZERO, |gain| term.take_affine(gain)));
-            out.still.push(term.is_still());
-            terms.push(term);
-        }
-        out.kept = Some(terms);
-    }
-
-    fn accumulate(&self, level: Level, block: &Block<'_>, sums: &mut [RowSums]) {
-        let elsewhere = |input: &BoneInput| match block.moving.values.as_ref() {
-            Some(values) => D::new(values).term(input),
-            None => self.0.term(input),
-        };
-        accumulate(level, block, &TermsOf { own: block.moving.terms.get(), elsewhere: &elsewhere }, sums);
-    }
-}
-
-/// Terms as the rows of any character see them.
-struct TermsOf<'a, T> {
-    own: &'a [T],
-    /// Of a bone above two characters, in the terms of the other one.
-    elsewhere: &'a dyn Fn(&BoneInput) -> T,
-}
-
-impl<T: Term> TermsOf<'_, T> {
-    #[inline(always)]
-    fn get<'b>(&'b self, moving: &MovingBones, mover: u32, character: u32, kept: &'b mut Option<T>) -> &'b T {
-        match moving.elsewhere(mover, character) {
-            None => &self.own[mover as usize],
-            Some(input) => kept.insert((self.elsewhere)(&input)),
-        }
-    }
+/// Adds what an effect does to `sums`, one entry per row of the block.
+pub(super) fn accumulate(level: Level, block: &Block<'_>, sums: &mut [RowSums]) {
+    for_kind!(&block.moving.prepared.terms, terms => accumulate_kind(level, block, terms, sums));
 }
 
 /// Compiled once for all effects of a kind.
-fn accumulate<T: Term>(level: Level, block: &Block<'_>, terms: &TermsOf<'_, T>, sums: &mut [RowSums]) {
+fn accumulate_kind<T: Term>(level: Level, block: &Block<'_>, terms: &[T], sums: &mut [RowSums]) {
     match (block.compensate, block.column_gradients.is_some()) {
         (true, _) => dispatch!(level, simd => composed_rows(simd, block, terms, sums)),
         (false, true) => dispatch!(level, simd => rows::<_, _, true>(simd, block, terms, sums)),
@@ -171,12 +86,7 @@ impl<S: Simd> Moved<S> {
 }
 
 #[inline(always)]
-fn rows<S: Simd, T: Term, const DERIVATIVES: bool>(
-    simd: S,
-    block: &Block<'_>,
-    terms: &TermsOf<'_, T>,
-    sums: &mut [RowSums],
-) {
+fn rows<S: Simd, T: Term, const DERIVATIVES: bool>(simd: S, block: &Block<'_>, terms: &[T], sums: &mut [RowSums]) {
     for (sum, row) in sums.iter_mut().zip(block.rows.clone()) {
         if no_gain(block, row) {
             continue;
@@ -194,7 +104,7 @@ fn rows<S: Simd, T: Term, const DERIVATIVES: bool>(
             // One call in the text: every call is a copy of the kernel for every instruction set.
             let mut psi: Psi<S> = Psi::zero(simd);
             while mover != stop {
-                psi = psi.add(terms.get(block.moving, mover, data.character, &mut None).psi(simd, &point));
+                psi = psi.add(terms[block.moving.term_of(mover, data.character)].psi(simd, &point));
                 mover = block.moving.above[mover as usize];
             }
             let weight = load(simd, &block.rig.column_weights()[column]);
@@ -282,7 +192,7 @@ fn finite_or_zero<S: Simd>(simd: S, v: f32x16<S>) -> f32x16<S> {
 /// taken once. One bone gives what `rows` gives; opposite turns of two bones cancel to the shift between their axes,
 /// where the sum of their displacements would scale what lies beyond them (VS fig. 14).
 #[inline(always)]
-fn composed_rows<S: Simd, T: Term>(simd: S, block: &Block<'_>, terms: &TermsOf<'_, T>, sums: &mut [RowSums]) {
+fn composed_rows<S: Simd, T: Term>(simd: S, block: &Block<'_>, terms: &[T], sums: &mut [RowSums]) {
     for (sum, row) in sums.iter_mut().zip(block.rows.clone()) {
         if no_gain(block, row) {
             continue;
@@ -297,9 +207,7 @@ fn composed_rows<S: Simd, T: Term>(simd: S, block: &Block<'_>, terms: &TermsOf<'
             let mut mover = block.moving.nearest(Some(stretch.bottom));
             let weight = load(simd, &block.rig.column_weights()[column]);
             while mover != stop {
-                let mut kept = None;
-                let term = terms.get(block.moving, mover, data.character, &mut kept);
-                let Split { shift, spin, arm } = term.split(simd, &point);
+                let Split { shift, spin, arm } = terms[block.moving.term_of(mover, data.character)].split(simd, &point);
                 moved = shift.mul_add(weight, moved);
                 turned = spin.mul_add(weight, turned);
                 swept = spin.cross(arm).mul_add(weight, swept);

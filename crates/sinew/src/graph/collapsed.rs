@@ -65,7 +65,7 @@ impl Stretches {
 
 /// What the stretches do to the skin at one frame.
 #[derive(Clone, Debug, Default)]
-pub struct Collapsed {
+pub(super) struct Collapsed {
     /// Per bone: its own, then all from the root.
     sums: Vec<Affine>,
     /// Per coordinate and stretch: a row of A, and of b.

@@ -55,13 +55,21 @@ struct ChannelGradients {
 }
 
 impl ConeFilter {
-    pub fn build(
-        rig: &Rig,
-        spec: &EffectSpec,
-        cone: &ConeSpec,
-        gains: &[Lanes],
-        exact: bool,
-    ) -> Result<Self, GraphError> {
+    /// The filter of an effect, if it has one. An effect that acts nowhere needs none, and none could be fitted.
+    pub fn of_effect(rig: &Rig, spec: &EffectSpec, gains: &[Lanes], exact: bool) -> Result<Option<Self>, GraphError> {
+        let acts = gains.iter().flatten().any(|&gain| gain != 0.0);
+        let cone = spec.cone.as_ref().filter(|_| acts);
+        cone.map(|cone| Self::build(rig, spec, cone, gains, exact)).transpose()
+    }
+
+    /// Follows other numbers; bone, cone and region are what they were.
+    pub fn retune(&mut self, spec: &EffectSpec, cone: &ConeSpec) {
+        let ConeSpec { gain, max_length, .. } = *cone;
+        (self.fitted.gain, self.fitted.max_length) = (gain, max_length);
+        (self.gain, self.max_length, self.soft) = (gain as f32, max_length as f32, soft(spec));
+    }
+
+    fn build(rig: &Rig, spec: &EffectSpec, cone: &ConeSpec, gains: &[Lanes], exact: bool) -> Result<Self, GraphError> {
         let effect = spec.effect.name();
         let no_cone = |why: String| GraphError::NoCone { effect, why };
         let surface = RestSurface::new(rig);
@@ -110,7 +118,6 @@ impl ConeFilter {
             let channel = |axis: usize| gradient_of(rig, &normals.iter().map(|n| n[axis]).collect::<Vec<_>>());
             ChannelGradients { reach: gradient_of(rig, &reach), normals: [channel(0), channel(1), channel(2)] }
         });
-        let bends = spec.effect.params().iter().any(|param| param.name == "soft");
         let ConeSpec { gain, max_length, .. } = *cone;
         let bone_name = rig.skeleton().name(bone).to_owned();
         Ok(Self {
@@ -121,7 +128,7 @@ impl ConeFilter {
             gradients,
             gain: gain as f32,
             max_length: max_length as f32,
-            soft: !bends || spec.values.switch("soft"),
+            soft: soft(spec),
         })
     }
 
@@ -151,7 +158,7 @@ impl ConeFilter {
         let reach = load(simd, &self.reach[row]);
         let along = moved.d.dot(n);
         let length = k * reach * along;
-        let limit = Limit { max: (self.max_length * size).min(f32::MAX), soft: self.soft };
+        let limit = Limit::new((self.max_length * size).min(f32::MAX), self.soft);
         let (bounded, slope) = limit.apply(simd, length.abs());
         let lift = bounded.copysign(length);
         let mut out = Moved { d: n.scale(lift), ..moved };
@@ -181,6 +188,11 @@ impl ConeFilter {
 fn carry<S: Simd>(simd: S, turn: Mat3, v: V3<S>) -> V3<S> {
     let [x, y, z] = [V3::splat(simd, turn.x_axis), V3::splat(simd, turn.y_axis), V3::splat(simd, turn.z_axis)];
     z.mul_add(v.z, y.mul_add(v.y, x.scale(v.x)))
+}
+
+fn soft(spec: &EffectSpec) -> bool {
+    let bends = spec.effect.params().iter().any(|param| param.name == "soft");
+    !bends || spec.values.switch("soft")
 }
 
 /// The bone that carries most of the gain, directly.

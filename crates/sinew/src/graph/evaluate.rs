@@ -1,6 +1,6 @@
 //! One frame through the graph. Cannot fail: rig and graph were checked when they were built.
 
-use super::accumulate::{Block, Moved, RowSums, outer, transposed};
+use super::accumulate::{Block, Moved, RowSums, accumulate, outer, transposed};
 use super::collapsed::Collapsed;
 use super::{FrameIndependentGraph, MovingBones, NormalsPlan};
 use crate::base::{
@@ -89,7 +89,7 @@ pub(crate) struct Results<'a> {
     pub engine: &'a mut EngineSkinning,
 }
 
-/// What to compute on: the same bits whatever it holds (see [`crate::simd`] for the one exception).
+/// What to compute on: the same bits whatever it holds, but for instruction sets without fused multiply-add.
 #[derive(Clone, Copy)]
 pub struct Cpu<'a> {
     /// Instruction set.
@@ -405,7 +405,14 @@ fn deform_here(
     if !graph.corrections.is_empty() {
         graph.corrections.run(&corrections, &mut scratch.result.points, &mut scratch.corrected, corrected);
     }
-    turn_normals(normals, cpu, has_tangents, (&scratch.skinned, &scratch.blended), &mut scratch.fans, &mut scratch.result);
+    turn_normals(
+        normals,
+        cpu,
+        has_tangents,
+        (&scratch.skinned, &scratch.blended),
+        &mut scratch.fans,
+        &mut scratch.result,
+    );
     if let Some(base) = &mut base {
         if let Some(meter) = &graph.base_meter {
             let corrections = CorrectionFrame { effects_rest: true, ..corrections };
@@ -684,7 +691,7 @@ impl Job<'_> {
                 cone: effect.cone.as_ref(),
                 compensate: effect.compensate,
             };
-            effect.node.accumulate(self.level, &block, sums);
+            accumulate(self.level, &block, sums);
         }
         match column_gradients {
             Some(_) => dispatch!(self.level, simd => self.displaced_rows::<_, true>(simd, rows, sums, slices)),
@@ -795,7 +802,7 @@ impl Job<'_> {
         let TotalLimit { length, soft } = self.graph.max_total?;
         let rig = self.base.rig;
         let size = rig.characters()[rig.rows()[row].character as usize].size;
-        Some(Limit { max: (length * size).min(f64::from(f32::MAX)) as f32, soft })
+        Some(Limit::new((length * size).min(f64::from(f32::MAX)) as f32, soft))
     }
 
     #[inline(always)]

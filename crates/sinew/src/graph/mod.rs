@@ -5,30 +5,34 @@ mod collapsed;
 mod cone_filter;
 mod evaluate;
 mod moving;
+mod retune;
+mod terms;
 
-pub(crate) use accumulate::Node;
-pub use accumulate::{Block, DisplacementNode, RowSums, Terms};
 pub use cone_filter::FittedCone;
 pub use evaluate::{Cpu, DeformedMesh, DeformedRows, EngineSkinning, Outputs};
 pub(crate) use evaluate::{Frame, Results, Scratch, evaluate, evaluate_rows};
-pub use moving::MovingBones;
+pub(crate) use retune::{Change, adopt};
+pub(crate) use terms::{DisplacementNode, Kind, Node};
 
 use crate::base::{Base, BaseBinding, ByPoint};
-use crate::correct::{Asked, AskedEdit, Corrections, Field, Fields, MuscleReport};
+use crate::correct::{Asked, AskedEdit, BONES, Corrections, Field, Fields, MuscleReport};
 use crate::gradients::{Gradient, Gradients, Slopes, gain_slopes, gradient_of};
 use crate::kinodynamic::FoldOverFree;
 use crate::motion::FilteredSignal;
 use crate::normals::Fans;
 use crate::param::Values;
 use crate::recipe::{
-    BaseSpec, BoneGain, Drive, EditShape, EditSpec, EffectSpec, KeyCurve, Normals, Recipe, Riders, TotalLimit,
+    BaseSpec, BoneGain, CorrectionSpec, Drive, EditShape, EditSpec, EffectSpec, KeyCurve, Normals, Recipe, Riders,
+    TotalLimit,
 };
-use crate::rig::Rig;
+use crate::rig::{Rig, VertexMap};
 use crate::simd::{LANES, Lanes};
 use crate::table::{BoundRow, BoundTables, Cell, CellOf, Row, TableSpec, Tables};
 use crate::text::{nearest, wildcard};
 use collapsed::Stretches;
 use cone_filter::ConeFilter;
+use moving::MovingBones;
+use std::sync::Arc;
 
 /// Why a recipe does not fit a rig.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -50,6 +54,16 @@ pub enum GraphError {
         effect: &'static str,
         /// The nearest name.
         nearest: Option<String>,
+    },
+    /// A map that was painted for another rig.
+    #[error("painted map \"{name}\" has {found} rows of points, but the rig has {wanted}: make it from this rig")]
+    MapSize {
+        /// The map.
+        name: String,
+        /// Rows it has.
+        found: usize,
+        /// Rows it should have.
+        wanted: usize,
     },
     /// A cone that cannot be fitted.
     #[error("no cone fits the region of effect {effect}: {why}; paint a map on the skirt, or give the cone by hand")]
@@ -97,8 +111,12 @@ pub(crate) struct FrameIndependentGraph {
 enum NormalsPlan {
     Engine,
     /// The faces are what none may stand against.
-    Exact { gradients: Gradients, factor: Option<Vec<Gradient>>, fans: Fans },
-    Faces(Fans),
+    Exact {
+        gradients: Gradients,
+        factor: Option<Vec<Gradient>>,
+        fans: Arc<Fans>,
+    },
+    Faces(Arc<Fans>),
 }
 
 /// One effect bound to a rig.
@@ -108,7 +126,7 @@ struct GraphEffect {
     values: Values,
     /// Global × painted, per row.
     gains: Vec<Lanes>,
-    /// The gain of all points, where it is one and nothing looks at the displacement of each by itself.
+    /// See [`GraphEffect::gain_alike`].
     alike: Option<f32>,
     /// Where a map is painted and normals are exact.
     gain_gradients: Option<Vec<Gradient>>,
@@ -137,17 +155,18 @@ enum Source {
 }
 
 impl FrameIndependentGraph {
-    /// Binds a recipe to a rig.
-    pub fn build(rig: &Rig, recipe: &Recipe) -> Result<Self, GraphError> {
+    /// Binds a recipe to a rig and its maps.
+    pub fn build(maps: Maps<'_>, recipe: &Recipe) -> Result<Self, GraphError> {
+        let rig = maps.rig;
         let BaseSpec { base: entry, values, map, tables } = &recipe.base;
         let base = (entry.bind)(&BaseBinding {
             rig,
             values,
-            painted: map.as_deref().map(|map| painted(rig, Some(map), 1.0)).transpose()?,
-            tables: &bound_tables(rig, tables, entry.name)?,
+            painted: map.as_deref().map(|map| maps.named(map)).transpose()?,
+            tables: &bound_tables(maps, tables, entry.name)?,
         });
         let mut filtered: Vec<FilteredSignal> = Vec::new();
-        let corrections = corrections(rig, recipe, &mut filtered)?;
+        let corrections = corrections(maps, recipe, &mut filtered)?;
         // Composed rotations and corrections, and points carried in steps, have no closed Jacobian here.
         let carried = matches!(base, Base::FoldOverFree(_) | Base::ByPoint(_));
         let closed = corrections.is_empty() && !carried && !recipe.effects.iter().any(|effect| effect.compensate);
@@ -156,34 +175,24 @@ impl FrameIndependentGraph {
             Normals::Auto if recipe.effects.is_empty() && corrections.is_empty() && !carried => NormalsPlan::Engine,
             Normals::Exact if closed => NormalsPlan::Exact {
                 gradients: Gradients::new(rig),
-                fans: Fans::new(rig),
+                fans: rig.kept(),
                 factor: match &base {
                     Base::Blend(factors, _) if recipe.base.map.is_some() => Some(gradient_of(rig, factors)),
                     _ => None,
                 },
             },
-            _ => NormalsPlan::Faces(Fans::new(rig)),
+            _ => NormalsPlan::Faces(rig.kept()),
         };
         let exact = matches!(normals, NormalsPlan::Exact { .. });
         let effects = recipe
             .effects
             .iter()
-            .map(|spec| GraphEffect::build(rig, recipe.riders, spec, exact, &mut filtered))
+            .map(|spec| GraphEffect::build(maps, recipe.riders, spec, exact, &mut filtered))
             .collect::<Result<Vec<_>, _>>()?;
         let stretches = if effects.is_empty() { Stretches::default() } else { Stretches::new(rig) };
         let adds = !(effects.is_empty() && corrections.is_empty());
         let max_total = recipe.max_total;
-        Ok(Self {
-            base,
-            effects,
-            stretches,
-            max_total,
-            corrections,
-            base_meter: None,
-            normals,
-            adds,
-            filtered,
-        })
+        Ok(Self { base, effects, stretches, max_total, corrections, base_meter: None, normals, adds, filtered })
     }
 
     /// The same graph with exact derivatives in place of fitted ones, for exact normals of a rig made in code.
@@ -243,55 +252,75 @@ impl FrameIndependentGraph {
 }
 
 /// The corrections with their names looked up. Those with a gain of 0 do nothing, and cost nothing.
-fn corrections(rig: &Rig, recipe: &Recipe, filtered: &mut Vec<FilteredSignal>) -> Result<Corrections, GraphError> {
+fn corrections(maps: Maps<'_>, recipe: &Recipe, filtered: &mut Vec<FilteredSignal>) -> Result<Corrections, GraphError> {
     let active = recipe.corrections.iter().filter(|spec| spec.gain != 0.0);
-    let asked = active.map(|spec| {
-        let name = spec.correction.name;
-        let painted = spec.map.as_deref().map(|map| painted(rig, Some(map), 1.0)).transpose()?;
-        let tables = bound_tables(rig, &spec.tables, name)?;
-        let signals = (spec.correction.signals)(&spec.values);
-        let signals = signals.into_iter().map(|wanted| place_of(wanted, filtered)).collect();
-        let painted_by = |(param, map): &(&'static str, String)| Ok((*param, self::painted(rig, Some(map), 1.0)?));
-        Ok(Asked {
-            correction: spec.correction,
-            values: &spec.values,
-            gain: spec.gain,
-            painted,
-            tables,
-            signals,
-            painted_factors: spec.painted.iter().map(painted_by).collect::<Result<_, GraphError>>()?,
-        })
-    });
-    let asked = asked.collect::<Result<Vec<_>, _>>()?;
-    let edits = recipe.edits.iter().filter(|edit| edit.amount.keys().iter().any(|key| key.1 != 0.0));
-    let edits = edits.map(|edit| asked_edit(rig, edit)).collect::<Result<Vec<_>, _>>()?;
+    let asked = active.map(|spec| asked_correction(maps, spec, filtered)).collect::<Result<Vec<_>, _>>()?;
+    let edits = asked_edits(maps, recipe)?;
     let no_springs = !asked.iter().any(|asked| asked.correction.name == "springs");
     if no_springs && edits.iter().any(|edit| edit.spec.drive == Drive::Springs) {
         return Err(GraphError::NoSprings);
     }
-    Ok(Corrections::build(rig, &asked, &edits))
+    Ok(Corrections::build(maps.rig, &asked, &edits))
+}
+
+/// A correction with its names looked up.
+fn asked_correction<'a>(
+    maps: Maps<'a>,
+    spec: &'a CorrectionSpec,
+    filtered: &mut Vec<FilteredSignal>,
+) -> Result<Asked<'a>, GraphError> {
+    let name = spec.correction.name;
+    let painted = spec.map.as_deref().map(|map| maps.named(map)).transpose()?;
+    let tables = bound_tables(maps, &spec.tables, name)?;
+    let counted =
+        |(bones, row): &(Vec<crate::BoneId>, BoundRow)| (bones.clone(), row.bones("").cloned().unwrap_or_default());
+    let distances = tables.rows(BONES).iter().map(counted).collect();
+    let signals = (spec.correction.signals)(&spec.values);
+    let signals = signals.into_iter().map(|wanted| place_of(wanted, filtered)).collect();
+    let painted_by = |(param, map): &(&'static str, String)| Ok((*param, maps.named(map)?));
+    Ok(Asked {
+        correction: spec.correction,
+        values: &spec.values,
+        gain: spec.gain,
+        painted,
+        distances,
+        tables,
+        signals,
+        painted_factors: spec.painted.iter().map(painted_by).collect::<Result<_, GraphError>>()?,
+    })
+}
+
+/// Whether an edit ever does anything.
+fn is_active(edit: &EditSpec) -> bool {
+    edit.amount.keys().iter().any(|key| key.1 != 0.0)
+}
+
+/// The edits that do something, with their names looked up.
+fn asked_edits<'a>(maps: Maps<'_>, recipe: &'a Recipe) -> Result<Vec<AskedEdit<'a>>, GraphError> {
+    let edits = recipe.edits.iter().enumerate().filter(|(_, edit)| is_active(edit));
+    edits.map(|(place, edit)| asked_edit(maps, place, edit)).collect()
 }
 
 /// An edit with its names looked up.
-fn asked_edit<'a>(rig: &Rig, spec: &'a EditSpec) -> Result<AskedEdit<'a>, GraphError> {
+fn asked_edit<'a>(maps: Maps<'_>, place: usize, spec: &'a EditSpec) -> Result<AskedEdit<'a>, GraphError> {
     let mut bones = Vec::new();
     for pattern in &spec.bones {
-        bones.extend(bones_called(rig, pattern, "edit")?);
+        bones.extend(bones_called(maps.rig, pattern, "edit")?);
     }
     let fields = match &spec.shape {
         EditShape::Shape(keys) => {
-            let field = |(time, name): &(f64, String)| Ok((*time, field(rig, name)?));
+            let field = |(time, name): &(f64, String)| Ok((*time, field(maps, name)?));
             Fields(keys.iter().map(field).collect::<Result<_, GraphError>>()?)
         }
         EditShape::Radial(_) | EditShape::Wave { .. } => Fields::default(),
     };
-    let painted = spec.map.as_deref().map(|map| painted(rig, Some(map), 1.0)).transpose()?;
-    Ok(AskedEdit { spec, fields, bones, painted })
+    let painted = spec.map.as_deref().map(|map| maps.painted(Some(map), 1.0)).transpose()?;
+    Ok(AskedEdit { spec, place, fields, bones, painted })
 }
 
 /// The maps of the shape of that name; an empty name is no change.
-fn field(rig: &Rig, name: &str) -> Result<Field, GraphError> {
-    let map = |part: &str| painted(rig, Some(&format!("{name}{part}")), 1.0);
+fn field(maps: Maps<'_>, name: &str) -> Result<Field, GraphError> {
+    let map = |part: &str| maps.painted(Some(&format!("{name}{part}")), 1.0);
     let [length, x, y, z] = [".length", ".turn.x", ".turn.y", ".turn.z"].map(|part| map(part).ok());
     let changes = [length, x, y, z];
     if !name.is_empty() && changes.iter().all(Option::is_none) {
@@ -309,30 +338,59 @@ fn place_of(wanted: FilteredSignal, filtered: &mut Vec<FilteredSignal>) -> usize
     })
 }
 
-/// `factor` times a painted map, per row.
-fn painted(rig: &Rig, map: Option<&str>, factor: f64) -> Result<Vec<Lanes>, GraphError> {
-    let factor = factor as f32;
-    match map {
-        None => Ok(vec![[factor; LANES]; rig.rows().len()]),
-        Some(name) => match rig.maps().iter().find(|map| map.name == name) {
-            Some(map) => Ok(map.values.iter().map(|row| row.map(|value| value * factor)).collect()),
-            None => Err(GraphError::UnknownMap {
-                name: name.to_owned(),
-                nearest: nearest(name, rig.maps().iter().map(|map| map.name.as_str())),
-            }),
-        },
+/// The painted maps of a rig, and those painted since, which stand before them.
+#[derive(Clone, Copy)]
+pub(crate) struct Maps<'a> {
+    pub rig: &'a Rig,
+    pub painted: &'a [VertexMap],
+}
+
+impl<'a> Maps<'a> {
+    /// The map of that name.
+    fn named(self, name: &str) -> Result<&'a [Lanes], GraphError> {
+        let all = || self.painted.iter().chain(self.rig.maps());
+        let found = all().find(|map| map.name == name).map(|map| &map.values[..]);
+        found.ok_or_else(|| GraphError::UnknownMap {
+            name: name.to_owned(),
+            nearest: nearest(name, all().map(|map| map.name.as_str())),
+        })
+    }
+
+    /// `factor` times a painted map, per row.
+    fn painted(self, map: Option<&str>, factor: f64) -> Result<Vec<Lanes>, GraphError> {
+        let mut rows = Vec::new();
+        fill_painted(self, map, factor, &mut rows)?;
+        Ok(rows)
     }
 }
 
+/// [`Maps::painted`] in memory that is there.
+fn fill_painted(maps: Maps<'_>, map: Option<&str>, factor: f64, out: &mut Vec<Lanes>) -> Result<(), GraphError> {
+    let factor = factor as f32;
+    match map {
+        None => {
+            out.clear();
+            out.resize(maps.rig.rows().len(), [factor; LANES]);
+        }
+        Some(name) => {
+            let values = maps.named(name)?;
+            out.clear();
+            out.extend(values.iter().map(|row| row.map(|value| value * factor)));
+        }
+    }
+    Ok(())
+}
+
 /// Tables with bones and painted values in the place of their names; errors name the `place` they stand in.
-fn bound_tables(rig: &Rig, tables: &Tables, place: &'static str) -> Result<BoundTables, GraphError> {
+fn bound_tables(maps: Maps<'_>, tables: &Tables, place: &'static str) -> Result<BoundTables, GraphError> {
+    let rig = maps.rig;
     let cell = |cell: &Cell| {
         Ok(match cell {
             Cell::Number(value) => CellOf::Number(*value),
             Cell::Numbers(values) => CellOf::Numbers(values.clone()),
             Cell::Lists(lists) => CellOf::Lists(lists.clone()),
             Cell::Word(word) => CellOf::Word(word),
-            Cell::Map(map) => CellOf::Map(painted(rig, Some(map), 1.0)?),
+            Cell::Map(map) => CellOf::Map(maps.named(map)?.to_vec()),
             Cell::Bones(patterns) => {
                 let mut bones = Vec::new();
                 for pattern in patterns {
@@ -368,38 +426,58 @@ fn bones_called<'a>(
     Err(GraphError::UnknownBone { pattern: pattern.to_owned(), effect, nearest: nearest(pattern, names) })
 }
 
+/// Gains of all points: global × painted, none for riders that are to stay still.
+fn fill_gains(maps: Maps<'_>, riders: Riders, spec: &EffectSpec, out: &mut Vec<Lanes>) -> Result<(), GraphError> {
+    fill_painted(maps, spec.map.as_deref(), spec.gain, out)?;
+    if riders == Riders::Still {
+        let gains = out.as_flattened_mut().iter_mut().enumerate();
+        gains.filter(|(slot, _)| maps.rig.is_rider(*slot)).for_each(|(_, gain)| *gain = 0.0);
+    }
+    Ok(())
+}
+
+/// Gains of all bones.
+fn fill_bone_gains(rig: &Rig, spec: &EffectSpec, out: &mut Vec<BoneGain>) -> Result<(), GraphError> {
+    out.clear();
+    out.resize(rig.skeleton().len(), BoneGain::default());
+    for (pattern, gain) in &spec.bones {
+        for bone in bones_called(rig, pattern, spec.effect.name())? {
+            out[bone.index()] = *gain;
+        }
+    }
+    for bone in rig.skeleton().bones().filter(|&bone| rig.is_root(bone)) {
+        let gain = &mut out[bone.index()];
+        (gain.translation, gain.rotation) = (gain.translation * spec.root, gain.rotation * spec.root);
+    }
+    Ok(())
+}
+
+/// What an effect reads; filters that are new are added to the list.
+fn inputs(spec: &EffectSpec, filtered: &mut Vec<FilteredSignal>) -> [Source; 4] {
+    let mut inputs = [Source::Unused; 4];
+    for input in spec.effect.inputs() {
+        let signal = input.signal();
+        inputs[signal as usize] = match input.filter(&spec.values) {
+            None => Source::Smoothed,
+            Some(filter) => Source::Filtered(place_of(FilteredSignal { signal, filter }, filtered)),
+        };
+    }
+    inputs
+}
+
 impl GraphEffect {
     fn build(
-        rig: &Rig,
+        maps: Maps<'_>,
         riders: Riders,
         spec: &EffectSpec,
         exact: bool,
         filtered: &mut Vec<FilteredSignal>,
     ) -> Result<Self, GraphError> {
-        let name = spec.effect.name();
-        let mut gains = painted(rig, spec.map.as_deref(), spec.gain)?;
-        if riders == Riders::Still {
-            let gains = gains.as_flattened_mut().iter_mut().enumerate();
-            gains.filter(|(slot, _)| rig.is_rider(*slot)).for_each(|(_, gain)| *gain = 0.0);
-        }
-        let mut bone_gains = vec![BoneGain::default(); rig.skeleton().len()];
-        for (pattern, gain) in &spec.bones {
-            for bone in bones_called(rig, pattern, name)? {
-                bone_gains[bone.index()] = *gain;
-            }
-        }
-        for bone in rig.skeleton().bones().filter(|&bone| rig.is_root(bone)) {
-            let gain = &mut bone_gains[bone.index()];
-            (gain.translation, gain.rotation) = (gain.translation * spec.root, gain.rotation * spec.root);
-        }
-        let mut inputs = [Source::Unused; 4];
-        for input in spec.effect.inputs() {
-            let signal = input.signal();
-            inputs[signal as usize] = match input.filter(&spec.values) {
-                None => Source::Smoothed,
-                Some(filter) => Source::Filtered(place_of(FilteredSignal { signal, filter }, filtered)),
-            };
-        }
+        let (rig, name) = (maps.rig, spec.effect.name());
+        let (mut gains, mut bone_gains) = (Vec::new(), Vec::new());
+        fill_gains(maps, riders, spec, &mut gains)?;
+        fill_bone_gains(rig, spec, &mut bone_gains)?;
+        let inputs = inputs(spec, filtered);
         let (mut keys, mut gain_keys) = (Vec::new(), None);
         for (key, curve) in &spec.keys {
             if key == "gain" {
@@ -410,26 +488,29 @@ impl GraphEffect {
                 keys.push((key.clone(), curve.clone()));
             }
         }
-        // An effect that acts nowhere needs no cone, and none could be fitted.
-        let acts = gains.iter().flatten().any(|&gain| gain != 0.0);
-        let cone = spec.cone.as_ref().filter(|_| acts);
-        let cone = cone.map(|cone| ConeFilter::build(rig, spec, cone, &gains, exact)).transpose()?;
-        let gain_gradients = (exact && spec.map.is_some()).then(|| gradient_of(rig, &gains));
-        let alike = gains.first().map(|row| row[0]).filter(|gain| gains.iter().flatten().all(|other| other == gain));
-        Ok(Self {
+        let mut effect = Self {
             name,
             node: spec.effect.node(&spec.values),
             values: spec.values.clone(),
-            gains,
-            alike: alike.filter(|_| cone.is_none() && !spec.compensate),
-            gain_gradients,
+            alike: None,
+            gain_gradients: (exact && spec.map.is_some()).then(|| gradient_of(rig, &gains)),
             bone_gains,
             raw: spec.raw,
             compensate: spec.compensate,
-            cone,
+            cone: ConeFilter::of_effect(rig, spec, &gains, exact)?,
+            gains,
             inputs,
             keys,
             gain_keys,
-        })
+        };
+        effect.alike = effect.gain_alike();
+        Ok(effect)
+    }
+
+    /// The gain of all points, where it is one and nothing looks at the displacement of each by itself.
+    fn gain_alike(&self) -> Option<f32> {
+        let first = self.gains.first().map(|row| row[0]);
+        let alike = first.filter(|gain| self.gains.iter().flatten().all(|other| other == gain));
+        alike.filter(|_| self.cone.is_none() && !self.compensate)
     }
 }

@@ -1,7 +1,7 @@
 //! The bones that move an effect at one frame.
 
-use super::accumulate::Terms;
 use super::collapsed::{Collapsed, Stretches};
+use super::terms::Prepared;
 use super::{Frame, GraphEffect, Source};
 use crate::displace::BoneInput;
 use crate::motion::Signal;
@@ -14,23 +14,26 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// What one effect reads at one frame: the bones that move it, each knowing the next one above it, and keyed values.
 #[derive(Clone, Debug, Default)]
-pub struct MovingBones {
+pub(super) struct MovingBones {
+    /// Of the movers, then of what [`MovingBones::elsewhere`] says.
     inputs: Vec<BoneInput>,
     pub(super) above: Vec<u32>,
     /// Per bone of the skeleton: the nearest mover at or above it.
     nearest: Vec<u32>,
     /// Character of each mover, whose origin and size its input is given in.
     characters: Vec<u32>,
-    origins: Vec<DVec3>,
+    /// Per mover: where its terms for the points of each character begin; [`NONE`] where only its own has points that it
+    /// moves. A bone above two characters moves each in that one's terms.
+    elsewhere: Vec<u32>,
     sizes: Vec<f32>,
     /// Parameters at this time, where any is keyed.
-    pub(super) values: Option<Values>,
+    values: Option<Values>,
     /// Factor on all gains at this time.
     pub(super) gain: f32,
     /// The rotation of the cone's bone.
     pub(super) cone_turn: glam::Mat3,
     /// What each mover does.
-    pub(super) terms: Terms,
+    pub(super) prepared: Prepared,
     bones: Vec<BoneId>,
 }
 
@@ -50,8 +53,7 @@ impl GraphEffect {
         out.above.clear();
         out.nearest.clear();
         out.characters.clear();
-        out.origins.clear();
-        out.origins.extend_from_slice(origins);
+        out.elsewhere.clear();
         out.sizes.clear();
         out.sizes.extend(frame.rig.characters().iter().map(|c| if self.raw { 1.0 } else { c.size as f32 }));
         out.gain = self.gain_keys.as_ref().map_or(1.0, |curve| curve.at(frame.time) as f32);
@@ -97,16 +99,32 @@ impl GraphEffect {
                 size: out.sizes.get(character).copied().unwrap_or(1.0),
             });
         }
-        let alike = self.alike.filter(|_| !out.bones.iter().any(|&bone| stretches.is_shared(bone)));
-        self.node.prepare(out.values.as_ref(), &out.inputs, alike.map(|gain| gain * out.gain), &mut out.terms);
+        for mover in 0..out.bones.len() {
+            let is_shared = stretches.is_shared(out.bones[mover]);
+            out.elsewhere.push(if is_shared { out.inputs.len() as u32 } else { NONE });
+            if is_shared {
+                let own = origins[out.characters[mover] as usize];
+                for (origin, &size) in origins.iter().zip(&out.sizes) {
+                    let mut input = out.inputs[mover];
+                    let offset = (own - *origin).as_vec3();
+                    input.joint_origin += offset;
+                    input.centroid += offset;
+                    input.size = size;
+                    out.inputs.push(input);
+                }
+            }
+        }
+        let alike = self.alike.filter(|_| out.inputs.len() == out.bones.len());
+        let gain = alike.map(|gain| gain * out.gain);
+        self.node.prepare(out.values.as_ref(), &out.inputs, gain, &mut out.prepared);
         let mut movers = out.bones.iter().enumerate().peekable();
         for bone in skeleton.bones() {
             let above = skeleton.parent(bone).map_or(NONE, |parent| out.nearest[parent.index()]);
             let mut nearest = above;
             if let Some((mover, _)) = movers.next_if(|&(_, &moving)| moving == bone) {
-                collapsed.add(bone, out.terms.affine[mover]);
+                collapsed.add(bone, out.prepared.affine[mover]);
                 out.above.push(above);
-                if !out.terms.still[mover] {
+                if !out.prepared.still[mover] {
                     nearest = mover as u32;
                 }
             }
@@ -131,7 +149,7 @@ impl GraphEffect {
 impl MovingBones {
     /// Whether nothing moves that the points would have to look at one by one.
     pub(super) fn is_empty(&self) -> bool {
-        self.gain == 0.0 || self.terms.still.iter().all(|&still| still)
+        self.gain == 0.0 || self.prepared.still.iter().all(|&still| still)
     }
 
     /// Whether nothing moves.
@@ -139,25 +157,15 @@ impl MovingBones {
         self.gain == 0.0 || self.inputs.is_empty()
     }
 
-    /// A mover as the points of another character see it: a bone above two characters is given in the terms of one.
+    /// The place of a mover's term for the points of a character.
     #[inline(always)]
-    pub(super) fn elsewhere(&self, mover: u32, character: u32) -> Option<BoneInput> {
-        let own = self.characters[mover as usize];
-        if own == character {
-            None
-        } else {
-            Some(self.input_elsewhere(mover as usize, own as usize, character as usize))
+    pub(super) fn term_of(&self, mover: u32, character: u32) -> usize {
+        let mover = mover as usize;
+        match self.elsewhere[mover] {
+            _ if self.characters[mover] == character => mover,
+            NONE => mover,
+            first => first as usize + character as usize,
         }
-    }
-
-    #[cold]
-    fn input_elsewhere(&self, mover: usize, own: usize, character: usize) -> BoneInput {
-        let mut input = self.inputs[mover];
-        let offset = (self.origins[own] - self.origins[character]).as_vec3();
-        input.joint_origin += offset;
-        input.centroid += offset;
-        input.size = self.sizes[character];
-        input
     }
 
     #[inline(always)]

@@ -270,7 +270,7 @@ impl Reader {
         }
     }
 
-    fn cone(&mut self, at: &At<'_>, effect: &dyn Effect, raw: bool, default: ConeSpec) -> Option<ConeSpec> {
+    fn cone(&mut self, at: &At<'_>, effect: &Effect, raw: bool, default: ConeSpec) -> Option<ConeSpec> {
         match at.item.as_bool() {
             Some(true) => return Some(default),
             Some(false) if effect.needs_cone() => {

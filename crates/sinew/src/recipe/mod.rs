@@ -196,7 +196,7 @@ pub enum Riders {
 #[derive(Clone, Debug)]
 pub struct EffectSpec {
     /// The entry of the registry.
-    pub effect: &'static dyn Effect,
+    pub effect: &'static Effect,
     /// Its parameters.
     pub values: Values,
     /// Gain over everything.
@@ -226,7 +226,7 @@ impl EffectSpec {
 
     /// An effect as its paper has it: raw gains, hard limits, no filter, the paper's own measures; `None` for effects
     /// beyond the papers.
-    pub fn paper(effect: &'static dyn Effect) -> Option<Self> {
+    pub fn paper(effect: &'static Effect) -> Option<Self> {
         let mut spec = Self { raw: true, ..Self::of(effect) };
         for (name, value) in effect.paper()? {
             let taken = spec.values.set(name, *value);
@@ -237,7 +237,7 @@ impl EffectSpec {
     }
 
     /// An effect with its defaults.
-    pub fn of(effect: &'static dyn Effect) -> Self {
+    pub fn of(effect: &'static Effect) -> Self {
         let values = Values::defaults(effect.params());
         Self {
             effect,
@@ -400,8 +400,19 @@ impl ConeSpec {
 ///
 /// # Invariants
 /// At least one key; times finite and increasing; values finite.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug, PartialEq)]
 pub struct KeyCurve(Vec<(f64, f64)>);
+
+impl Clone for KeyCurve {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+
+    /// In memory that is there.
+    fn clone_from(&mut self, other: &Self) {
+        self.0.clone_from(&other.0);
+    }
+}
 
 impl KeyCurve {
     /// `None` unless the keys are as the invariants say.

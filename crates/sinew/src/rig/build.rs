@@ -1,6 +1,7 @@
 //! From raw to packed: read and checked, which is the one step that can fail, grouped into characters, laid out in rows.
 
 use super::characters::{centroids, characters, group_characters, roots, segments, spread_characters};
+use super::kept::Kept;
 use super::pack::{layer_frames, maps, morphs, pack, runs};
 use super::read::{Vertices, read_meshes, read_skins};
 use super::{Character, PaletteEntry, Part, PartKind, Primitive, Rig, RigError};
@@ -105,6 +106,7 @@ pub(super) fn build(raw: &RawRig) -> Result<(Rig, Vec<Warning>), RigError> {
         bone_sizes,
         morph_layout,
         roots,
+        kept: Kept::default(),
     };
     Ok((rig, warnings))
 }

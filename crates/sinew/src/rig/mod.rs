@@ -8,9 +8,12 @@
 
 mod build;
 mod characters;
+mod kept;
 mod pack;
 mod points;
 mod read;
+
+pub(crate) use kept::OfRig;
 
 use crate::motion::Puppet;
 use crate::pose::{Pose, WorldPose};
@@ -270,6 +273,7 @@ pub struct Rig {
     /// Node, offset and count of morph weights per part that has any.
     morph_layout: Vec<(usize, usize, usize)>,
     roots: Vec<bool>,
+    kept: kept::Kept,
 }
 
 impl Rig {

@@ -3,7 +3,6 @@
 use crate::common::{Subject, bits, effect, effect_at_scale, largest_difference, recipe};
 use glam::{DAffine3, DVec3, Vec3Swizzles};
 use sinew::recipe::EffectSpec;
-use sinew::simd::Level;
 use sinew::*;
 
 fn every_effect() -> impl Iterator<Item = &'static str> {

@@ -22,5 +22,6 @@ mod normals;
 mod points;
 mod presets;
 mod recipe;
+mod retune;
 mod springs;
 mod volume;

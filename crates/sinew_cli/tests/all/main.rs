@@ -9,6 +9,7 @@ mod common;
 mod conventions;
 mod demo;
 mod edit;
+mod examples;
 mod frame;
 mod inspect;
 mod malformed;

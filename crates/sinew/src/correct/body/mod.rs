@@ -6,4 +6,4 @@ pub(crate) mod surface;
 
 pub(super) use frame::{Body, BodyFrame, Reach, bounded, unit};
 pub(super) use pieces::volume;
-pub(crate) use surface::Surface;
+pub(crate) use surface::{Surface, Surfaces};

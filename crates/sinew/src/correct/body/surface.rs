@@ -17,10 +17,11 @@ use crate::bind_space::bind_spaces;
 use crate::bvh::Bvh;
 use crate::control_points::DisjointSets;
 use crate::lists::Lists;
-use crate::rig::Rig;
+use crate::rig::{OfRig, Rig};
 use crate::simd::{LANES, Points};
 use crate::skeleton::BoneId;
 use glam::{DAffine3, DMat3, DVec3};
+use std::sync::Arc;
 
 /// Borders this close, in extents of the character, are one.
 const SAME_PLACE: f64 = 1e-6;
@@ -49,6 +50,8 @@ pub(crate) struct Surface {
     pub has_inside: Vec<bool>,
     /// Nodes at rest, without morph targets, in bind space.
     pub bind: Vec<DVec3>,
+    /// A third of the area around each node there, without caps.
+    pub areas: Vec<f64>,
     /// Their mean, and the volume inside.
     pub bind_centre: DVec3,
     pub bind_volume: f64,
@@ -118,6 +121,27 @@ fn cone_about(middle: DVec3, triangles: impl Iterator<Item = [u32; 3]>, places: 
         area += (b - a).cross(c - a);
     }
     (cone, area)
+}
+
+/// The bodies of a rig, by character; `None` for those without faces.
+pub(crate) struct Surfaces(Vec<Option<Arc<Surface>>>);
+
+impl OfRig for Surfaces {
+    fn of(rig: &Rig) -> Self {
+        Self((0..rig.characters().len()).map(|character| Surface::new(rig, character).map(Arc::new)).collect())
+    }
+}
+
+impl Surfaces {
+    /// The body of a character.
+    pub fn of(&self, character: usize) -> Option<&Arc<Surface>> {
+        self.0.get(character)?.as_ref()
+    }
+
+    /// All there are.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<Surface>> {
+        self.0.iter().flatten()
+    }
 }
 
 impl Surface {
@@ -272,10 +296,18 @@ impl Surface {
             moved.1.push(moved.0.len() as u32);
         }
         let bind_centre = bind.iter().sum::<DVec3>() / nodes as f64;
+        let mut areas = vec![0.0; nodes];
+        for (t, corners) in pieces.triangles.iter().enumerate() {
+            if !(pieces.first_cap..pieces.first_sheet).contains(&t) {
+                let [a, b, c] = corners.map(|node| bind[node as usize]);
+                corners.iter().for_each(|&node| areas[node as usize] += (b - a).cross(c - a).length() / 6.0);
+            }
+        }
         let mut surface = Self {
             character,
             bind_centre,
             bind_volume: 0.0,
+            areas,
             influences: moved.0,
             influence_stops: moved.1,
             rest_from_bind: bind_from_rest.iter().map(DAffine3::inverse).collect(),
@@ -366,18 +398,6 @@ impl Surface {
     /// Bones that its segments follow, and all others that move its nodes.
     pub fn entries(&self) -> impl Iterator<Item = u32> + '_ {
         self.segment_entries.iter().flatten().copied()
-    }
-
-    /// A third of the area around each node at rest, without caps.
-    pub fn areas(&self) -> Vec<f64> {
-        let mut areas = vec![0.0; self.nodes()];
-        for (t, corners) in self.triangles.iter().enumerate() {
-            if !(self.first_cap..self.first_sheet).contains(&t) {
-                let [a, b, c] = corners.map(|node| self.bind[node as usize]);
-                corners.iter().for_each(|&node| areas[node as usize] += (b - a).cross(c - a).length() / 6.0);
-            }
-        }
-        areas
     }
 
     /// Palette entries that move a node, with their weights.

@@ -8,6 +8,7 @@ use crate::correct::bound::{Binding, Bound, Log, Place, Work};
 use crate::correct::entry::{Correction, bones, no_signals};
 use crate::correct::surface_edit::Profile;
 use crate::param::ParamSpec;
+use std::sync::Arc;
 
 const PROFILES: &[&str] = &["bulge", "linear", "cubic-in", "quartic-out", "sine-in-out", "even"];
 
@@ -38,7 +39,9 @@ const PARAMS: &[ParamSpec] = &[
 
 /// The growth of each node of one surface.
 struct Bulge {
-    hanging: Option<Hanging>,
+    hanging: Option<Arc<Hanging>>,
+    /// How it hangs.
+    plan: (&'static str, f64),
     /// Length over the length before.
     ratios: Vec<f64>,
 }
@@ -46,13 +49,20 @@ struct Bulge {
 impl Bulge {
     pub fn bind(binding: &Binding<'_>) -> Self {
         let Binding { rig, surface, values, distances, .. } = *binding;
-        let named = Profile::NAMES.iter().find(|(name, _)| *name == values.word("profile"));
+        let hanging = Hanging::planned(rig, surface, &HangPlan::of(values, distances));
+        let mut bulge = Self { hanging, plan: plan_of(binding), ratios: Vec::new() };
+        bulge.measure(binding);
+        bulge
+    }
+
+    fn measure(&mut self, binding: &Binding<'_>) {
+        let named = Profile::NAMES.iter().find(|(name, _)| *name == binding.values.word("profile"));
         let profile = named.map_or(Profile::Bulge, |named| named.1);
-        let hanging = Hanging::new(rig, surface, &HangPlan::of(values, distances));
-        let along = |node: usize| hanging.as_ref().map_or(0.0, |hanging| hanging.attachments[node].t);
-        let ratio = |(node, share): (usize, f64)| profile.ratio(along(node), share * values.number("amount"));
-        let ratios = binding.shares().into_iter().enumerate().map(ratio).collect();
-        Self { hanging, ratios }
+        let amount = binding.values.number("amount");
+        let along = |node: usize| self.hanging.as_ref().map_or(0.0, |hanging| hanging.attachments[node].t);
+        let ratio = |(node, share): (usize, f64)| profile.ratio(along(node), share * amount);
+        self.ratios.clear();
+        self.ratios.extend(binding.shares().enumerate().map(ratio));
     }
 }
 
@@ -72,7 +82,19 @@ impl Bulge {
     }
 }
 
+fn plan_of(binding: &Binding<'_>) -> (&'static str, f64) {
+    (binding.values.word(ATTACH.name), binding.values.number(SMOOTHING.name))
+}
+
 impl Bound for Bulge {
+    fn can_follow(&self, binding: &Binding<'_>, _: bool) -> bool {
+        self.plan == plan_of(binding)
+    }
+
+    fn retune(&mut self, binding: &Binding<'_>, _: bool) {
+        self.measure(binding);
+    }
+
     fn reach(&self) -> Reach {
         Reach::Always
     }

@@ -9,9 +9,9 @@ mod bulge;
 pub(super) use bulge::BULGE;
 
 use super::body::{Body, Reach, Surface};
-use super::bound::{Bound, Log, Place, Work, node_means};
+use super::bound::{Binding, Bound, EditList, Log, Place, Work, node_means};
 use super::surface_edit::{Change, EditedPoint, Encoded, Overlap, SurfaceEdit, Wave};
-use crate::attach::hanging::{HangPlan, Hanging, Hung};
+use crate::attach::hanging::{Hanging, Hangings, Hung};
 use crate::pose::WorldPose;
 use crate::recipe::{Drive, EditShape, EditSpec};
 use crate::rig::Rig;
@@ -19,6 +19,7 @@ use crate::simd::Lanes;
 use crate::skeleton::BoneId;
 use crate::strokes::{Sample, Stroke};
 use glam::{DAffine3, DQuat, DVec3};
+use std::sync::Arc;
 
 /// A shape as painted maps.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +37,8 @@ pub(crate) struct Fields(pub Vec<(f64, Field)>);
 /// An edit of a recipe with its names looked up.
 pub(crate) struct AskedEdit<'a> {
     pub spec: &'a EditSpec,
+    /// Its place in the recipe.
+    pub place: usize,
     pub fields: Fields,
     /// Only what hangs on these; on any where there are none.
     pub bones: Vec<BoneId>,
@@ -45,8 +48,8 @@ pub(crate) struct AskedEdit<'a> {
 /// The edits of one character.
 #[derive(Default)]
 pub(super) struct BoundEdits {
-    pub direct: Vec<SurfaceEdit>,
-    pub sprung: Vec<SurfaceEdit>,
+    pub direct: EditList,
+    pub sprung: EditList,
 }
 
 impl BoundEdits {
@@ -55,11 +58,14 @@ impl BoundEdits {
         if asked.is_empty() {
             return bound;
         }
-        let Some(hanging) = Hanging::new(rig, surface, &HangPlan::default()) else { return bound };
+        let Some(hanging) = rig.kept::<Hangings>().of(surface.character) else { return bound };
         for edit in asked {
             let takes: Vec<f64> = takes(rig, surface, &hanging, edit);
             let list = if edit.spec.drive == Drive::Springs { &mut bound.sprung } else { &mut bound.direct };
-            list.extend(bind(rig, surface, &hanging, edit, &takes));
+            if let Some(bound) = bind(rig, surface, &hanging, edit, &takes) {
+                list.edits.push(bound);
+                list.places.push(edit.place);
+            }
         }
         bound
     }
@@ -173,17 +179,28 @@ pub(super) struct EditWork {
 
 /// Edits with what they hang on.
 pub(super) struct HungEdits {
-    hanging: Hanging,
+    hanging: Arc<Hanging>,
     edits: Vec<SurfaceEdit>,
+    /// Of each edit, in the recipe.
+    places: Vec<usize>,
 }
 
 impl HungEdits {
     /// `None` where there are none.
-    pub fn new(rig: &Rig, surface: &Surface, edits: Vec<SurfaceEdit>) -> Option<Self> {
+    pub fn new(rig: &Rig, surface: &Surface, list: &EditList) -> Option<Self> {
+        let EditList { edits, places } = list;
         if edits.is_empty() {
             return None;
         }
-        Some(Self { hanging: Hanging::new(rig, surface, &HangPlan::default())?, edits })
+        let hanging = rig.kept::<Hangings>().of(surface.character)?;
+        Some(Self { hanging, edits: edits.clone(), places: places.clone() })
+    }
+
+    /// Follows other amounts and stiffnesses.
+    pub fn retune(&mut self, specs: &[EditSpec]) {
+        for (edit, &place) in self.edits.iter_mut().zip(&self.places) {
+            edit.retune(&specs[place].amount, specs[place].stiffness);
+        }
     }
 
     /// Where the edits want the nodes at a time, in the body's own units.
@@ -211,12 +228,18 @@ impl HungEdits {
 pub(super) struct DirectEdits(HungEdits);
 
 impl DirectEdits {
-    pub fn new(rig: &Rig, surface: &Surface, edits: Vec<SurfaceEdit>) -> Option<Self> {
+    pub fn new(rig: &Rig, surface: &Surface, edits: &EditList) -> Option<Self> {
         HungEdits::new(rig, surface, edits).map(Self)
     }
 }
 
 impl Bound for DirectEdits {
+    fn retune(&mut self, _: &Binding<'_>, _: bool) {}
+
+    fn retune_edits(&mut self, specs: &[EditSpec]) {
+        self.0.retune(specs);
+    }
+
     fn reach(&self) -> Reach {
         Reach::Always
     }

@@ -141,7 +141,8 @@ impl Springs {
             *stop = sum;
         }
         springs.incident = pairs.into_iter().map(|(_, edge, second)| (edge, second)).collect();
-        springs.measure(at, k);
+        springs.measure(at);
+        springs.stiffen(at.factors, at.blend_length, k);
         springs
     }
 
@@ -151,13 +152,14 @@ impl Springs {
         out.stops.clone_from(&self.stops);
         out.incident.clone_from(&self.incident);
         out.kind = self.kind;
-        out.measure(at, k);
+        out.measure(at);
+        out.stiffen(at.factors, at.blend_length, k);
     }
 
-    fn measure(&mut self, at: &SpringRest<'_>, k: &Stiffness) {
+    /// Lengths and angles at rest.
+    fn measure(&mut self, at: &SpringRest<'_>) {
         let points = 0..at.points.len();
         let s = |i: usize| at.points[i] - at.anchors[i];
-        let factor = |point: usize| at.factors.get(point).copied().unwrap_or(Stiffness::ONE);
         let mean_edge = |i: usize| {
             let neighbours = at.adjacency.of(i);
             let sum: f64 = neighbours.iter().map(|&j| at.points[i].distance(at.points[j as usize])).sum();
@@ -169,23 +171,31 @@ impl Springs {
         let rest = &self.rest;
         for edge in &mut self.edges {
             let [i, j] = edge.ends.map(|end| end as usize);
+            let hang = rest[i] > 0.0 && rest[j] > 0.0;
+            edge.length = at.points[i].distance(at.points[j]);
+            edge.angle = if hang { angle(s(i), s(j)) } else { 0.0 };
+        }
+        self.line_angle.clear();
+        let line_angle = |i: usize| if rest[i] > 0.0 { angle(s(i), at.lines[i]) } else { 0.0 };
+        self.line_angle.extend(points.map(line_angle));
+    }
+
+    /// Makes all springs as stiff as asked, at the rest state there is; for other arguments see [`SpringRest`].
+    pub fn stiffen(&mut self, factors: &[Stiffness], blend_length: Option<f64>, k: &Stiffness) {
+        let points = 0..self.len();
+        let factor = |point: usize| factors.get(point).copied().unwrap_or(Stiffness::ONE);
+        let rest = &self.rest;
+        for edge in &mut self.edges {
+            let [i, j] = edge.ends.map(|end| end as usize);
             let (own, other) = (factor(i), factor(j));
             let both = |of: fn(&Stiffness) -> f64| 0.5 * (of(&own) + of(&other));
             let hang = rest[i] > 0.0 && rest[j] > 0.0;
-            *edge = Edge {
-                ends: edge.ends,
-                length: at.points[i].distance(at.points[j]),
-                angle: if hang { angle(s(i), s(j)) } else { 0.0 },
-                torsion: if hang { both(|f| f.torsion) * k.torsion * rest[i] * rest[j] } else { 0.0 },
-                surface: both(|f| f.surface) * k.surface,
-                lengths: if hang { both(|f| f.length) * k.length } else { 0.0 },
-            };
+            edge.torsion = if hang { both(|f| f.torsion) * k.torsion * rest[i] * rest[j] } else { 0.0 };
+            edge.surface = both(|f| f.surface) * k.surface;
+            edge.lengths = if hang { both(|f| f.length) * k.length } else { 0.0 };
         }
         self.absolute.clear();
         self.absolute.extend(points.clone().map(|i| factor(i).absolute * k.absolute));
-        self.line_angle.clear();
-        let line_angle = |i: usize| if rest[i] > 0.0 { angle(s(i), at.lines[i]) } else { 0.0 };
-        self.line_angle.extend(points.clone().map(line_angle));
         self.bone.clear();
         self.stiffness.clear();
         for i in points {
@@ -201,7 +211,7 @@ impl Springs {
                     felt += edge.torsion / (own * own.min(other));
                 }
             }
-            let blend = at.blend_length.unwrap_or(self.rest[i]);
+            let blend = blend_length.unwrap_or(self.rest[i]);
             let bone = if self.rest[i] > 0.0 && blend > 0.0 && valence > 0.0 {
                 let h = length / valence;
                 factor(i).bone * k.bone * k.torsion * (h / blend).powi(2)

@@ -105,6 +105,7 @@ impl SpringRows {
         }
         let mut rows = Self { order, spokes, stops, ..Self::default() };
         rows.measure(springs, points);
+        rows.stiffen(springs);
         rows
     }
 
@@ -114,32 +115,55 @@ impl SpringRows {
         out.spokes.clone_from(&self.spokes);
         out.stops.clone_from(&self.stops);
         out.measure(springs, points);
+        out.stiffen(springs);
     }
 
+    /// Lengths and angles at rest.
     fn measure(&mut self, springs: &Springs, points: &[DVec3]) {
         let (low, high) = points.iter().fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(l, h), &p| (l.min(p), h.max(p)));
         let extent = (high - low).length();
         let unit = if extent > 0.0 && extent.is_finite() { extent } else { 1.0 };
-        let alike = Alike::of(springs);
-        let Self { order, spokes, stops, stiff, .. } = self;
-        stiff.clear();
+        let Self { order, spokes, stops, .. } = self;
         let mut start = 0;
         for (half, &stop) in stops.iter().enumerate() {
             let of = edges_of_half(springs, order, half);
             for (k, spoke) in spokes[start..stop as usize].iter_mut().enumerate() {
-                let mut stiffness = [[0.0; HALF]; 3];
                 for lane in 0..HALF {
                     let Some(&(edge, _)) = of(lane).get(k) else { continue };
                     let edge = &springs.edges[edge as usize];
                     spoke.length[lane] = (edge.length / unit) as f32;
                     spoke.angle[lane] = edge.angle as f32;
+                }
+            }
+            start = stop as usize;
+        }
+        // Slots at the end hang like the last point.
+        let rest = |slot: usize| (springs.rest[order[slot.min(order.len() - 1)] as usize] / unit) as f32;
+        self.rest.clear();
+        let rows = 0..order.len().div_ceil(LANES);
+        self.rest.extend(rows.map(|row| std::array::from_fn(|lane| rest(row * LANES + lane))));
+        self.unit = unit;
+    }
+
+    /// How stiff each spring is, and what the bones hold.
+    pub fn stiffen(&mut self, springs: &Springs) {
+        let unit = self.unit;
+        let alike = Alike::of(springs);
+        let Self { order, stops, stiff, .. } = self;
+        stiff.clear();
+        let mut start = 0;
+        for (half, &stop) in stops.iter().enumerate().filter(|_| alike.is_none()) {
+            let of = edges_of_half(springs, order, half);
+            for k in 0..stop as usize - start {
+                let mut stiffness = [[0.0; HALF]; 3];
+                for lane in 0..HALF {
+                    let Some(&(edge, _)) = of(lane).get(k) else { continue };
+                    let edge = &springs.edges[edge as usize];
                     stiffness[0][lane] = (edge.torsion / (unit * unit)) as f32;
                     stiffness[1][lane] = edge.surface as f32;
                     stiffness[2][lane] = edge.lengths as f32;
                 }
-                if alike.is_none() {
-                    stiff.push(stiffness);
-                }
+                stiff.push(stiffness);
             }
             start = stop as usize;
         }
@@ -153,16 +177,11 @@ impl SpringRows {
         fill(&mut self.bone, &|i| springs.bone[i] * (springs.rest[i] / unit).powi(2));
         fill(&mut self.held, &|i| if springs.kind == BoneSpring::ToLine { springs.line_angle[i] } else { 0.0 });
         fill(&mut self.stiffness, &|i| springs.stiffness[i]);
-        // Slots at the end hang like the last point.
-        let rest = |slot: usize| (springs.rest[order[slot.min(order.len() - 1)] as usize] / unit) as f32;
-        self.rest.clear();
-        self.rest.extend(rows.map(|row| std::array::from_fn(|lane| rest(row * LANES + lane))));
         let anchored = |i: usize| if springs.rest[i] > 0.0 { 0.0 } else { springs.absolute[i] };
         self.anchored.clear();
         self.anchored.extend((0..springs.len()).map(anchored));
         self.alike = alike.map_or([0.0; 3], |alike| alike.0.map(|stiffness| stiffness as f32));
         self.kind = springs.kind;
-        self.unit = unit;
     }
 
     pub fn rows_of(&self, rows: &mut Vec<PointRow>, value: impl Fn(usize) -> DVec3) {

@@ -6,12 +6,15 @@ use super::row_energy::RowScratch;
 use super::rows::SpringRows;
 use crate::attach::hanging::{ATTACH, HangPlan, Hanging, Hung, SMOOTHING};
 use crate::correct::body::{Body, Reach, Surface};
-use crate::correct::bound::{Binding, Bound, Log, Place, Work, node_means};
+use crate::correct::bound::{Binding, Bound, EditList, Log, Place, Work, node_means};
 use crate::correct::edits::{EditWork, HungEdits};
 use crate::correct::entry::{Correction, bones, no_signals};
 use crate::param::{ParamSpec, Range};
+use crate::recipe::EditSpec;
+use crate::rig::{OfRig, Rig};
 use crate::table::{CellSpec, RowKind, TableSpec};
 use glam::DVec3;
+use std::sync::{Arc, OnceLock};
 
 const BONE_SPRINGS: &[&str] = &["direction", "line"];
 const SCHEMES: &[&str] = &["accelerated", "plain", "fixed"];
@@ -83,6 +86,8 @@ const PARAMS: &[ParamSpec] = &[
 pub(crate) struct SpringSkin {
     /// `None` for a skin without bones.
     net: Option<Net>,
+    /// How it hangs.
+    plan: (&'static str, f64),
     stiffness: Stiffness,
     factors: Vec<Stiffness>,
     scheme: Scheme,
@@ -93,28 +98,56 @@ pub(crate) struct SpringSkin {
 }
 
 /// What the springs join.
+#[derive(Clone)]
 struct Net {
-    hanging: Hanging,
+    hanging: Arc<Hanging>,
     /// Attachment points and directions of lines at bind.
-    anchors: Vec<DVec3>,
-    lines: Vec<DVec3>,
+    anchors: Arc<[DVec3]>,
+    lines: Arc<[DVec3]>,
     springs: Springs,
     rows: SpringRows,
 }
 
 impl Net {
-    fn new(hanging: Hanging, bind: &[DVec3], factors: &[Stiffness], stiffness: &Stiffness, kind: BoneSpring) -> Self {
-        let (anchors, lines) = (hanging.anchors(), hanging.directions());
+    /// Springs of some stiffness.
+    fn new(hanging: Arc<Hanging>, bind: &[DVec3]) -> Self {
+        let (anchors, lines) = (hanging.anchors().into(), hanging.directions().into());
         let none = (Springs::default(), SpringRows::default());
         let mut net = Self { hanging, anchors, lines, springs: none.0, rows: none.1 };
-        net.springs = Springs::new(&net.rest(bind, factors), stiffness, kind);
+        net.springs = Springs::new(&net.rest(bind, &[]), &Stiffness::default(), BoneSpring::default());
         net.rows = SpringRows::new(&net.springs, bind);
         net
+    }
+
+    fn stiffen(&mut self, factors: &[Stiffness], stiffness: &Stiffness, kind: BoneSpring) {
+        self.springs.kind = kind;
+        self.springs.stiffen(factors, None, stiffness);
+        self.rows.stiffen(&self.springs);
     }
 
     fn rest<'a>(&'a self, points: &'a [DVec3], factors: &'a [Stiffness]) -> SpringRest<'a> {
         let Self { hanging, anchors, lines, .. } = self;
         SpringRest { points, anchors, lines, adjacency: &hanging.adjacency, factors, blend_length: None }
+    }
+}
+
+/// What the springs of each character join that hangs as the default plan says, made when first asked for.
+struct Nets(Vec<OnceLock<Option<Net>>>);
+
+impl OfRig for Nets {
+    fn of(rig: &Rig) -> Self {
+        Self(rig.characters().iter().map(|_| OnceLock::new()).collect())
+    }
+}
+
+impl Nets {
+    /// A copy, to be made as stiff as asked.
+    fn planned(rig: &Rig, surface: &Surface, plan: &HangPlan<'_>) -> Option<Net> {
+        let net = || Some(Net::new(Hanging::planned(rig, surface, plan)?, &surface.bind));
+        if !plan.is_default() {
+            return net();
+        }
+        rig.kept::<Self>().0.get(surface.character)?.get_or_init(net).clone()
     }
 }
 
@@ -133,40 +166,69 @@ struct SpringWork {
 impl SpringSkin {
     pub fn bind(binding: &Binding<'_>) -> Self {
         let Binding { rig, surface, values, distances, .. } = *binding;
-        let number = |name: &str| values.number(name);
-        let stiffness = Stiffness {
-            torsion: number("torsion"),
-            surface: number("surface"),
-            length: number("length"),
-            absolute: number("absolute"),
-            bone: number("bone"),
-        };
-        let kind = if values.word("hold") == "line" { BoneSpring::ToLine } else { BoneSpring::ToBind };
-        let hanging = Hanging::new(rig, surface, &HangPlan::of(values, distances));
-        let factors = factors(binding, hanging.as_ref());
-        let small = number("tolerance");
-        let length = small * hanging.as_ref().map_or(0.0, |hanging| hanging.least_side);
-        // The range keeps it small.
-        let most = Stop::after(number("iterations") as usize);
+        let mut net = Nets::planned(rig, surface, &HangPlan::of(values, distances));
+        let hanging = net.as_ref().map(|net| &*net.hanging);
+        let (factors, stiffness) = (factors(binding, hanging), stiffness(binding));
+        let stop = stop(binding, hanging);
+        if let Some(net) = &mut net {
+            net.stiffen(&factors, &stiffness, kind(binding));
+        }
         Self {
-            net: hanging.map(|hanging| Net::new(hanging, &surface.bind, &factors, &stiffness, kind)),
+            net,
+            plan: plan_of(binding),
             stiffness,
             factors,
-            scheme: match values.word("scheme") {
-                "plain" => Scheme::Plain,
-                "fixed" => Scheme::Fixed,
-                _ => Scheme::Accelerated,
-            },
-            stop: match values.word("until") {
-                "force" => Stop { largest_force: length, ..most },
-                "energy" => Stop { energy_share: small, ..most },
-                "iterations" => most,
-                _ => Stop { largest_move: length, ..most },
-            },
-            gain: binding.shares().into_iter().map(|share| share.clamp(0.0, 1.0)).collect(),
-            edits: HungEdits::new(rig, surface, binding.edits.to_vec()),
+            scheme: scheme(binding),
+            stop,
+            gain: gain(binding).collect(),
+            edits: HungEdits::new(rig, surface, binding.edits),
         }
     }
+}
+
+fn plan_of(binding: &Binding<'_>) -> (&'static str, f64) {
+    (binding.values.word(ATTACH.name), binding.values.number(SMOOTHING.name))
+}
+
+fn stiffness(binding: &Binding<'_>) -> Stiffness {
+    let number = |name: &str| binding.values.number(name);
+    Stiffness {
+        torsion: number("torsion"),
+        surface: number("surface"),
+        length: number("length"),
+        absolute: number("absolute"),
+        bone: number("bone"),
+    }
+}
+
+fn kind(binding: &Binding<'_>) -> BoneSpring {
+    if binding.values.word("hold") == "line" { BoneSpring::ToLine } else { BoneSpring::ToBind }
+}
+
+fn scheme(binding: &Binding<'_>) -> Scheme {
+    match binding.values.word("scheme") {
+        "plain" => Scheme::Plain,
+        "fixed" => Scheme::Fixed,
+        _ => Scheme::Accelerated,
+    }
+}
+
+fn stop(binding: &Binding<'_>, hanging: Option<&Hanging>) -> Stop {
+    let number = |name: &str| binding.values.number(name);
+    let small = number("tolerance");
+    let length = small * hanging.map_or(0.0, |hanging| hanging.least_side);
+    // The range keeps it small.
+    let most = Stop::after(number("iterations") as usize);
+    match binding.values.word("until") {
+        "force" => Stop { largest_force: length, ..most },
+        "energy" => Stop { energy_share: small, ..most },
+        "iterations" => most,
+        _ => Stop { largest_move: length, ..most },
+    }
+}
+
+fn gain(binding: &Binding<'_>) -> impl Iterator<Item = f64> {
+    binding.shares().map(|share| share.clamp(0.0, 1.0))
 }
 
 /// What bones and painted maps multiply the stiffnesses of each node by; empty for nothing.
@@ -199,6 +261,34 @@ fn factors(binding: &Binding<'_>, hanging: Option<&Hanging>) -> Vec<Stiffness> {
 }
 
 impl Bound for SpringSkin {
+    fn can_follow(&self, binding: &Binding<'_>, _: bool) -> bool {
+        self.plan == plan_of(binding)
+    }
+
+    fn retune(&mut self, binding: &Binding<'_>, _: bool) {
+        let hanging = self.net.as_ref().map(|net| &*net.hanging);
+        let (factors, stiffness, kind) = (factors(binding, hanging), stiffness(binding), kind(binding));
+        (self.scheme, self.stop) = (scheme(binding), stop(binding, hanging));
+        if let Some(net) = &mut self.net
+            && (&self.factors, &self.stiffness, net.springs.kind) != (&factors, &stiffness, kind)
+        {
+            net.stiffen(&factors, &stiffness, kind);
+        }
+        (self.factors, self.stiffness) = (factors, stiffness);
+        self.gain.clear();
+        self.gain.extend(gain(binding));
+    }
+
+    fn draw_to(&mut self, rig: &Rig, surface: &Surface, edits: &EditList) {
+        self.edits = HungEdits::new(rig, surface, edits);
+    }
+
+    fn retune_edits(&mut self, specs: &[EditSpec]) {
+        if let Some(edits) = &mut self.edits {
+            edits.retune(specs);
+        }
+    }
+
     fn reach(&self) -> Reach {
         if self.edits.is_some() { Reach::Always } else { Reach::Whole }
     }

@@ -18,11 +18,12 @@
 //! areas in their mean, and a factor on all of γ changes nothing.
 
 use crate::correct::body::Surface;
+use crate::correct::bound::AtRest;
 use crate::limbs::{Leaf, Limbs};
-use crate::maps::RestSurface;
-use crate::rig::Rig;
+use crate::rig::{OfRig, Rig};
 use crate::simd::{LANES, Lanes};
 use crate::skeleton::BoneId;
+use std::sync::{Arc, OnceLock};
 
 /// The shape of a map.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,30 +81,102 @@ pub(super) struct MapPlan<'a> {
     pub bones_of: &'a dyn Fn(BoneId) -> Option<&'a [BoneId]>,
 }
 
-/// γ per node of a surface.
-pub(super) fn correction_map(rig: &Rig, rest: &RestSurface<'_>, surface: &Surface, plan: &MapPlan<'_>) -> Vec<f64> {
+/// γ per node of a surface, with what it is made of apart: a painted map changes sixty times a second, the exponents
+/// less often, distances never.
+pub(super) struct CorrectionMap {
+    shape: Shape,
+    alpha: f64,
+    beta: f64,
+    /// To the nearest bone, in sizes; where a shape has read them.
+    distances: Option<Arc<Vec<f64>>>,
+    /// γ of the shape alone; 0 on riders.
+    form: Vec<f64>,
+    pub gamma: Vec<f64>,
+}
+
+impl CorrectionMap {
+    pub fn new(rig: &Rig, surface: &Surface, plan: &MapPlan<'_>) -> Self {
+        let MapPlan { shape, alpha, beta, .. } = *plan;
+        let mut map = Self { shape, alpha, beta, distances: None, form: Vec::new(), gamma: Vec::new() };
+        map.reshape(rig, surface, plan);
+        map.paint(surface, plan.painted);
+        map
+    }
+
+    /// Follows a plan for the same bones; whether γ is another one.
+    pub fn retune(&mut self, rig: &Rig, surface: &Surface, plan: &MapPlan<'_>, repainted: bool) -> bool {
+        let reshaped = (self.shape, self.alpha, self.beta) != (plan.shape, plan.alpha, plan.beta);
+        if reshaped {
+            self.reshape(rig, surface, plan);
+        }
+        if reshaped || repainted {
+            self.paint(surface, plan.painted);
+        }
+        reshaped || repainted
+    }
+
+    fn reshape(&mut self, rig: &Rig, surface: &Surface, plan: &MapPlan<'_>) {
+        let MapPlan { shape, alpha, beta, bones_of, .. } = *plan;
+        (self.shape, self.alpha, self.beta) = (shape, alpha, beta);
+        if shape.reads_distance() && self.distances.is_none() {
+            let own = surface.segments.iter().any(|segment| bones_of(segment.bone).is_some());
+            self.distances = Some(match own {
+                true => Arc::new(distances(rig, surface, bones_of)),
+                false => rig.kept::<Depths>().of(rig, surface),
+            });
+        }
+        let far = self.distances.as_ref().filter(|_| shape.reads_distance());
+        let form = |(node, slots): (usize, &[u32])| {
+            let distance = far.map_or(1.0, |distances| distances[node]);
+            let is_rider = slots.iter().any(|&slot| rig.is_rider(slot as usize));
+            if is_rider { 0.0 } else { shape.gamma(surface.main_weight[node], distance, alpha, beta) }
+        };
+        self.form.clear();
+        self.form.extend(surface.members.iter().enumerate().map(form));
+    }
+
+    fn paint(&mut self, surface: &Surface, painted: Option<&[Lanes]>) {
+        let areas = &surface.areas;
+        let mean_area = areas.iter().sum::<f64>() / areas.len().max(1) as f64;
+        let gamma = |(node, form): (usize, &f64)| {
+            let slot = surface.members.of(node)[0] as usize;
+            let painted = painted.map_or(1.0, |rows| f64::from(rows[slot / LANES][slot % LANES]).max(0.0));
+            let gamma = painted * form * (mean_area / areas[node]);
+            if gamma.is_finite() { gamma } else { 0.0 }
+        };
+        self.gamma.clear();
+        self.gamma.extend(self.form.iter().enumerate().map(gamma));
+    }
+}
+
+/// Distances of the nodes of each character to the nearest of all its bones.
+struct Depths(Vec<OnceLock<Arc<Vec<f64>>>>);
+
+impl OfRig for Depths {
+    fn of(rig: &Rig) -> Self {
+        Self(rig.characters().iter().map(|_| OnceLock::new()).collect())
+    }
+}
+
+impl Depths {
+    fn of(&self, rig: &Rig, surface: &Surface) -> Arc<Vec<f64>> {
+        Arc::clone(self.0[surface.character].get_or_init(|| Arc::new(distances(rig, surface, &|_| None))))
+    }
+}
+
+/// From each node to the nearest bone that counts for it, in sizes.
+fn distances<'a>(rig: &Rig, surface: &Surface, bones_of: &dyn Fn(BoneId) -> Option<&'a [BoneId]>) -> Vec<f64> {
+    let rest = rig.kept::<AtRest>();
     let size = rig.characters()[surface.character].size;
-    let limbs = Limbs::at(rig, rest.world(), Leaf::Skin);
+    let limbs = Limbs::at(rig, &rest.world, Leaf::Skin);
     let mut all: Vec<BoneId> = surface.entries().map(|entry| rig.palette()[entry as usize].bone).collect();
     all.sort_unstable();
     all.dedup();
-    let areas = surface.areas();
-    let mean_area = areas.iter().sum::<f64>() / areas.len().max(1) as f64;
-    (0..surface.nodes())
-        .map(|node| {
-            let slot = surface.members.of(node)[0] as usize;
-            let distance = if plan.shape.reads_distance() {
-                let own = surface.segments[surface.segment_of_node[node] as usize].bone;
-                let counted = (plan.bones_of)(own).unwrap_or(&all);
-                let p = rest.points()[slot];
-                counted.iter().map(|&bone| limbs.distance(bone.index(), p)).fold(f64::INFINITY, f64::min) / size
-            } else {
-                1.0
-            };
-            let painted = plan.painted.map_or(1.0, |rows| f64::from(rows[slot / LANES][slot % LANES]).max(0.0));
-            let gamma = painted * plan.shape.gamma(surface.main_weight[node], distance, plan.alpha, plan.beta);
-            let gamma = gamma * (mean_area / areas[node]);
-            if gamma.is_finite() { gamma } else { 0.0 }
-        })
-        .collect()
+    let distance = |node: usize| {
+        let own = surface.segments[surface.segment_of_node[node] as usize].bone;
+        let counted = bones_of(own).unwrap_or(&all);
+        let p = rest.points[surface.members.of(node)[0] as usize];
+        counted.iter().map(|&bone| limbs.distance(bone.index(), p)).fold(f64::INFINITY, f64::min) / size
+    };
+    (0..surface.nodes()).map(distance).collect()
 }

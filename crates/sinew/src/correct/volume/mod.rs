@@ -37,13 +37,15 @@ use super::bound::{Binding, Bound, Log, Place, RowsFrame, Work};
 use super::entry::{Correction, bones, no_signals};
 use super::report::{Measure, Outcome, Restored};
 use crate::param::ParamSpec;
+use crate::rig::{OfRig, Rig};
 use crate::simd::Points;
 use crate::skeleton::BoneId;
-use correction_map::{MapPlan, SHAPES, Shape, correction_map};
+use correction_map::{CorrectionMap, MapPlan, SHAPES, Shape};
 use segments::{Nodes, SegmentScratch, Strip, restore_segments};
 use sparse_lu::SparseLu;
+use std::sync::{Arc, OnceLock};
 use whole::{Limits, target_volume};
-use whole_rows::{VolumeRows, VolumeScratch};
+use whole_rows::{Shares, VolumeRows, VolumeScratch};
 
 const SCOPES: &[&str] = &["whole", "segments", "both"];
 const STEPS: &[&str] = &["exact", "linear"];
@@ -88,14 +90,41 @@ const PARAMS: &[ParamSpec] = &[
 
 /// The volume correction of one character.
 pub(super) struct Volume {
+    tables: Arc<Tables>,
     whole: bool,
     segments: bool,
     limits: Limits,
-    gamma: Vec<f64>,
-    lu: SparseLu,
-    strips: Vec<Strip>,
-    /// For frames where nothing else asks for nodes.
+    map: CorrectionMap,
+    /// The map for frames where nothing else asks for nodes.
+    shares: Shares,
+}
+
+/// What the rig alone decides.
+struct Tables {
     rows: VolumeRows,
+    lu: SparseLu,
+    /// Empty for the whole.
+    strips: Vec<Strip>,
+}
+
+/// Tables of each character, for the whole and for segments, made when first asked for.
+struct AllTables(Vec<[OnceLock<Arc<Tables>>; 2]>);
+
+impl OfRig for AllTables {
+    fn of(rig: &Rig) -> Self {
+        Self(rig.characters().iter().map(|_| Default::default()).collect())
+    }
+}
+
+impl AllTables {
+    fn of(&self, rig: &Rig, surface: &Surface, segments: bool) -> Arc<Tables> {
+        let make = || Tables {
+            rows: VolumeRows::new(rig, surface, segments),
+            lu: SparseLu::new(&surface.segment_neighbours),
+            strips: if segments { Strip::all(surface) } else { Vec::new() },
+        };
+        Arc::clone(self.0[surface.character][usize::from(segments)].get_or_init(|| Arc::new(make())))
+    }
 }
 
 /// Memory of the correction.
@@ -107,56 +136,64 @@ struct VolumeWork {
 
 impl Volume {
     pub fn bind(binding: &Binding<'_>) -> Self {
-        let Binding { rig, rest, surface, values, .. } = *binding;
-        let word = |name: &str| values.word(name);
-        let scope = word("scope");
-        let bones_of = |bone: BoneId| {
-            let found = binding.distances.iter().rev().find(|(segments, _)| segments.contains(&bone));
-            found.map(|(_, counted)| counted.as_slice())
-        };
-        let plan = MapPlan {
-            shape: Shape::named(word("shape")),
-            alpha: values.number("alpha"),
-            beta: values.number("beta"),
-            painted: binding.painted,
-            bones_of: &bones_of,
-        };
-        let mut gamma = correction_map(rig, rest, surface, &plan);
-        for (gamma, is_rider) in gamma.iter_mut().zip(binding.rider_nodes()) {
-            if is_rider {
-                *gamma = 0.0;
-            }
-        }
-        // A body that encloses nothing has only its segments.
-        let segments = scope != "whole" || !surface.encloses();
-        Self {
-            rows: VolumeRows::new(rig, surface, &gamma, segments),
-            whole: scope != "segments",
-            segments,
-            limits: Limits {
-                linear: word("step") == "linear",
-                gain: binding.gain,
-                local: values.number("local"),
-                max_move: values.number("max_move"),
-            },
-            gamma,
-            lu: SparseLu::new(&surface.segment_neighbours),
-            strips: if segments { Strip::all(surface) } else { Vec::new() },
-        }
+        let Binding { rig, surface, .. } = *binding;
+        let segments = by_segments(binding);
+        let tables = rig.kept::<AllTables>().of(rig, surface, segments);
+        let map = with_plan(binding, |plan| CorrectionMap::new(rig, surface, plan));
+        let mut shares = Shares::default();
+        shares.set(&tables.rows, surface, &map.gamma);
+        Self { tables, whole: is_whole(binding), segments, limits: limits(binding), map, shares }
     }
+}
 
+fn is_whole(binding: &Binding<'_>) -> bool {
+    binding.values.word("scope") != "segments"
+}
+
+/// A body that encloses nothing has only its segments.
+fn by_segments(binding: &Binding<'_>) -> bool {
+    binding.values.word("scope") != "whole" || !binding.surface.encloses()
+}
+
+fn limits(binding: &Binding<'_>) -> Limits {
+    let values = binding.values;
+    Limits {
+        linear: values.word("step") == "linear",
+        gain: binding.gain,
+        local: values.number("local"),
+        max_move: values.number("max_move"),
+    }
+}
+
+/// What the map is made of.
+fn with_plan<R>(binding: &Binding<'_>, work: impl FnOnce(&MapPlan<'_>) -> R) -> R {
+    let values = binding.values;
+    let bones_of = |bone: BoneId| {
+        let found = binding.distances.iter().rev().find(|(segments, _)| segments.contains(&bone));
+        found.map(|(_, counted)| counted.as_slice())
+    };
+    work(&MapPlan {
+        shape: Shape::named(values.word("shape")),
+        alpha: values.number("alpha"),
+        beta: values.number("beta"),
+        painted: binding.painted,
+        bones_of: &bones_of,
+    })
+}
+
+impl Volume {
     fn apply_to_nodes(&self, surface: &Surface, body: &mut Body, scratch: &mut SegmentScratch, log: &mut Log<'_>) {
         let encloses = surface.encloses();
         // What segments are about to change counts as not yet restored.
         let first = encloses && self.whole && self.segments && !body.is_still();
         let before = first.then(|| body.volume(surface));
         if self.segments {
-            let mut nodes = Nodes { surface, strips: &self.strips, body, gamma: &self.gamma };
-            restore_segments(&mut nodes, surface, &self.limits, &self.lu, scratch);
+            let mut nodes = Nodes { surface, strips: &self.tables.strips, body, gamma: &self.map.gamma };
+            restore_segments(&mut nodes, surface, &self.limits, &self.tables.lu, scratch);
             self.log_segments(surface, &scratch.reports, log);
         }
         if encloses && self.whole {
-            let restored = whole::restore(surface, body, &self.gamma, &self.limits);
+            let restored = whole::restore(surface, body, &self.map.gamma, &self.limits);
             log.volume(Measure::Whole, &Restored { before: before.unwrap_or(restored.before), ..restored });
         } else if self.whole {
             log.volume(Measure::Whole, &OPEN);
@@ -174,6 +211,18 @@ impl Volume {
 const OPEN: Restored = Restored { target: 0.0, before: 0.0, after: 0.0, rounds: 0, outcome: Outcome::Open };
 
 impl Bound for Volume {
+    fn can_follow(&self, binding: &Binding<'_>, _: bool) -> bool {
+        self.segments == by_segments(binding)
+    }
+
+    fn retune(&mut self, binding: &Binding<'_>, repainted: bool) {
+        let Binding { rig, surface, .. } = *binding;
+        (self.whole, self.limits) = (is_whole(binding), limits(binding));
+        if with_plan(binding, |plan| self.map.retune(rig, surface, plan, repainted)) {
+            self.shares.set(&self.tables.rows, surface, &self.map.gamma);
+        }
+    }
+
     fn apply(&self, _: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
         let Work { body, memory } = work;
         memory.with(|own: &mut VolumeWork| self.apply_to_nodes(surface, body, &mut own.segments, log));
@@ -217,8 +266,8 @@ impl Volume {
             return;
         }
         let target = target_volume(surface, body);
-        let Some(mut taken) = self.rows.take(surface, body, frame, points, rows) else { return };
-        if self.segments && !restore_segments(&mut taken, surface, &self.limits, &self.lu, segments) {
+        let Some(mut taken) = self.tables.rows.take(&self.shares, surface, body, frame, points, rows) else { return };
+        if self.segments && !restore_segments(&mut taken, surface, &self.limits, &self.tables.lu, segments) {
             return;
         }
         let whole = match (self.whole, surface.encloses()) {

@@ -25,7 +25,7 @@ pub(super) fn sum_of<S: Simd>(sums: f64x4<S>) -> f64 {
 #[allow(clippy::too_many_arguments, reason = "a kernel takes what it reads")]
 pub(super) fn aim<S: Simd>(
     simd: S,
-    rings: &Rings,
+    (rings, gamma): (&Rings, &[f32]),
     segments: &SegmentRows,
     active: &[f32],
     points: &[Record],
@@ -49,7 +49,7 @@ pub(super) fn aim<S: Simd>(
         let (mut volume, mut slope) = ([none; 2], [none; 2]);
         let [mut squares, mut longest] = [zero; 2];
         let here = points.as_chunks::<2>().0[start..stop].iter();
-        let gamma = segments.gamma.as_chunks::<2>().0[start..stop].iter();
+        let gamma = gamma.as_chunks::<2>().0[start..stop].iter();
         for (ring, ((here, gamma), moves)) in rings.range(start..stop).zip(here.zip(gamma).zip(moves)) {
             let here = load_pair(simd, here);
             let area = areas(simd, ring, points, here, turn);

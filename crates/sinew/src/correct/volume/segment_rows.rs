@@ -33,8 +33,6 @@ const NO_NODE: u32 = u32::MAX;
 /// The segments of one character in rows.
 #[derive(Clone, Debug)]
 pub(super) struct SegmentRows {
-    /// Share of every record, sheets included; 0 for those on capped borders.
-    pub gamma: Vec<f32>,
     pub runs: Vec<Run>,
     /// Where the runs of each block of rows stop, and the most that one has.
     pub block_stops: Vec<u32>,
@@ -145,19 +143,14 @@ pub(super) struct StripSums {
 
 impl SegmentRows {
     /// From records of nodes and apexes, and segments of all records; `zero` is one that stays 0.
-    pub fn new(surface: &Surface, gamma: &[f64], record_of: &[u32], segment_of: &[u32], zero: u32) -> Self {
+    pub fn new(surface: &Surface, record_of: &[u32], segment_of: &[u32], zero: u32) -> Self {
         let count = segment_of.len();
-        let mut shares = vec![0.0; count];
         let mut counted = segment_of.to_vec();
         for node in 0..surface.nodes() {
             let record = record_of[node] as usize;
-            shares[record] = gamma[node] as f32;
             if !surface.has_inside[node] {
                 counted[record] = surface.segments.len() as u32;
             }
-        }
-        for node in surface.ring_nodes() {
-            shares[record_of[node as usize] as usize] = 0.0;
         }
         let mut runs: Vec<Run> = Vec::new();
         let mut block_stops: Vec<u32> = Vec::new();
@@ -224,7 +217,6 @@ impl SegmentRows {
         let mut bind = Vec::new();
         bind_batches(&batches, &surface.bind, &mut bind);
         Self {
-            gamma: shares,
             runs,
             block_stops,
             most_runs,

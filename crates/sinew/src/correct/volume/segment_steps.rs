@@ -37,9 +37,9 @@ impl Taken<'_> {
     fn aim_segments(&mut self, segments: &SegmentRows, expansion: &mut Expansion) {
         let (count, of, frame) = (self.surface.segments.len(), self.of, self.frame);
         let VolumeScratch { points, moves, apex_areas, segments: scratch, .. } = &mut *self.scratch;
-        let (points, active) = (&points[..], &scratch.active[..]);
+        let (points, active, gamma) = (&points[..], &scratch.active[..], &self.shares.segments[..]);
         in_blocks(frame.pool, (moves, BLOCK * LANES), (&mut scratch.runs, segments.most_runs), |block, moves, sums| {
-            dispatch!(frame.level, simd => aim(simd, &of.rings, segments, active, points, block, moves, sums));
+            dispatch!(frame.level, simd => aim(simd, (&of.rings, gamma), segments, active, points, block, moves, sums));
         });
         scratch.longest.clear();
         scratch.longest.resize(count + 1, 0.0);
@@ -61,7 +61,7 @@ impl Taken<'_> {
         }
         let segment_of = |node: u32| self.surface.segment_of_node[node as usize] as usize;
         let weight = |node: u32, gamma: f64, _: usize| gamma * f64::from(active[segment_of(node)]);
-        of.aim_borders((points, moves), apex_areas, weight, |node, w, area, gradient| {
+        of.aim_borders(self.shares, (points, moves), apex_areas, weight, |node, w, area, gradient| {
             let segment = segment_of(node);
             expansion.slopes[segment] += w.dot(gradient) / 6.0;
             expansion.cubics[segment][1] += w.dot(area);

@@ -2,7 +2,7 @@
 
 use super::whole::{EXACT, Limits, ROUNDS, first_root};
 use super::whole_kernels::{Space, place};
-use super::whole_rows::{VolumeRows, VolumeScratch};
+use super::whole_rows::{Shares, VolumeRows, VolumeScratch};
 use crate::correct::body::{Body, Surface, bounded};
 use crate::correct::bound::RowsFrame;
 use crate::correct::report::{Outcome, Restored};
@@ -12,6 +12,7 @@ use glam::{DAffine3, DVec3, Vec3};
 /// A body at one frame, taken from its rows: what volumes are restored of.
 pub(super) struct Taken<'a> {
     pub of: &'a VolumeRows,
+    pub shares: &'a Shares,
     pub surface: &'a Surface,
     pub body: &'a Body,
     pub frame: &'a RowsFrame<'a>,
@@ -34,6 +35,7 @@ impl VolumeRows {
     /// Takes the points of a body whose bones have been taken. `None` where there is no measuring them.
     pub fn take<'a>(
         &'a self,
+        shares: &'a Shares,
         surface: &'a Surface,
         body: &'a mut Body,
         frame: &'a RowsFrame<'a>,
@@ -53,7 +55,8 @@ impl VolumeRows {
         let noise = f64::from(self.load(frame, rows, space, scratch)) * f64::from(f32::EPSILON) / 2.0 / unit;
         let (come, factor, before) = (0.0, 0.0, None);
         let of = self;
-        let mut taken = Taken { of, surface, body, frame, rows, scratch, space, unit, noise, come, factor, before };
+        let mut taken =
+            Taken { of, shares, surface, body, frame, rows, scratch, space, unit, noise, come, factor, before };
         taken.prepare_segments();
         Some(taken)
     }
@@ -62,7 +65,7 @@ impl VolumeRows {
 impl Taken<'_> {
     /// Restores the volume inside. `None` where points are not finite.
     pub fn restore(&mut self, target: f64, limits: &Limits) -> Option<Restored> {
-        let Self { of, body, frame, unit, .. } = *self;
+        let Self { of, shares, body, frame, unit, .. } = *self;
         let share = of.bend(body, limits.local, frame, self.scratch);
         let cube = unit * unit * unit;
         let sheets = of.segments.as_ref().map_or(0.0, |segments| segments.sheet_cones(&self.scratch.points)) / 6.0;
@@ -73,7 +76,7 @@ impl Taken<'_> {
         loop {
             of.advance(self.factor, self.scratch);
             self.factor = 0.0;
-            let slopes = of.aim(share, frame, self.scratch);
+            let slopes = of.aim(share, shares, frame, self.scratch);
             after = match body.all_free {
                 true => slopes.first / 18.0 - sheets,
                 false => self.volume_of_some(slopes.first),

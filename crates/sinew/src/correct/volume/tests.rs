@@ -1,16 +1,15 @@
 //! The oracles in f64, below the rounding of positions: a cylinder of 16 × 16 points about the y axis, flat ends without
 //! a centre, radius 1, length 6, two bones with their joint in the middle, `w₂ = clamp((y + 2)/4)`.
 
-use super::correction_map::{MapPlan, Shape, correction_map};
+use super::correction_map::{CorrectionMap, MapPlan, Shape};
 use super::segments;
 use super::segments::{Nodes, SegmentScratch, Strip, change, prism, prism_terms, terms_at};
 use super::sparse_lu::SparseLu;
 use super::whole::{Limits, cubic, first_root, restore, target_volume};
-use super::whole_rows::{VolumeRows, VolumeScratch};
+use super::whole_rows::{Shares, VolumeRows, VolumeScratch};
 use crate::correct::body::{Body, BodyFrame, Reach, Surface, volume};
 use crate::correct::bound::RowsFrame;
 use crate::correct::report::Outcome;
-use crate::maps::RestSurface;
 use crate::pose::{LocalTransform, Trs};
 use crate::raw::{RawBinding, RawBone, RawInfluences, RawJoint, RawMesh, RawPrimitive, RawRig, RawSkin};
 use crate::rig::Rig;
@@ -192,7 +191,7 @@ impl Stage {
 
     fn gamma(&self, shape: Shape, alpha: f64, beta: f64) -> Vec<f64> {
         let plan = MapPlan { shape, alpha, beta, painted: None, bones_of: &|_| None };
-        let mut gamma = correction_map(&self.rig, &RestSurface::new(&self.rig), &self.surface, &plan);
+        let mut gamma = CorrectionMap::new(&self.rig, &self.surface, &plan).gamma;
         if shape == Shape::Rubber {
             // The weights of the rig are f32, too.
             for (gamma, &p) in gamma.iter_mut().zip(&self.bind) {
@@ -567,8 +566,9 @@ fn segments_of_rows_are_restored_like_those_of_nodes() {
         let (rig, surface) = (&stage.rig, &stage.surface);
         let lu = SparseLu::new(&surface.segment_neighbours);
         let plan = MapPlan { shape: Shape::Organic, alpha: 1.0, beta: 1.0, painted: None, bones_of: &|_| None };
-        let gamma = correction_map(rig, &RestSurface::new(rig), surface, &plan);
-        let rows = VolumeRows::new(rig, surface, &gamma, true);
+        let gamma = CorrectionMap::new(rig, surface, &plan).gamma;
+        let (rows, mut shares) = (VolumeRows::new(rig, surface, true), Shares::default());
+        shares.set(&rows, surface, &gamma);
         let (mut scratch, mut reports) = (VolumeScratch::default(), [(); 2].map(|()| SegmentScratch::default()));
         for degrees in [0.5f64, 20.0, 90.0, 150.0, 180.0] {
             let bounded = Limits { max_move: 0.01, ..EXACT };
@@ -595,7 +595,7 @@ fn segments_of_rows_are_restored_like_those_of_nodes() {
                 let target = target_volume(surface, &mut body);
                 let mut in_rows = points.clone();
                 let how = RowsFrame { rig, world_from_rest: &palette, level: Level::new(), pool: None };
-                let mut taken = rows.take(surface, &mut body, &how, &mut in_rows, &mut scratch).unwrap();
+                let mut taken = rows.take(&shares, surface, &mut body, &how, &mut in_rows, &mut scratch).unwrap();
                 assert!(segments::restore_segments(&mut taken, surface, &limits, &lu, &mut reports[0]));
                 let whole = surface.encloses().then(|| taken.restore(target, &limits).unwrap());
                 let mut moved = Vec::new();
@@ -650,7 +650,8 @@ fn rows_are_restored_like_nodes() {
     for (kind, stage) in stages.into_iter().map(|pieces| Stage::new(&raw(pieces))).enumerate() {
         let (rig, surface) = (&stage.rig, &stage.surface);
         let gamma = stage.gamma(Shape::Organic, 1.0, 1.0);
-        let rows = VolumeRows::new(rig, surface, &gamma, false);
+        let (rows, mut shares) = (VolumeRows::new(rig, surface, false), Shares::default());
+        shares.set(&rows, surface, &gamma);
         let mut scratch = VolumeScratch::default();
         for degrees in [0.5f64, 20.0, 90.0, 150.0, 180.0] {
             let bounded = Limits { max_move: 0.01, ..EXACT };
@@ -672,7 +673,7 @@ fn rows_are_restored_like_nodes() {
                 let mut in_rows = points.clone();
                 let how = RowsFrame { rig, world_from_rest: &palette, level: Level::new(), pool: None };
                 let target = target_volume(surface, &mut body);
-                let mut taken = rows.take(surface, &mut body, &how, &mut in_rows, &mut scratch).unwrap();
+                let mut taken = rows.take(&shares, surface, &mut body, &how, &mut in_rows, &mut scratch).unwrap();
                 let found = taken.restore(target, &limits).unwrap();
                 let largest = taken.store(&mut Vec::new());
                 let mut body = Body::default();

@@ -28,7 +28,7 @@ use crate::simd::{LANES, PointRow, dispatch};
 use glam::{DVec3, Vec3};
 use std::ops::Range;
 
-/// The body of one character in rows.
+/// The body of one character in rows: what the rig alone decides.
 #[derive(Clone, Debug)]
 pub(super) struct VolumeRows {
     pub rows: Range<usize>,
@@ -36,8 +36,6 @@ pub(super) struct VolumeRows {
     pub rings: Rings,
     /// Of the same faces.
     pub patches: Patches,
-    /// Share of every record; 0 for sheets and those on capped borders.
-    pub gamma: Vec<f32>,
     /// Records of nodes and apexes.
     pub record_of: Vec<u32>,
     /// Segment of every record; their number for those that are no node.
@@ -59,11 +57,45 @@ pub(super) struct VolumeRows {
 #[derive(Clone, Debug)]
 pub(super) struct Border {
     pub node: u32,
-    pub gamma: f64,
     /// Corners of its triangles in caps.
     pub caps: Vec<[u32; 3]>,
     /// Apexes that follow it, with its share in them.
     pub apexes: Vec<(u32, f64)>,
+}
+
+/// Where volume is put back, as the rows read it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Shares {
+    /// Share of every record; 0 for sheets and those on capped borders.
+    pub rows: Vec<f32>,
+    /// Of nodes on capped borders.
+    pub borders: Vec<f64>,
+    /// Share of every record, sheets included; 0 for those on capped borders. Empty without segments.
+    pub segments: Vec<f32>,
+}
+
+impl Shares {
+    /// From γ per node, in memory that is there.
+    pub fn set(&mut self, of: &VolumeRows, surface: &Surface, gamma: &[f64]) {
+        let Self { rows, borders, segments } = self;
+        let fill = |shares: &mut Vec<f32>, sheets: bool| {
+            shares.resize(of.segment_of.len(), 0.0);
+            for node in (0..surface.nodes()).filter(|&node| sheets || surface.has_inside[node]) {
+                shares[of.record_of[node] as usize] = gamma[node] as f32;
+            }
+            for border in &of.borders {
+                shares[of.record_of[border.node as usize] as usize] = 0.0;
+            }
+        };
+        rows.clear();
+        fill(rows, false);
+        segments.clear();
+        if of.segments.is_some() {
+            fill(segments, true);
+        }
+        borders.clear();
+        borders.extend(of.borders.iter().map(|border| gamma[border.node as usize]));
+    }
 }
 
 /// Memory of the solver; contents mean nothing between frames.
@@ -87,7 +119,7 @@ pub(super) struct VolumeScratch {
 }
 
 impl VolumeRows {
-    pub fn new(rig: &Rig, surface: &Surface, gamma: &[f64], by_segments: bool) -> Self {
+    pub fn new(rig: &Rig, surface: &Surface, by_segments: bool) -> Self {
         let rows = rig.characters()[surface.character].rows.clone();
         let first = (rows.start * LANES) as u32;
         let nodes = surface.nodes();
@@ -103,10 +135,6 @@ impl VolumeRows {
         let bounding = if by_segments { surface.triangles.len() } else { surface.first_sheet };
         let faces = surface.triangles[..bounding].iter();
         let faces: Vec<[u32; 3]> = faces.map(|corners| corners.map(|node| record_of[node as usize])).collect();
-        let mut shares = vec![0.0; count];
-        for node in (0..nodes).filter(|&node| surface.has_inside[node]) {
-            shares[record_of[node] as usize] = gamma[node] as f32;
-        }
         let caps = &surface.triangles[surface.first_cap..surface.first_sheet];
         let mut on_border: Vec<u32> = apexes.iter().flatten().copied().collect();
         on_border.sort_unstable();
@@ -116,11 +144,9 @@ impl VolumeRows {
         let of_caps = caps.iter().enumerate().flat_map(|(cap, corners)| corners.map(|node| (node, cap as u32)));
         let caps_of = Lists::new(nodes + apexes.len(), of_caps.collect());
         let borders = on_border.iter().map(|&node| {
-            shares[record_of[node as usize] as usize] = 0.0;
             let share = |&apex: &u32| (apex, 1.0 / apexes.of(apex as usize).len() as f64);
             Border {
                 node,
-                gamma: gamma[node as usize],
                 caps: caps_of.of(node as usize).iter().map(|&cap| caps[cap as usize]).collect(),
                 apexes: apexes_of.of(node as usize).iter().map(share).collect(),
             }
@@ -146,10 +172,9 @@ impl VolumeRows {
         Self {
             members: Lists::new(joined.len(), members.collect()),
             joined: joined.iter().map(|&node| record_of[node as usize]).collect(),
-            segments: by_segments.then(|| SegmentRows::new(surface, gamma, &record_of, &segment_of, zero as u32)),
+            segments: by_segments.then(|| SegmentRows::new(surface, &record_of, &segment_of, zero as u32)),
             rings: Rings::new(count, &faces),
             patches: Patches::new(count, &faces),
-            gamma: shares,
             segment_of,
             corner_rows,
             node_rows,
@@ -163,7 +188,7 @@ impl VolumeRows {
 
     /// Says which rows are at hand and which may move.
     pub fn prepare(&self, body: &Body, scratch: &mut VolumeScratch) {
-        let (count, rows) = (self.gamma.len(), self.rows.len());
+        let (count, rows) = (self.segment_of.len(), self.rows.len());
         scratch.points.resize(count, [0.0; 4]);
         scratch.moves.resize(count, [0.0; 4]);
         scratch.bends.resize(count, 0.0);
@@ -262,16 +287,16 @@ impl VolumeRows {
     }
 
     /// The moves `w`, with `Σ p·A`, `Σ w·A`, `Σ A²` of what moves and a bound on the longest move, squared.
-    pub fn aim(&self, share: Share, frame: &RowsFrame<'_>, scratch: &mut VolumeScratch) -> Sums {
+    pub fn aim(&self, share: Share, shares: &Shares, frame: &RowsFrame<'_>, scratch: &mut VolumeScratch) -> Sums {
         let VolumeScratch { points, moves, bends, free, sums, apex_areas: areas, .. } = scratch;
         let (points, bends, free) = (&points[..], &bends[..], &free[..]);
-        let of = (&self.rings, &self.gamma[..]);
+        let of = (&self.rings, &shares.rows[..]);
         in_blocks(frame.pool, (moves, BLOCK * LANES), (sums, 1), |block, moves, sums| {
             sums[0] = dispatch!(frame.level, simd => aim(simd, of, share, points, bends, free, block, moves));
         });
         let mut sum = Sums::total(sums);
         let weight = |_: u32, gamma: f64, at: usize| gamma * f64::from(share.k.mul_add(bends[at], share.even));
-        self.aim_borders((points, moves), areas, weight, |_, w, _, gradient| {
+        self.aim_borders(shares, (points, moves), areas, weight, |_, w, _, gradient| {
             sum.second += w.dot(gradient);
             sum.squares += if w == DVec3::ZERO { 0.0 } else { gradient.length_squared() };
             sum.largest = sum.largest.max(w.length_squared() as f32);
@@ -284,6 +309,7 @@ impl VolumeRows {
     /// gradient, which apexes share.
     pub fn aim_borders(
         &self,
+        shares: &Shares,
         (points, moves): (&[Record], &mut [Record]),
         apex_areas: &mut Vec<DVec3>,
         weight: impl Fn(u32, f64, usize) -> f64,
@@ -292,7 +318,7 @@ impl VolumeRows {
         apex_areas.clear();
         let apexes = &self.record_of[self.record_of.len() - self.apexes.len()..];
         apex_areas.extend(apexes.iter().map(|&at| self.area(at as usize, points)));
-        for border in &self.borders {
+        for (border, &gamma) in self.borders.iter().zip(&shares.borders) {
             let at = self.record_of[border.node as usize] as usize;
             let area = self.area(at, points);
             let cap: DVec3 = border.caps.iter().map(|corners| self.triangle(*corners, points)).sum();
@@ -300,7 +326,7 @@ impl VolumeRows {
             let of_apexes = border.apexes.iter().map(|&(apex, part)| apex_areas[apex as usize] * part);
             let gradient = area + of_apexes.sum::<DVec3>();
             let lever = normal.dot(gradient);
-            let weight = weight(border.node, border.gamma, at);
+            let weight = weight(border.node, gamma, at);
             let w = if weight > 0.0 { normal * (weight * lever) } else { DVec3::ZERO };
             moves[at] = record(w.as_vec3());
             tell(border.node, w, area, gradient);
