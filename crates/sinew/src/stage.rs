@@ -20,6 +20,33 @@
 //! # }
 //! ```
 //!
+//! A stage follows its recipe while it plays: a motion made before is taken up again unless filters have changed.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let zoo = sinew_zoo::build("calf")?;
+//! # let (raw, clips) = (zoo.raw, zoo.clips);
+//! # use sinew::{MotionSettings, RecipeFile, Rig, Stage, Workspace, presets};
+//! # use std::sync::Arc;
+//! # let (rig, _) = Rig::build(&raw)?;
+//! # let recipe = RecipeFile::parse(presets::get("lively").ok_or("no such preset")?)?;
+//! let mut recipe = recipe.recipe().clone();
+//! let mut stage = Stage::new(&Arc::new(rig), &recipe)?;
+//! let settings = MotionSettings::default();
+//! let mut motion = Arc::clone(stage.motion(&clips[0], &settings)?.motion());
+//! let mut workspace = Workspace::default();
+//! for gain in [0.5, 1.0, 1.5] {
+//!     recipe.effects[0].gain = gain;
+//!     if stage.retune(&recipe)?.motion {
+//!         motion = Arc::clone(stage.motion(&clips[0], &settings)?.motion());
+//!     }
+//!     let mesh = stage.resume(&motion)?.frame(0.4, &mut workspace);
+//! #   assert_eq!(mesh.positions.len(), stage.rig().vertex_count());
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! | door | what drives the character |
 //! |---|---|
 //! | [`Stage::motion`] | a clip: any time, any order, the same bits |

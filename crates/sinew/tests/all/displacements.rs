@@ -3,7 +3,7 @@
 
 use crate::common::reference::{self, Bone, Knobs};
 use crate::common::{Subject, effect, recipe};
-use glam::DVec3;
+use glam::{DVec3, Vec3};
 use sinew::recipe::TotalLimit;
 use sinew::*;
 
