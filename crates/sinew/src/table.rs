@@ -299,7 +299,10 @@ pub(crate) type BoundRow = RowOf<Vec<BoneId>, Vec<Lanes>>;
 
 /// Tables with their names looked up: rows by the bones they are for.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct BoundTables(pub Vec<(&'static str, Vec<(Vec<BoneId>, BoundRow)>)>);
+pub(crate) struct BoundTables(pub Vec<(&'static str, BoundRows)>);
+
+/// The rows of one table.
+type BoundRows = Vec<(Vec<BoneId>, BoundRow)>;
 
 impl BoundTables {
     pub fn rows(&self, key: &str) -> &[(Vec<BoneId>, BoundRow)] {

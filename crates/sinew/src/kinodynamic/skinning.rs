@@ -92,7 +92,7 @@ pub const FOLD_OVER_FREE: BaseEntry = BaseEntry {
                 },
                 "flesh beside the limb's lines",
             ),
-            CellSpec::new("map", CellKind::Map, "a painted map in place of the limb's weights"),
+            CellSpec::new("map", CellKind::Map, "in place of the limb's weights"),
         ]),
     }],
     bind: |binding| {

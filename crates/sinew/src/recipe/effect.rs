@@ -139,7 +139,7 @@ const CONE_CELLS: &[CellSpec] = &[
     CellSpec::new("axis", VECTOR, "by hand, in the bone's frame: towards the tip"),
     CellSpec::new("apex", VECTOR, "by hand: the tip"),
     CellSpec::new("half_angle", CellKind::Number(ANGLE), "by hand: between axis and side"),
-    CellSpec::new("base_radius", CellKind::Number(RADIUS), "by hand: inside it the cone is cut off"),
+    CellSpec::new("base_radius", CellKind::Number(RADIUS), "by hand: nothing moves that is nearer to the axis"),
 ];
 /// Those of a cone set by hand.
 const SHAPE_KEYS: [&str; 4] = ["axis", "apex", "half_angle", "base_radius"];
@@ -177,6 +177,7 @@ impl Reader {
         self.refuse_unknown(table, path, valid, Some(Section::Effect));
         let mut spec = EffectSpec::of(effect);
         read_shared(self, EFFECT_KEYS, (table, path), &mut spec);
+        let shared_curves = spec.keys.len();
         for param in effect.params() {
             let Some(at) = At::of(table, param.name, path) else { continue };
             let filters = effect.inputs().iter().flat_map(|input| input.params()).any(|name| name == param.name);
@@ -193,6 +194,8 @@ impl Reader {
                 None => {}
             }
         }
+        // Those of the parameters first, as they are listed.
+        spec.keys.rotate_left(shared_curves);
         Some(spec)
     }
 
