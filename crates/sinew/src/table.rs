@@ -283,9 +283,8 @@ impl Tables {
             let (cells, others) = (a.1.cells(), b.1.cells());
             a.0 == b.0 && cells.len() == others.len() && cells.iter().zip(others).all(same_cell)
         };
-        let same_rows =
-            |(a, b): (&Vec<(String, Row)>, &Vec<(String, Row)>)| a.len() == b.len() && a.iter().zip(b).all(same_row);
-        self.specs == other.specs && self.rows.iter().zip(&other.rows).all(same_rows)
+        let mut tables = self.rows.iter().zip(&other.rows);
+        self.specs == other.specs && tables.all(|(a, b)| a.len() == b.len() && a.iter().zip(b).all(same_row))
     }
 
     /// Every table with its rows.

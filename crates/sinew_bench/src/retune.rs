@@ -62,7 +62,7 @@ fn paint(work: &Workload, name: &str, recipe: &Recipe, set: impl Fn(&mut Recipe,
     set(&mut recipe, "paint".to_owned());
     let maps = [3, 5].map(|k| PointMap::from_fn(&work.rig, |slot| ((slot * k) as f32 * 0.01).sin().abs()));
     let mut stage = Stage::new(&work.rig, &Recipe::default()).expect("fits any rig");
-    let mut paint = |stage: &mut Stage, k: usize| stage.repaint("paint", maps[k].clone()).expect("made for the rig");
+    let paint = |stage: &mut Stage, k: usize| stage.repaint("paint", maps[k].clone()).expect("made for the rig");
     let _ = paint(&mut stage, 0);
     let _ = stage.retune(&recipe).expect("the map is there");
     let mut on = false;

@@ -57,7 +57,7 @@ impl RecipeFile {
         );
         lines.comment("such as [[0.0, 0.1], [0.5, 0.2]], pairs of seconds and value, interpolated linearly.");
         for effect in EFFECTS {
-            let spec = EffectSpec::of(*effect);
+            let spec = EffectSpec::of(effect);
             let schema = Schema { params: effect.params(), mapped: None, tables: &[], scaled: &[] };
             lines.asked("effect", effect.name(), effect.about(), schema, (EFFECT_KEYS, &spec));
         }

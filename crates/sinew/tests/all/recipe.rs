@@ -691,7 +691,7 @@ fn the_template_lists_everything_and_does_nothing() {
     assert_eq!(file.recipe().effects.len(), EFFECTS.len());
     for (spec, effect) in file.recipe().effects.iter().zip(EFFECTS) {
         assert_eq!((spec.effect.name(), spec.gain), (effect.name(), 0.0));
-        let default = EffectSpec::of(*effect);
+        let default = EffectSpec::of(effect);
         assert_eq!(format!("{:?}", EffectSpec { gain: 1.0, ..spec.clone() }), format!("{default:?}"));
         assert!(text.contains(effect.about()));
         for param in effect.params() {
@@ -789,7 +789,7 @@ fn a_papers_form_is_one_key() {
     };
     for effect in EFFECTS {
         let name = effect.name();
-        let Some(paper) = EffectSpec::paper(*effect) else {
+        let Some(paper) = EffectSpec::paper(effect) else {
             let error = one(name, "form = \"paper\"").expect_err("beyond the papers").to_string();
             assert!(error.contains("effect[0].form") && error.contains("does not come from a paper"), "{error}");
             continue;
@@ -797,7 +797,7 @@ fn a_papers_form_is_one_key() {
         assert_eq!(format!("{:?}", one(name, "form = \"paper\"").unwrap()), format!("{paper:?}"));
         assert_eq!(
             format!("{:?}", one(name, "form = \"scale-free\"").unwrap()),
-            format!("{:?}", EffectSpec::of(*effect))
+            format!("{:?}", EffectSpec::of(effect))
         );
         assert!(paper.raw && !paper.values.switch("soft"), "{name}");
         for param in effect.params() {

@@ -2,11 +2,13 @@
 
 use crate::common::{Subject, bits, effect, recipe};
 use glam::DVec3;
+use sinew::base::BASES;
 use sinew::correct::CORRECTIONS;
 use sinew::maps::PointMap;
 use sinew::param::{ParamKind, ParamSpec, Values};
 use sinew::recipe::*;
 use sinew::registry::EFFECTS;
+use sinew::table::{Cell, Row, Tables};
 use sinew::*;
 
 /// Parameters that decide more than numbers.
@@ -84,6 +86,28 @@ fn every_parameter_of_every_effect() {
     }
 }
 
+fn stiffer(factor: f64) -> Row {
+    Row::of([("bone", Cell::Number(factor))])
+}
+
+#[test]
+fn every_parameter_of_every_base() {
+    let subject = tube();
+    let with = |base: BaseSpec| Recipe { base, ..recipe(vec![effect("floppy", &[])]) };
+    for entry in BASES {
+        let spec = BaseSpec::of(entry);
+        for (name, values) in others(entry.params, &spec.values) {
+            let to = with(BaseSpec { values, ..spec.clone() });
+            let retuned = follows(&subject, &with(spec.clone()), &to, &format!("{name} of {}", entry.name));
+            assert_eq!(retuned.rebuilt, (entry.name, name) != ("blend", "factor"), "{name} of {}", entry.name);
+        }
+    }
+    for pair in BASES.windows(2) {
+        let [from, to] = [0, 1].map(|k| with(BaseSpec::of(&pair[k])));
+        assert!(follows(&subject, &from, &to, pair[1].name).rebuilt);
+    }
+}
+
 #[test]
 fn every_parameter_of_every_correction() {
     let subject = tube();
@@ -92,7 +116,7 @@ fn every_parameter_of_every_correction() {
         let mut spec = CorrectionSpec::new(entry.name).unwrap();
         if entry.name == "springs" {
             spec.values.set("iterations", 6.0).unwrap();
-            spec.factors = vec![("tube.2".to_owned(), vec![("bone", 2.0)])];
+            spec.tables.add("stiffness", "tube.2", stiffer(2.0)).unwrap();
         }
         let with = |spec: CorrectionSpec| Recipe { corrections: vec![spec], ..recipe(vec![effect("floppy", &[])]) };
         for (name, values) in others(entry.params, &spec.values) {
@@ -105,8 +129,9 @@ fn every_parameter_of_every_correction() {
         let none = with(CorrectionSpec { gain: 0.0, ..spec.clone() });
         assert!(follows(&subject, &with(spec.clone()), &none, entry.name).rebuilt, "no {}", entry.name);
         if entry.name == "springs" {
-            let factors = vec![("tube.2".to_owned(), vec![("bone", 0.5)])];
-            let softer = with(CorrectionSpec { factors, ..spec.clone() });
+            let mut tables = Tables::none(entry.tables);
+            tables.add("stiffness", "tube.2", stiffer(0.5)).unwrap();
+            let softer = with(CorrectionSpec { tables, ..spec.clone() });
             assert!(!follows(&subject, &with(spec), &softer, "factors").rebuilt);
         }
     }
@@ -186,29 +211,8 @@ fn edits() {
 }
 
 #[test]
-fn bases_and_presets() {
+fn presets_to_presets() {
     let subject = tube();
-    let bases = [
-        "'lbs'",
-        "'dqs'",
-        "{ type = 'dqs', pivot = true }",
-        "'rigid'",
-        "{ type = 'blend', factor = 0.5 }",
-        "{ type = 'blend', factor = 0.8 }",
-        "'fold-over-free'",
-        "'incremental-rotation'",
-        "'centres-of-rotation'",
-        "'stretchable-twistable'",
-    ];
-    let with = |base: &str| {
-        let text = format!("version = 1\nbase = {base}\n[[effect]]\ntype = 'floppy'");
-        RecipeFile::parse(&text).unwrap().recipe().clone()
-    };
-    let all: Vec<Recipe> = bases.into_iter().map(with).collect();
-    for pair in all.windows(2) {
-        let blends = pair.iter().all(|recipe| matches!(recipe.base, BaseSpec::Blend { .. }));
-        assert_eq!(follows(&subject, &pair[0], &pair[1], "base").rebuilt, !blends);
-    }
     let parse = |preset: &presets::Preset| RecipeFile::parse(preset.text).unwrap().recipe().clone();
     for from in presets::names() {
         for to in presets::names() {
