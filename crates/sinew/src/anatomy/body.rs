@@ -451,9 +451,8 @@ fn pairs(
     let mirrored = |p: DVec3| p - 2.0 * (p.dot(axis) - middle) * axis;
     let reach = MIRROR_TOLERANCE * size;
     // Skin is painted less evenly than joints are placed.
-    let apart = |a: usize, b: usize| {
-        joints[b].distance(mirrored(joints[a])).max(0.4 * centre[b].distance(mirrored(centre[a])))
-    };
+    let apart =
+        |a: usize, b: usize| joints[b].distance(mirrored(joints[a])).max(0.4 * centre[b].distance(mirrored(centre[a])));
     let off = |bone: usize| {
         let from = |p: DVec3| (p.dot(axis) - middle).abs();
         from(joints[bone]).max(from(centre[bone])) > OFF_PLANE * size

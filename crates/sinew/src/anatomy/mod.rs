@@ -311,7 +311,8 @@ impl Merge<'_> {
             }
             // Where names tell the halves of a limb, the shape has no say in it.
             let (role, side) = (bones[bone].role, bones[bone].side);
-            let told = mine.iter().any(|&b| bones[b].role == role && bones[b].side == side && named(b, bones).is_some());
+            let told =
+                mine.iter().any(|&b| bones[b].role == role && bones[b].side == side && named(b, bones).is_some());
             let shaped = self.guesses[bone].filter(|guess| !told && guess.role == role).and_then(|guess| guess.segment);
             bones[bone].segment = named(bone, bones).or(shaped);
         }

@@ -228,9 +228,11 @@ impl Context<'_> {
     /// A sheet of some size over trunk or legs that have skin of their own, and away from it.
     fn is_loose(&self, index: usize) -> bool {
         let outline = &self.outlines[index];
-        let hangs = outline.joints.iter().take(4).any(|&(bone, _)| matches!(self.bones[bone].role, Role::Spine | Role::Leg));
+        let hangs =
+            outline.joints.iter().take(4).any(|&(bone, _)| matches!(self.bones[bone].role, Role::Spine | Role::Leg));
         let tall = (outline.high - outline.low).dot(self.body.axes.up).abs() > 0.12 * self.body.height;
-        let others: Vec<&Outline> = self.outlines.iter().filter(|o| !std::ptr::eq(*o, outline) && !self.is_rider(o)).collect();
+        let others: Vec<&Outline> =
+            self.outlines.iter().filter(|o| !std::ptr::eq(*o, outline) && !self.is_rider(o)).collect();
         let under = |bone: usize| -> f64 {
             others.iter().flat_map(|o| &o.joints).filter(|joint| joint.0 == bone).map(|joint| joint.1).sum()
         };

@@ -155,7 +155,8 @@ fn arm(body: &Body, limb: &Limb, found: &mut [Option<Guess>]) {
     let on_forearm = parts.is_some_and(|place| {
         let joint = body.joints[chain[place]];
         let fingers = &body.children[chain[place]];
-        let to_fingers = fingers.iter().map(|&child| body.joints[child].distance(joint)).sum::<f64>() / fingers.len() as f64;
+        let to_fingers =
+            fingers.iter().map(|&child| body.joints[child].distance(joint)).sum::<f64>() / fingers.len() as f64;
         to_fingers > 0.6 * joint.distance(body.joints[chain[place - 1]])
     });
     let hand = parts.map(|place| place + usize::from(on_forearm)).or((chain.len() >= 3).then_some(chain.len() - 1));

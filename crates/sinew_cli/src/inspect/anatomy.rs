@@ -3,8 +3,8 @@
 use crate::load::Scene;
 use crate::text::{Align, count, printable, table, wrap};
 use serde::Serialize;
-use sinew::{Anatomy, BoneId};
 use sinew::anatomy::{Firmness, Role, Side};
+use sinew::{Anatomy, BoneId};
 use std::io::{self, Write};
 
 /// The whole of it. Field names are the JSON keys.
