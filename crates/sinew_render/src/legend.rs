@@ -29,6 +29,25 @@ pub fn draw_legend(image: &mut Image, scale: &Scale, label: &str) {
     draw_text(image, label, left, top as f32 - 7.0 * unit, text, INK);
 }
 
+/// Draws colours with what they stand for, one below the other, in the upper left corner; what does not fit below starts a
+/// new column.
+pub fn draw_color_key(image: &mut Image, entries: &[([u8; 3], &str)]) {
+    const INK: [u8; 3] = [40, 44, 52];
+    let size = image.size();
+    let unit = (size.width().min(size.height()) as f32 / 512.0).clamp(0.4, 4.0);
+    let (side, text, step) = ((11.0 * unit) as u32, 9.0 * unit, 17.0 * unit);
+    let widest = entries.iter().map(|(_, label)| text_width(label, text)).fold(0.0, f32::max);
+    let column = side as f32 + widest + 18.0 * unit;
+    let per_column = (((size.height() as f32 - 24.0 * unit) / step) as usize).max(1);
+    for (index, (rgb, label)) in entries.iter().enumerate() {
+        let left = 14.0 * unit + (index / per_column) as f32 * column;
+        let top = 12.0 * unit + (index % per_column) as f32 * step;
+        image.fill(left as i64 - 1, top as i64 - 1, side + 2, side + 2, INK, 0.7);
+        image.fill(left as i64, top as i64, side, side, *rgb, 1.0);
+        draw_text(image, label, left + side as f32 + 6.0 * unit, top + side as f32 - 1.0 * unit, text, INK);
+    }
+}
+
 /// A number in few digits.
 fn short(value: f64) -> String {
     let size = value.abs();
@@ -74,6 +93,18 @@ mod tests {
         ];
         for (value, text) in cases {
             assert_eq!(short(value), text);
+        }
+    }
+
+    #[test]
+    fn the_key_shows_its_colours_and_fits_any_picture() {
+        let entries = [([1, 2, 3], "spine"), ([250, 120, 0], "tail"), ([0, 90, 40], "prop")];
+        for (w, h) in [(1, 1), (7, 300), (512, 512), (2000, 30)] {
+            let mut image = Image::filled(Size::new(w, h).unwrap(), [255; 4]);
+            draw_color_key(&mut image, &entries);
+            if (w, h) == (512, 512) {
+                assert!(entries.iter().all(|(rgb, _)| image.pixels().iter().any(|p| p[..3] == *rgb)));
+            }
         }
     }
 

@@ -66,7 +66,7 @@ pub use camera::{Camera, CameraError, Framing, FramingLens, Lens, Projected, Pro
 pub use font::{draw_text, draw_text_centered, text_width};
 pub use heat::{Palette, Scale};
 pub use image::{Image, MAX_SIDE, Size};
-pub use legend::draw_legend;
+pub use legend::{draw_color_key, draw_legend};
 pub use overlay::{Dot, Line, LinePoint, SkeletonStyle, skeleton};
 pub use pick::{Buffers, Hit};
 pub use scene::{Finish, Ghost, Material, Mesh, Scene, Wire};

@@ -53,6 +53,8 @@ pub(super) struct Body {
     pub partner: Vec<Option<usize>>,
     /// How much of the seam of a bone is with its carrier: 0 for pieces that touch nothing.
     pub seam: Vec<f64>,
+    /// Whether its skin is connected to that of any bone it does not carry.
+    pub sewn: Vec<bool>,
     /// Bones of this character that have skin.
     pub skinned: Vec<usize>,
     /// Ground and top of the skin, along `up`.
@@ -73,7 +75,7 @@ impl Body {
         let (joints, points) = bind_pose(surface, character);
         let slots: Vec<usize> = surface.slots(character).collect();
         let areas = areas(rig, &points);
-        let owner = owners(rig);
+        let owner = owners(rig, &slots);
         let skin = body_slots(rig, &slots, &owner);
         let bones = joints.len();
         let (mut area, mut centre) = (vec![0.0; bones], vec![DVec3::ZERO; bones]);
@@ -121,6 +123,7 @@ impl Body {
             children: vec![Vec::new(); bones],
             partner,
             seam: vec![0.0; bones],
+            sewn: vec![false; bones],
             skinned,
             ground: if all[0].is_finite() { all[0] } else { 0.0 },
             height: if all[1] > all[0] { all[1] - all[0] } else { size },
@@ -182,6 +185,7 @@ impl Body {
             let outward: Vec<(usize, f64)> = seams[bone].iter().copied().filter(|&(other, _)| !below(other)).collect();
             let whole: f64 = outward.iter().map(|(_, amount)| amount).sum();
             let with = |wanted: usize| outward.iter().find(|(b, _)| *b == wanted).map_or(0.0, |(_, amount)| *amount);
+            self.sewn[bone] = whole > 0.0;
             let share = parent.map_or(0.0, |parent| if whole > 0.0 { with(parent) / whole } else { 0.0 });
             let most = outward.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a });
             let carrier = match (parent, most) {
@@ -301,9 +305,9 @@ fn moved(rig: &Rig, owner: &[usize], slot: usize) -> Vec<(usize, f64)> {
 }
 
 /// The nearest joint of a skin at or above each bone; itself where there is none.
-fn owners(rig: &Rig) -> Vec<usize> {
+fn owners(rig: &Rig, slots: &[usize]) -> Vec<usize> {
     let mut is_joint = vec![false; rig.skeleton().len()];
-    for slot in (0..rig.slots()).filter(|&slot| !rig.is_rider(slot)) {
+    for &slot in slots.iter().filter(|&&slot| !rig.is_rider(slot)) {
         for influence in rig.influences(slot) {
             let space = rig.palette()[influence.palette as usize].space;
             // One weight makes its whole skin known.
@@ -412,10 +416,10 @@ fn axes(
     };
     let across = left.abs();
     let mut up = if across == DVec3::Y { DVec3::Z } else { DVec3::Y };
-    let feet = sum_of(&|bone| clues[bone].role == Some(Role::Foot) && !clues[bone].control);
-    let trunk = sum_of(&|bone| matches!(clues[bone].role, Some(Role::Spine | Role::Neck | Role::Head)));
-    if let Some(rise) = feet.zip(trunk).map(|(feet, trunk)| trunk - feet).map(|rise| rise - rise * across)
-        && rise.length() > 0.1 * size
+    let named_so = |role: Role| sum_of(&|bone| clues[bone].role == Some(role) && !clues[bone].control);
+    let (feet, legs) = (named_so(Role::Foot), named_so(Role::Leg));
+    if let Some(rise) = feet.zip(legs).map(|(feet, legs)| legs - feet).map(|rise| rise - rise * across)
+        && rise.length() > 0.05 * size
     {
         up = dominant(rise);
     }
@@ -446,8 +450,9 @@ fn pairs(
 ) -> Vec<Option<usize>> {
     let mirrored = |p: DVec3| p - 2.0 * (p.dot(axis) - middle) * axis;
     let reach = MIRROR_TOLERANCE * size;
+    // Skin is painted less evenly than joints are placed.
     let apart =
-        |a: usize, b: usize| joints[b].distance(mirrored(joints[a])).max(centre[b].distance(mirrored(centre[a])));
+        |a: usize, b: usize| joints[b].distance(mirrored(joints[a])).max(0.4 * centre[b].distance(mirrored(centre[a])));
     let off = |bone: usize| {
         let from = |p: DVec3| (p.dot(axis) - middle).abs();
         from(joints[bone]).max(from(centre[bone])) > OFF_PLANE * size

@@ -57,7 +57,8 @@ fn trunk(body: &Body, bones: &[BoneFinding], points: &[Role], areas: &[f64], fou
         })
         .collect();
     let length: f64 = lines.iter().map(|(a, b)| a.distance(*b)).sum();
-    if lines.is_empty() || length < 0.1 * body.height {
+    let legs = body.skinned.iter().filter(|&&bone| bones[bone].role == Role::Leg).count();
+    if lines.is_empty() || legs < 2 || length < 0.1 * body.height {
         return;
     }
     let run: DVec3 = lines.iter().map(|(a, b)| *b - *a).sum();

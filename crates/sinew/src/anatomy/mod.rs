@@ -238,18 +238,13 @@ impl Merge<'_> {
         match guess {
             Some(guess) if guess.role == role => (role, 0.95, format!("{called}, and {}", guess.reason)),
             Some(guess) if clue.weak => (guess.role, guess.confidence, guess.reason.to_owned()),
-            Some(guess) if self.stands(role, guess.role) || self.ends(bone, role, guess.role) => {
+            Some(guess) if stands(role, guess) || self.ends(bone, role, guess.role) => {
                 (guess.role, 0.75, format!("{called}, but {}", guess.reason))
             }
             None if clue.weak => (role, 0.5, called),
             Some(_) => (role, 0.75, called),
             None => (role, 0.85, called),
         }
-    }
-
-    /// Arms by name that stand on the ground are the front legs of an animal.
-    fn stands(&self, named: Role, shaped: Role) -> bool {
-        matches!((named, shaped), (Role::Arm | Role::Hand, Role::Leg | Role::Foot))
     }
 
     /// Chains numbered by one word: the last arm is the hand, the last leg the foot, the last neck the head.
@@ -307,11 +302,19 @@ impl Merge<'_> {
     /// Which half of a limb: as named, as shaped, else by the other half.
     fn segments(&self, mine: &[usize], bones: &mut [BoneFinding]) {
         let limb = |finding: &BoneFinding| matches!(finding.role, Role::Arm | Role::Leg);
-        for &bone in mine.iter().filter(|&&bone| limb(&bones[bone])).collect::<Vec<_>>() {
-            let shaped =
-                self.guesses[bone].filter(|guess| guess.role == bones[bone].role).and_then(|guess| guess.segment);
-            let named = self.clues[bone].segment.filter(|_| self.clues[bone].role == Some(bones[bone].role));
-            bones[bone].segment = named.or(shaped);
+        let named = |bone: usize, bones: &[BoneFinding]| {
+            self.clues[bone].segment.filter(|_| self.clues[bone].role == Some(bones[bone].role))
+        };
+        for &bone in mine {
+            if !limb(&bones[bone]) {
+                continue;
+            }
+            // Where names tell the halves of a limb, the shape has no say in it.
+            let (role, side) = (bones[bone].role, bones[bone].side);
+            let told =
+                mine.iter().any(|&b| bones[b].role == role && bones[b].side == side && named(b, bones).is_some());
+            let shaped = self.guesses[bone].filter(|guess| !told && guess.role == role).and_then(|guess| guess.segment);
+            bones[bone].segment = named(bone, bones).or(shaped);
         }
         for &bone in mine.iter().filter(|&&bone| self.body.area[bone] > 0.0) {
             let role = bones[bone].role;
@@ -327,5 +330,14 @@ impl Merge<'_> {
                 _ => None,
             };
         }
+    }
+}
+
+/// Arms by name that stand on the ground are the front legs of an animal; front legs by name that end in the air are arms.
+fn stands(named: Role, guess: Guess) -> bool {
+    match (named, guess.role) {
+        (Role::Arm | Role::Hand, Role::Leg | Role::Foot) => true,
+        (Role::Leg | Role::Foot, Role::Arm | Role::Hand) => guess.raised,
+        _ => false,
     }
 }

@@ -57,7 +57,7 @@ const WORDS: &[(Sense, &str)] = &[
     (Up, "up upper uppr top ober oben superior"),
     (Low, "low lower lo down unter unten inferior"),
     (Fore, "fore"),
-    (Place, "back rear front hind middle mid"),
+    (Place, "back rear front hind"),
     (
         Control,
         "ik pole target ctrl control controller goal effector null nub end locator loc aim lookat pivot helper dummy \
@@ -335,7 +335,7 @@ pub(super) fn read(name: &str) -> Clue {
         }
     }
     let sided = clue.side.is_some();
-    let places = found.iter().any(|(sense, word)| *sense == Place && word != "middle" && word != "mid");
+    let places = found.iter().any(|(sense, _)| *sense == Place);
     let mut best: Option<(usize, Role, &str)> = None;
     let mut weakest: Option<(Role, &str)> = None;
     for (sense, word) in &found {

@@ -128,7 +128,11 @@ impl Context<'_> {
         if outline.slots.first().is_some_and(|slot| self.body.skin.binary_search(slot).is_ok()) {
             return Some((Role::Mechanical, 0.6, "a stiff part that is the limb itself".into()));
         }
-        let carrier = &self.bones[joint];
+        // A place for things moves no skin: what it hangs on tells.
+        let skeleton = self.rig.skeleton();
+        let known = |bone: &BoneId| !matches!(self.bones[bone.index()].role, Role::Helper | Role::Unknown);
+        let above = skeleton.bones().nth(joint).and_then(|joint| skeleton.ancestors(joint).find(known));
+        let carrier = &self.bones[above.map_or(joint, BoneId::index)];
         let sheet =
             outline.open > OPEN && (outline.high - outline.low).dot(self.body.axes.up).abs() > 0.3 * self.body.height;
         match carrier.role {
@@ -146,7 +150,8 @@ impl Context<'_> {
         let &(main, _) = outline.joints.first()?;
         // The body itself may be called anything.
         let body_bones = outline.joints.iter().filter(|&&(bone, _)| self.bones[bone].role.is_body()).count();
-        let bulk = outline.area > 0.5 * self.whole || (body_bones > 6 && outline.area > 0.25 * self.whole);
+        let largest = self.outlines.iter().all(|other| other.area <= outline.area || self.is_rider(other));
+        let bulk = outline.area > 0.5 * self.whole || (largest && body_bones >= 3);
         let carrier = &self.bones[main];
         if !carrier.role.is_body()
             && !matches!(carrier.role, Role::Unknown | Role::Helper)
@@ -216,24 +221,33 @@ impl Context<'_> {
         skin > 0 && far > 0.15 * self.body.height
     }
 
-    /// Away from the skin of the bulk of the body, on trunk or legs.
+    fn is_rider(&self, outline: &Outline) -> bool {
+        outline.slots.first().is_some_and(|&slot| self.rig.is_rider(slot))
+    }
+
+    /// A sheet of some size over trunk or legs that have skin of their own, and away from it.
     fn is_loose(&self, index: usize) -> bool {
         let outline = &self.outlines[index];
         let hangs =
             outline.joints.iter().take(4).any(|&(bone, _)| matches!(self.bones[bone].role, Role::Spine | Role::Leg));
-        let others = self.outlines.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, o)| o);
-        let bulk = others.reduce(|a, b| if b.area > a.area { b } else { a });
-        let Some(bulk) = bulk.filter(|bulk| hangs && bulk.area > 1.5 * outline.area) else { return false };
-        let points: Vec<DVec3> = bulk.slots.iter().map(|&slot| self.body.points[slot]).collect();
+        let tall = (outline.high - outline.low).dot(self.body.axes.up).abs() > 0.12 * self.body.height;
+        let others: Vec<&Outline> =
+            self.outlines.iter().filter(|o| !std::ptr::eq(*o, outline) && !self.is_rider(o)).collect();
+        let under = |bone: usize| -> f64 {
+            others.iter().flat_map(|o| &o.joints).filter(|joint| joint.0 == bone).map(|joint| joint.1).sum()
+        };
+        let all: f64 = outline.joints.iter().map(|joint| joint.1).sum();
+        let over: f64 = outline.joints.iter().map(|&(bone, weight)| weight.min(under(bone))).sum();
+        if !hangs || !tall || over < 0.5 * all {
+            return false;
+        }
+        let points: Vec<DVec3> = others.iter().flat_map(|o| &o.slots).map(|&slot| self.body.points[slot]).collect();
         let tree = Bvh::of_points(&points);
-        let mut far: Vec<f64> = outline
-            .slots
-            .iter()
-            .filter_map(|&slot| {
-                let p = self.body.points[slot];
-                tree.nearest(p, f64::INFINITY, |i| Some(points[i as usize].distance_squared(p))).map(|(_, d)| d.sqrt())
-            })
-            .collect();
+        let away = |slot: &usize| {
+            let p = self.body.points[*slot];
+            tree.nearest(p, f64::INFINITY, |i| Some(points[i as usize].distance_squared(p))).map(|(_, d)| d.sqrt())
+        };
+        let mut far: Vec<f64> = outline.slots.iter().filter_map(away).collect();
         far.sort_by(f64::total_cmp);
         far.get(far.len() * 3 / 4).is_some_and(|&d| d > 0.02 * self.body.height)
     }

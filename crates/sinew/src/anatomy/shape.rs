@@ -13,6 +13,8 @@ pub(super) struct Guess {
     pub segment: Option<Segment>,
     pub confidence: f64,
     pub reason: &'static str,
+    /// Of an arm: it ends clearly above the ground.
+    pub raised: bool,
 }
 
 /// How far above the ground a foot may end, in heights.
@@ -72,7 +74,7 @@ pub(super) fn guesses(body: &Body) -> Vec<Option<Guess>> {
 }
 
 fn guess(role: Role, confidence: f64, reason: &'static str) -> Option<Guess> {
-    Some(Guess { role, segment: None, confidence, reason })
+    Some(Guess { role, segment: None, confidence, reason, raised: false })
 }
 
 /// Bones of pairs that hang on middle bones, with all they carry.
@@ -144,11 +146,28 @@ fn leg(body: &Body, limb: &Limb, found: &mut [Option<Guess>]) {
 
 fn arm(body: &Body, limb: &Limb, found: &mut [Option<Guess>]) {
     let chain = longest_chain(body, limb.root);
-    // The palm is where the fingers part; without fingers the end of three bones or more is the hand.
-    let parts = chain.iter().position(|&bone| body.children[bone].len() >= 3);
-    let hand = parts.filter(|&place| place >= 1).or((chain.len() >= 3).then_some(chain.len() - 1));
-    let hands: Vec<usize> = hand.map_or(Vec::new(), |place| body.subtree(chain[place]));
-    let above = &chain[..hand.unwrap_or(chain.len())];
+    // The palm is where the fingers part; without fingers the end of three bones or more is the hand. Fingers that begin a
+    // long way down the bone that carries them hang on the forearm.
+    let parts = (1..chain.len()).find(|&place| {
+        let fingers = body.children[chain[place]].len();
+        fingers >= 3 || (fingers >= 2 && place >= 2)
+    });
+    let on_forearm = parts.is_some_and(|place| {
+        let joint = body.joints[chain[place]];
+        let fingers = &body.children[chain[place]];
+        let to_fingers =
+            fingers.iter().map(|&child| body.joints[child].distance(joint)).sum::<f64>() / fingers.len() as f64;
+        to_fingers > 0.6 * joint.distance(body.joints[chain[place - 1]])
+    });
+    let hand = parts.map(|place| place + usize::from(on_forearm)).or((chain.len() >= 3).then_some(chain.len() - 1));
+    let hands: Vec<usize> = match (hand, parts) {
+        (Some(_), Some(place)) if on_forearm => {
+            body.children[chain[place]].iter().flat_map(|&child| body.subtree(child)).collect()
+        }
+        (Some(place), _) => body.subtree(chain[place]),
+        (None, _) => Vec::new(),
+    };
+    let above = &chain[..hand.unwrap_or(chain.len()).min(chain.len())];
     for &bone in &limb.bones {
         found[bone] = if hands.contains(&bone) {
             let fingers = parts.is_some();
@@ -161,8 +180,11 @@ fn arm(body: &Body, limb: &Limb, found: &mut [Option<Guess>]) {
                 _ => None,
             };
             let reason = "one of a pair on the trunk that does not reach the ground";
-            Some(Guess { role: Role::Arm, segment, confidence: 0.55, reason })
+            Some(Guess { role: Role::Arm, segment, confidence: 0.55, reason, raised: false })
         };
+        if let Some(guess) = &mut found[bone] {
+            guess.raised = limb.lowest > 2.0 * NEAR_GROUND;
+        }
     }
 }
 
@@ -286,9 +308,12 @@ impl Trunk {
             let chain: Vec<usize> =
                 way(end).into_iter().take_while(|bone| !spine.contains(bone) && !head.contains(bone)).collect();
             let behind = (body.centre[end] - hind).dot(back);
-            let sewn = chain.last().is_some_and(|&first| body.seam[first] > 0.1);
-            if chain.len() >= 2 && behind > 0.1 * body.height && sewn {
-                tails.push(chain);
+            let sewn = chain.last().is_some_and(|&first| body.sewn[first]);
+            // The rump that a tail grows from is none: its joint lies between the legs.
+            let outside = |bone: &usize| (body.joints[*bone] - hind).dot(back) > 0.02 * body.size;
+            let tail: Vec<usize> = chain.iter().copied().take_while(outside).collect();
+            if tail.len() >= 2 && behind > 0.1 * body.height && sewn {
+                tails.push(tail);
             }
         }
         tails

@@ -3,8 +3,8 @@
 use crate::load::Scene;
 use crate::text::{Align, count, printable, table, wrap};
 use serde::Serialize;
-use sinew::Anatomy;
 use sinew::anatomy::{Firmness, Role, Side};
+use sinew::{Anatomy, BoneId};
 use std::io::{self, Write};
 
 /// The whole of it. Field names are the JSON keys.
@@ -74,7 +74,15 @@ impl<'a> AnatomyReport<'a> {
         let rig = &scene.rig;
         let skeleton = rig.skeleton();
         let anatomy = Anatomy::of(rig);
-        let bones = (0..skeleton.len()).filter_map(|node| Some((node, skeleton.bone_of_node(node)?)));
+        // As a tree is read: each bone before all it carries.
+        let way = |bone: BoneId| -> Vec<usize> {
+            let mut way: Vec<usize> = skeleton.ancestors(bone).map(|above| skeleton.node(above)).collect();
+            way.reverse();
+            way
+        };
+        let mut order: Vec<_> = skeleton.bones().collect();
+        order.sort_by_cached_key(|&bone| way(bone));
+        let bones = order.into_iter().map(|bone| (skeleton.node(bone), bone));
         let bones = bones.map(|(node, bone)| {
             let finding = anatomy.bone(bone);
             BoneRow {
@@ -136,7 +144,7 @@ impl<'a> AnatomyReport<'a> {
                 })
                 .collect();
             let columns =
-                [("name", Align::Left), ("is", Align::Left), ("sure", Align::Right), ("because it is", Align::Left)];
+                [("name", Align::Left), ("is", Align::Left), ("sure", Align::Right), ("because", Align::Left)];
             table(&columns, &rows).into_iter().try_for_each(|line| writeln!(out, "{}", line.trim_end()))?;
         }
         let helpers: Vec<String> =

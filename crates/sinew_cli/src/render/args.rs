@@ -65,6 +65,10 @@ pub struct RenderArgs {
     #[arg(long, value_name = "MAP", num_args = 0..=1, default_missing_value = DISPLACEMENT)]
     pub heat: Option<String>,
 
+    /// Colour by what each part is (spine, arm, ear, cape, sword), with a key; `sinew inspect --anatomy` says why.
+    #[arg(long, conflicts_with = "heat")]
+    pub anatomy: bool,
+
     /// Draw the paths of N vertices over the last half second: red with effects, blue without.
     #[arg(long, value_name = "N", num_args = 0..=1, default_missing_value = "12",
         value_parser = clap::value_parser!(u32).range(1..=MOST_PATHS))]

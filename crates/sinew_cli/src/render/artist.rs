@@ -1,5 +1,6 @@
 //! Draws moments of a stage, all from one camera.
 
+use super::anatomy_colors::AnatomyColors;
 use super::scenery::{Moment, Scenery};
 use super::survey::Survey;
 use super::wardrobe::{Garment, Wardrobe};
@@ -11,7 +12,7 @@ use sinew::text::nearest;
 use sinew::{BoneId, DeformedMesh};
 use sinew_render::{
     Antialias, Background, Camera, Finish, Framing, FramingLens, Ghost, Ground, Image, Look, Material, Mesh, Palette,
-    Scale, Scene, Size, SkeletonStyle, Visibility, Wire, draw_legend, skeleton,
+    Scale, Scene, Size, SkeletonStyle, Visibility, Wire, draw_color_key, draw_legend, skeleton,
 };
 use std::ops::Range;
 
@@ -23,6 +24,8 @@ pub struct Shot {
     pub ghost: bool,
     /// Displacement, or a painted map.
     pub heat: Option<String>,
+    /// What parts are, in colours.
+    pub anatomy: bool,
     /// Number of vertices.
     pub trajectories: usize,
     pub skeleton: bool,
@@ -38,6 +41,7 @@ impl Shot {
             viewpoint,
             ghost: false,
             heat: None,
+            anatomy: false,
             trajectories: 0,
             skeleton: false,
             wire: false,
@@ -84,6 +88,7 @@ pub struct Artist<'a> {
     look: Look,
     survey: Survey,
     heat: Option<(Heat, Scale)>,
+    roles: Option<AnatomyColors>,
     bones: Option<Bones>,
 }
 
@@ -121,8 +126,9 @@ impl<'a> Artist<'a> {
             }
         }
         let heat = shot.heat.as_deref().map(|name| heat(stage, &survey, name)).transpose()?;
+        let roles = shot.anatomy.then(|| AnatomyColors::new(rig));
         let bones = shot.skeleton.then(|| Bones::new(stage));
-        Ok(Self { stage, shot, pieces, camera, look, survey, heat, bones })
+        Ok(Self { stage, shot, pieces, camera, look, survey, heat, roles, bones })
     }
 
     pub fn size(&self) -> Size {
@@ -149,6 +155,9 @@ impl<'a> Artist<'a> {
             };
             draw_legend(&mut image, scale, &label);
         }
+        if let Some(roles) = &self.roles {
+            draw_color_key(&mut image, &roles.key);
+        }
         image
     }
 
@@ -161,6 +170,10 @@ impl<'a> Artist<'a> {
         let heat = self.heat.as_ref().filter(|_| side == Side::Result);
         let colors: Option<Vec<_>> = heat.map(|(heat, scale)| {
             self.pieces.iter().map(|piece| scale.colors(&self.values(heat, piece, moment))).collect()
+        });
+        let colors = colors.or_else(|| {
+            let roles = self.roles.as_ref()?;
+            Some(self.pieces.iter().map(|piece| roles.of_vertex[piece.vertices.clone()].to_vec()).collect())
         });
         let mut scene = Scene { meshes: self.meshes(mesh), ..Scene::default() };
         for (mesh, colors) in scene.meshes.iter_mut().zip(colors.iter().flatten()) {

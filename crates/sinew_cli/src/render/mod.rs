@@ -1,5 +1,6 @@
 //! `sinew render FILE`: stills, contact sheets and films of a character, with and without effects.
 
+mod anatomy_colors;
 mod args;
 mod artist;
 mod buffers;
@@ -73,6 +74,7 @@ pub fn run(options: &RenderArgs, talk: &Talk) -> Result<(), Fault> {
     let shot = Shot {
         ghost: options.ghost,
         heat: options.heat.clone(),
+        anatomy: options.anatomy,
         trajectories: options.trajectories.unwrap_or(0) as usize,
         skeleton: options.skeleton,
         wire: options.wire,

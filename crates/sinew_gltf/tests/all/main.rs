@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout, reason = "figures and tables are read by hand")]
 
 mod agrees_with_spec;
+mod anatomy_on_real_characters;
 mod bind_on_real_characters;
 mod binding;
 mod common;
