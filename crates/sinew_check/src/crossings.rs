@@ -117,42 +117,31 @@ fn deepen(
     deepest: &mut Option<(f64, u32, u32)>,
 ) {
     let size = shape.sizes[shape.pieces[of].character];
+    let Some(around) = boxes[1].0[other].first() else { return };
+    // How far a point lies behind the nearest triangle; 0 in front of it.
+    let behind = |points: &[DVec3], boxes: &Boxes, point: u32| {
+        let at = points[point as usize];
+        let found = trees[other].nearest(&boxes.0[other], points, &shape.triangles, at, f64::INFINITY);
+        found.map_or(0.0, |found| {
+            let [a, b, c] = shape.triangles[found.triangle as usize].map(|p| points[p as usize]);
+            let is_behind = (at - found.point).dot((b - a).cross(c - a)) < 0.0;
+            if is_behind { found.distance_squared.sqrt() } else { 0.0 }
+        })
+    };
+    let least = |deepest: &Option<(f64, u32, u32)>| deepest.map_or(UNSEEN, |deepest| deepest.0) * size;
     let mut candidates: Vec<(f64, u32)> = Vec::new();
-    for &point in &shape.members[of] {
-        let at = effects[point as usize];
-        let Some(found) = trees[other].nearest(&boxes[1].0[other], effects, &shape.triangles, at, f64::INFINITY) else {
-            continue;
-        };
-        let [a, b, c] = shape.triangles[found.triangle as usize].map(|p| effects[p as usize]);
-        let is_behind = (at - found.point).dot((b - a).cross(c - a)) < 0.0;
-        let depth = found.distance_squared.sqrt();
-        let least = deepest.map_or(UNSEEN, |deepest| deepest.0) * size;
-        if is_behind && depth > least {
-            let before = base[point as usize];
-            let in_base = trees[other].nearest(&boxes[0].0[other], base, &shape.triangles, before, f64::INFINITY);
-            let was = in_base.map_or(0.0, |found| found.distance_squared.sqrt());
-            // In the base it was as deep, or shallower, or outside.
-            let is_deeper = depth - was > least;
-            if is_deeper || !is_wound(shape, other, base, before) {
-                candidates.push((if is_deeper { depth - was } else { depth }, point));
-            }
+    for &point in shape.members[of].iter().filter(|&&point| around.holds(effects[point as usize])) {
+        let depth = behind(effects, &boxes[1], point);
+        if depth > least(deepest) {
+            let added = depth - behind(base, &boxes[0], point);
+            candidates.extend((added > least(deepest)).then_some((added, point)));
         }
     }
     candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    for &(_, point) in candidates.iter().take(MOST_ASKED) {
-        if !is_wound(shape, other, effects, effects[point as usize]) {
-            continue;
-        }
-        let depth = |points: &[DVec3], boxes: &Boxes| {
-            let at = points[point as usize];
-            let found = trees[other].nearest(&boxes.0[other], points, &shape.triangles, at, f64::INFINITY);
-            let depth = found.map_or(0.0, |found| found.distance_squared.sqrt());
-            if is_wound(shape, other, points, at) { depth } else { 0.0 }
-        };
-        let added = (depth(effects, &boxes[1]) - depth(base, &boxes[0])) / size;
-        if added > deepest.map_or(UNSEEN, |deepest| deepest.0) {
-            *deepest = Some((added, point, u32_of(other)));
-        }
+    // Behind a triangle is not yet inside: of an open piece, or beyond a sharp edge.
+    let is_inside = |&&(_, point): &&(f64, u32)| is_wound(shape, other, effects, effects[point as usize]);
+    if let Some(&(added, point)) = candidates.iter().take(MOST_ASKED).find(is_inside) {
+        *deepest = Some((added / size, point, u32_of(other)));
     }
 }
 

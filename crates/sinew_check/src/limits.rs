@@ -35,7 +35,7 @@ pub struct Limit {
 /// - Gaps and penetration: a two-hundredth of the size is a line that is seen where the character fills the screen.
 /// - Rigid: a thousandth of a sword's length is less than a pixel of it.
 /// - Slip: a tenth more than the base's and a thousandth of the size, below what is seen against the ground.
-/// - Trembling: above 8 Hz nothing of flesh carries a tenth of its energy.
+/// - Trembling: a quarter of the energy above 8 Hz is shaking at more than half the speed of the motion it rides on.
 /// - Crossings: five pairs of triangles are one fold of one edge.
 /// - Thickness: squash and stretch halve a limb at their strongest; less reads as a collapse.
 /// - Jolts: what steps by a two-hundredth within a hundredth of a second is a jump cut.
@@ -86,7 +86,7 @@ pub const LIMITS: [Limit; 11] = [
         name: "tremble",
         about: "energy above 8 Hz beyond the base's",
         unit: Unit::Share,
-        most: 0.1,
+        most: 0.25,
         value: |c| c.worst_tremble().map_or(0.0, GroupFigures::excess_tremble),
     },
     Limit {

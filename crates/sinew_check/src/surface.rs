@@ -96,7 +96,7 @@ fn pieces(faces: &[[u32; 3]]) -> Vec<Vec<usize>> {
 }
 
 /// Whether every edge has two faces that run along it in opposite directions.
-pub(crate) fn is_closed(faces: impl Iterator<Item = [u32; 3]>) -> bool {
+fn is_closed(faces: impl Iterator<Item = [u32; 3]>) -> bool {
     let mut edges: Vec<(u32, u32, bool)> = Vec::new();
     for [a, b, c] in faces.filter(|&[a, b, c]| a != b && b != c && c != a) {
         edges.extend([(a, b), (b, c), (c, a)].map(|(a, b)| (a.min(b), a.max(b), a < b)));

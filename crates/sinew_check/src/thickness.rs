@@ -1,13 +1,12 @@
 //! Thickness: how thin effects press what lies between two sides of the skin.
 //!
-//! At rest a ray goes inward from each point of a closed piece; where it leaves through the far side, nearly against that
+//! At rest a ray goes inward from each point; where it leaves through the far side of the same piece, nearly along that
 //! side's normal, the two places are a *caliper*. At a frame its length with effects is held against that in the base.
 //! Calipers longer than a quarter of the size span hollows, not limbs; shorter ones than a two-hundredth are sheets.
 //!
 //! Oracle: a bar pressed to a known share of its thickness (`truth.rs`).
 
 use crate::shape::Shape;
-use crate::surface::is_closed;
 use crate::tree::Tree;
 use glam::DVec3;
 
@@ -57,9 +56,6 @@ pub(crate) fn calipers(shape: &Shape, trees: &[Tree]) -> Vec<Caliper> {
     let mut calipers = Vec::new();
     let mut boxes = Vec::new();
     for (piece, members) in shape.members.iter().enumerate() {
-        if !is_closed(shape.triangles[shape.faces[piece].clone()].iter().copied()) {
-            continue;
-        }
         trees[piece].fit(rest, &shape.triangles, &mut boxes);
         for &point in members.iter().step_by(stride) {
             let Some(inward) = (-normals[point as usize]).try_normalize() else { continue };

@@ -4,7 +4,7 @@
 use glam::DVec3;
 
 /// Triangles in a leaf.
-const LEAF: usize = 4;
+const LEAF: usize = 2;
 
 #[derive(Clone, Copy)]
 struct Node {
@@ -40,6 +40,10 @@ impl Bounds {
 
     pub fn meets(&self, other: &Self) -> bool {
         self.low.cmple(other.high).all() && other.low.cmple(self.high).all()
+    }
+
+    pub fn holds(&self, point: DVec3) -> bool {
+        self.low.cmple(point).all() && point.cmple(self.high).all()
     }
 
     /// Whether a ray meets it before `most`.
@@ -137,11 +141,12 @@ impl Tree {
     ) -> Option<Nearest> {
         let mut best: Option<Nearest> = None;
         let mut least = within;
-        let mut stack: Vec<(u32, f64)> = Vec::with_capacity(64);
-        if let Some(root) = boxes.first() {
-            stack.push((0, root.distance_squared(at)));
-        }
-        while let Some((index, distance)) = stack.pop() {
+        // Halving keeps the tree of 2³² triangles no deeper than 32, and each level leaves one node to be looked at.
+        let mut stack = [(0u32, 0.0f64); 48];
+        let mut height = usize::from(!boxes.is_empty());
+        while height > 0 {
+            height -= 1;
+            let (index, distance) = stack[height];
             if distance >= least {
                 continue;
             }
@@ -158,7 +163,9 @@ impl Tree {
             } else {
                 let children = [index + 1, node.right].map(|c| (c, boxes[c as usize].distance_squared(at)));
                 let [near, far] = if children[0].1 <= children[1].1 { children } else { [children[1], children[0]] };
-                stack.extend([far, near]);
+                stack[height] = far;
+                stack[height + 1] = near;
+                height += 2;
             }
         }
         best

@@ -82,7 +82,16 @@ fn effects_are_gated_by_default() {
     assert_eq!(
         names,
         [
-            "strain", "worst-strain", "gap", "rigid", "slip", "ground", "tremble", "crossings", "penetration", "thinning",
+            "strain",
+            "worst-strain",
+            "gap",
+            "rigid",
+            "slip",
+            "ground",
+            "tremble",
+            "crossings",
+            "penetration",
+            "thinning",
             "jolt"
         ]
     );
@@ -144,14 +153,29 @@ fn a_dirty_character_is_told_what_is_wrong() {
     assert_eq!(sinew(["check", robot.to_str().expect("UTF-8"), "--clip", "0", "--gate", "weights=0", "-q"]).code, 3);
 }
 
-/// With presets made for soft bodies the rat's feet leave its legs and the knight's sword bends: eyes see it, and so does
-/// the check.
+/// With a preset for soft bodies the rat's feet are torn from its legs and the knight's swords bend: eyes see it, and so
+/// does the check.
 #[test]
 fn what_eyes_see_on_real_characters_is_found() {
+    let found = |report: &Value, name: &str| {
+        let gates = report["gates"].as_array().expect("gates");
+        let gate = gates.iter().find(|gate| gate["name"] == name).expect("holds by default");
+        (gate["found"].as_f64().expect("a number"), gate["passed"].as_bool().expect("a verdict"))
+    };
+    if let Some(rat) = asset("Quaternius_Rat.glb") {
+        let clip = ["--clip", "RatArmature|Rat_Attack", "--fps", "30", "--preset", "lively"];
+        let report = check(&[&[rat.to_str().expect("UTF-8")], &clip[..]].concat());
+        let (strain, passed) = found(&report, "worst-strain");
+        assert!(strain > 2.0 && !passed, "{strain}");
+        let groups = report["clips"][0]["against_base"]["groups"].as_array().expect("groups");
+        let bone = groups[0]["worst_edge"]["bone"].as_str().expect("a bone");
+        assert!(bone.contains("Foot") || bone.contains("LowLeg"), "{bone}");
+    }
     if let Some(knight) = asset("KayKit_Knight.glb") {
-        let args = [knight.to_str().expect("UTF-8"), "--clip", "0", "--fps", "15", "--preset", "cartoon", "--rigid", "*"];
-        let report = check(&args);
-        let rigid = report["gates"].as_array().expect("gates").iter().find(|gate| gate["name"] == "rigid");
-        assert!(rigid.is_some(), "{report}");
+        let clip = ["--clip", "1H_Melee_Attack_Chop", "--fps", "30", "--preset", "cartoon"];
+        let with = |more: &[&str]| check(&[&[knight.to_str().expect("UTF-8")], &clip[..], more].concat());
+        assert_eq!(found(&with(&[]), "rigid"), (0.0, true), "nothing is said to be rigid");
+        let (bend, passed) = found(&with(&["--rigid", "*Sword*"]), "rigid");
+        assert!(bend > 0.05 && !passed, "{bend}");
     }
 }
