@@ -17,7 +17,7 @@ use crate::distortion::{self, WorstDistortion};
 use crate::footing::{self, Contact, Lowest};
 use crate::gaps::{Fitted, Gaps, WorstGap};
 use crate::groups::{GroupKind, Grouping, Groups, quantile};
-use crate::place::{Extreme, Place, place};
+use crate::place::{Extreme, Place, Worst, place};
 use crate::positions::{Positions, Subject, workspace};
 use crate::shape::{NONE, Piece, Shape, u32_of};
 use crate::strain::{self, Strains};
@@ -38,8 +38,8 @@ const UNSEEN_BEND: f64 = 1e-3;
 const UNSEEN_TREMBLE: f64 = 2e-4;
 /// Frames by which visible strength is told: those beyond are moments.
 const STRENGTH: f64 = 0.95;
-/// Seconds at 120 Hz: longer clips are looked at up to here for trembling.
-const LONGEST_TREMBLE: f64 = 60.0;
+/// Seconds at 120 Hz: longer clips are looked at up to here for trembling, so that memory stays bounded.
+const LONGEST_TREMBLE: f64 = 20.0;
 
 /// What the caller knows of a character and a clip. The default is nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -401,7 +401,7 @@ impl<'a> Comparing<'a> {
             below_ground,
             crossings: self.crossings(playing, times),
             thinnest: (thinnest.point != u32::MAX).then(|| extreme(thinnest.ratio, thinnest.point, thinnest.time)),
-            jolt: jolt.map(|(value, point, time)| extreme(value, point, time)),
+            jolt: (jolt.value > 0.0).then(|| jolt.extreme(rig)),
         }
     }
 
@@ -425,7 +425,7 @@ impl<'a> Comparing<'a> {
     }
 
     /// Energies of every group, added and of the base, and the largest jolt.
-    fn trembling(&self, playing: &Playing<'_>) -> (Vec<[Energy; 2]>, Option<(f64, u32, f64)>) {
+    fn trembling(&self, playing: &Playing<'_>) -> (Vec<[Energy; 2]>, Worst) {
         let shape = &self.skin.shape;
         let MotionReport { start, last_key, period, .. } = *playing.report();
         let seconds = period.unwrap_or(last_key - start).min(LONGEST_TREMBLE);
@@ -435,7 +435,7 @@ impl<'a> Comparing<'a> {
         let mut energies = vec![[Energy::default(); 2]; self.groups.len()];
         // Too short to hold a swing of 8 Hz and its neighbours.
         if seconds * RATE < 16.0 {
-            return (energies, None);
+            return (energies, Worst::default());
         }
         let mut of_bone: Vec<Vec<u32>> = vec![Vec::new(); self.character_of_bone.len()];
         for (point, &bone) in shape.bone.iter().enumerate().filter(|(_, bone)| **bone != NONE) {
@@ -464,14 +464,12 @@ impl<'a> Comparing<'a> {
                 (energies, tremble::jolt(&added, &base, loops))
             })
             .collect();
-        let mut jolt: Option<(f64, u32, f64)> = None;
+        let mut jolt = Worst::default();
         for (&point, (own, (value, sample))) in points.iter().zip(found) {
             for &group in self.groups.of_point[point as usize].iter().filter(|&&group| group != NONE) {
                 energies[group as usize].iter_mut().zip(own).for_each(|(sum, energy)| sum.add(energy));
             }
-            if value > jolt.map_or(0.0, |jolt| jolt.0) {
-                jolt = Some((value, point, times[sample]));
-            }
+            jolt.see(value, shape.vertex[point as usize] as usize, times[sample]);
         }
         (energies, jolt)
     }

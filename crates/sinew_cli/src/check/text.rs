@@ -5,6 +5,7 @@ use super::{Report, against_base};
 use crate::text::{count, printable, quoted, short};
 use anstyle::{AnsiColor, Style};
 use sinew_check::clip::{Drift, SegmentDrift, VolumeDrift};
+use sinew_check::limits::LIMITS;
 use sinew_check::surface::TriangleReport;
 use sinew_check::{ClipReport, Place};
 use std::io::{self, Write};
@@ -50,7 +51,9 @@ pub fn tell(report: &Report<'_>, outcomes: &[Outcome], out: &mut dyn Write) -> i
         if outcome.passed {
             good(out, &format!("{}: {found}, at most {most}", outcome.name))?;
         } else {
-            bad(out, &format!("{}: {found}, more than {most}{place}", outcome.name))?;
+            let about = LIMITS.iter().find(|limit| limit.name == outcome.name);
+            let about = about.map_or(String::new(), |limit| format!(" ({})", limit.about));
+            bad(out, &format!("{}: {found}, more than {most}{about}{place}", outcome.name))?;
         }
     }
     Ok(())
