@@ -27,7 +27,8 @@ enum Value {
     Effects(fn(&Comparison) -> f64),
 }
 
-/// All measures beside [`LIMITS`]. Where there is a recipe, volume, flips and collapsed are what it does; else what the file does.
+/// All measures beside [`LIMITS`]. Where there is a recipe, volume, flips and collapsed are what it does; else what the
+/// file does.
 const MEASURES: [Measure; 14] = [
     Measure {
         name: "seam",
@@ -184,14 +185,10 @@ impl Gate {
             Value::Whole(value) => (value(report), None),
             Value::Effects(value) => {
                 let found = report.clips.iter().map(|clip| clip.comparison.as_ref().map_or(0.0, value));
-                let worst =
-                    found.enumerate().fold(
-                        (0.0, None),
-                        |worst: (f64, Option<usize>), (clip, found)| {
-                            if found > worst.0 { (found, Some(clip)) } else { worst }
-                        },
-                    );
-                worst
+                let worse = |worst: (f64, Option<usize>), (clip, found): (usize, f64)| {
+                    if found > worst.0 { (found, Some(clip)) } else { worst }
+                };
+                found.enumerate().fold((0.0, None), worse)
             }
         };
         Some(Outcome { name, found, most, passed: found <= most, clip, unit })
