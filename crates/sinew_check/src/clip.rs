@@ -1,11 +1,13 @@
 //! One clip, frame by frame.
 
 use crate::CheckError;
+use crate::compare::{Compared, Comparing, Comparison, Given, Memory, Skin};
 use crate::cracks::Coincident;
 use crate::keys::{KeyReport, keys};
 use crate::place::{Extreme, Place, Worst, place};
 use crate::positions::{Positions, Subject, workspace};
 use crate::seam::{Around, Seam};
+use crate::shape::Piece;
 use crate::surface::{Enclosure, SoundTriangles, TriangleReport, Turned, enclosures, volume};
 use rayon::prelude::*;
 use sinew::correct::SegmentVolume;
@@ -23,10 +25,12 @@ pub struct Checker {
     enclosures: Vec<Enclosure>,
     triangles: SoundTriangles,
     coincident: Coincident,
-    /// Per segment: its part of its character's volume; 0 where it has none of its own.
+    /// Per segment: its part of its character's volume; 0 where it has none of its own that means something.
     shares: Vec<f64>,
     /// Per segment: the name of its bone.
     bones: Vec<String>,
+    /// What effects are compared on; `None` where there are none.
+    skin: Option<Arc<Skin>>,
 }
 
 /// What was measured of one clip. Lengths are shares of the size; what effects add is 0 where there are none.
@@ -62,6 +66,8 @@ pub struct ClipReport {
     pub parting: Option<Extreme>,
     /// What effects add to that.
     pub crack: Option<Extreme>,
+    /// Everything held against the same frame without effects; `None` where there are none.
+    pub comparison: Option<Comparison>,
 }
 
 /// How the volume of a part changes: ratios to that at rest, less 1.
@@ -128,7 +134,9 @@ impl Drift {
 }
 
 /// Of the character's volume: a segment of less is a rounding of its borders.
-const LEAST_SHARE: f64 = 1e-4;
+const LEAST_SHARE: f64 = 1e-3;
+/// Faces that a segment needs to have a shape.
+const LEAST_FACES: usize = 16;
 
 /// What a run of frames showed.
 struct Seen {
@@ -141,20 +149,35 @@ struct Seen {
     base: Turned,
     effects: Turned,
     lost: Option<(usize, f64)>,
+    compared: Option<Compared>,
 }
 
 impl Checker {
     /// A character with what `recipe` adds to it; a recipe without effects measures the character as it is.
     pub fn new(rig: &Arc<Rig>, recipe: &Recipe) -> Result<Self, CheckError> {
+        Self::sharing(rig, recipe, None)
+    }
+
+    /// The same character with another recipe; what was found out about its shape is kept.
+    pub fn with_recipe(&self, recipe: &Recipe) -> Result<Self, CheckError> {
+        Self::sharing(self.subject.stage.rig(), recipe, self.skin.as_ref())
+    }
+
+    fn sharing(rig: &Arc<Rig>, recipe: &Recipe, skin: Option<&Arc<Skin>>) -> Result<Self, CheckError> {
         let subject = Subject::new(rig, recipe)?;
         let mut rest = Positions::default();
         subject.rest(&mut workspace(), &mut rest);
+        let skin = match skin {
+            Some(skin) => Some(Arc::clone(skin)),
+            None => subject.has_effects.then(|| Arc::new(Skin::new(rig, &rest.base))),
+        };
         Ok(Self {
+            skin,
             enclosures: enclosures(rig, &rest.base),
             triangles: SoundTriangles::new(rig),
             coincident: Coincident::new(&subject, &rest.base),
             bones: rest.base_segments.iter().map(|s| rig.skeleton().name(s.bone).to_owned()).collect(),
-            shares: shares(&rest.base_segments, rig.characters().len()),
+            shares: sound_shares(rig, &rest.base_segments),
             subject,
         })
     }
@@ -174,6 +197,11 @@ impl Checker {
         self.coincident.len()
     }
 
+    /// Connected pieces of skin, as comparisons number them; none where there are no effects.
+    pub fn pieces(&self) -> &[Piece] {
+        self.skin.as_ref().map_or(&[], |skin| skin.pieces())
+    }
+
     /// Measures a clip at `fps` frames per second or slightly more, so that both ends are met. `progress` is told how
     /// many more frames are done, from any thread.
     pub fn clip(
@@ -183,30 +211,49 @@ impl Checker {
         fps: f64,
         progress: &(dyn Fn(usize) + Sync),
     ) -> Result<ClipReport, CheckError> {
+        self.clip_given(clip, settings, fps, &Given::default(), progress)
+    }
+
+    /// The same, with what the caller knows of the character.
+    pub fn clip_given(
+        &self,
+        clip: &Clip,
+        settings: &MotionSettings,
+        fps: f64,
+        given: &Given,
+        progress: &(dyn Fn(usize) + Sync),
+    ) -> Result<ClipReport, CheckError> {
         let subject = &self.subject;
         let rig = subject.rig();
         let playing = subject.stage.motion(clip, settings)?;
         let report = playing.report().clone();
         let (times, fps) = frames(&report, fps, &clip.name)?;
+        let comparing = self.skin.as_ref().filter(|_| subject.has_effects).map(|skin| {
+            let mut first = Positions::default();
+            subject.frame(&playing, times[0], &mut workspace(), &mut first);
+            Comparing::new(skin, subject, given, &first)
+        });
         let runs: Vec<std::ops::Range<usize>> =
             (0..times.len()).step_by(CHUNK).map(|from| from..(from + CHUNK).min(times.len())).collect();
         let seen: Vec<Seen> = runs
             .into_par_iter()
             .map_init(
-                || (workspace(), [Positions::default(), Positions::default(), Positions::default()]),
-                |(workspace, frames), run| {
+                || (workspace(), [Positions::default(), Positions::default(), Positions::default()], Memory::default()),
+                |(workspace, frames, memory), run| {
                     let count = run.len();
-                    let seen = self.look(&playing, &times, run, fps, workspace, frames);
+                    let seen = self.look(&playing, &times, run, fps, comparing.as_ref(), workspace, frames, memory);
                     progress(count);
                     seen
                 },
             )
             .collect();
-        let seen = seen.into_iter().fold(self.nothing(), join);
+        let mut seen = seen.into_iter().fold(self.nothing(comparing.as_ref()), join);
         if let Some((vertex, time)) = seen.lost {
             let mesh = place(rig, vertex, time).mesh;
             return Err(CheckError::NotFinite { clip: clip.name.clone(), time, mesh });
         }
+        let compared = comparing.as_ref().zip(seen.compared.take());
+        let comparison = compared.map(|(comparing, seen)| comparing.comparison(&playing, &times, given, seen));
         let extreme = |worst: Worst| (worst.value > 0.0).then(|| worst.extreme(rig));
         let at = |spot: Option<(usize, f64)>| spot.map(|(vertex, time)| place(rig, vertex, time));
         let (base, effects) = (seen.base.report(), seen.effects.report());
@@ -230,6 +277,8 @@ impl Checker {
                 })
                 .collect(),
             segments: segments
+                // What loses more than all it has is no volume.
+                .filter(|(_, [base, _])| base.least > -1.0)
                 .map(|((&share, bone), &[base, effects])| SegmentDrift { bone: bone.clone(), share, base, effects })
                 .collect(),
             first_turned: [at(base.first_turned), at(effects.first_turned)],
@@ -238,10 +287,11 @@ impl Checker {
             effect_triangles: effects,
             parting: extreme(seen.parting),
             crack: extreme(seen.crack),
+            comparison,
         })
     }
 
-    fn nothing(&self) -> Seen {
+    fn nothing(&self, comparing: Option<&Comparing<'_>>) -> Seen {
         Seen {
             displacement: Worst::default(),
             kink: Worst::default(),
@@ -252,21 +302,25 @@ impl Checker {
             base: Turned::new(self.triangles.count),
             effects: Turned::new(self.triangles.count),
             lost: None,
+            compared: comparing.map(Comparing::nothing),
         }
     }
 
     /// Looks at the frames of `run`; `frames` is memory for the frame, the one before and the one after.
+    #[expect(clippy::too_many_arguments, reason = "the clip, the run of it, and memory a thread keeps")]
     fn look(
         &self,
         playing: &Playing<'_>,
         times: &[f64],
         run: std::ops::Range<usize>,
         fps: f64,
+        comparing: Option<&Comparing<'_>>,
         workspace: &mut Workspace,
         frames: &mut [Positions; 3],
+        memory: &mut Memory,
     ) -> Seen {
         let subject = &self.subject;
-        let mut seen = self.nothing();
+        let mut seen = self.nothing(comparing);
         let evaluate = |frame: usize, workspace: &mut Workspace, out: &mut Positions| {
             if let Some(&time) = times.get(frame) {
                 subject.frame(playing, time, workspace, out);
@@ -310,6 +364,11 @@ impl Checker {
             }
             self.triangles.look(now, subject.has_effects, time, &mut seen.base, &mut seen.effects);
             self.coincident.look(subject, now, time, &mut seen.parting, &mut seen.crack);
+            if let (Some(comparing), Some(compared)) = (comparing, &mut seen.compared) {
+                let (from, to) = (frame.saturating_sub(1), (frame + 1).min(times.len() - 1));
+                let around = [if from < frame { &*before } else { &*now }, if to > frame { &*after } else { &*now }];
+                comparing.look(now, (around, times[to] - times[from]), time, memory, compared);
+            }
             frames.rotate_left(1);
         }
         seen
@@ -356,7 +415,36 @@ fn join(mut first: Seen, later: Seen) -> Seen {
     first.base.join(&later.base);
     first.effects.join(&later.effects);
     first.lost = first.lost.or(later.lost);
+    if let (Some(first), Some(later)) = (&mut first.compared, later.compared) {
+        first.join(later);
+    }
     first
+}
+
+/// [`shares`] of the segments whose volume means something: of enough faces, in a surface without a border there.
+fn sound_shares(rig: &Rig, segments: &[SegmentVolume]) -> Vec<f64> {
+    let mut edges: Vec<([u32; 2], usize)> = Vec::with_capacity(3 * rig.point_triangles().len());
+    for (face, &[a, b, c]) in
+        rig.point_triangles().iter().enumerate().filter(|(_, [a, b, c])| a != b && b != c && c != a)
+    {
+        edges.extend([[a, b], [b, c], [c, a]].map(|[a, b]| ([a.min(b), a.max(b)], face)));
+    }
+    edges.sort_unstable();
+    let bones = rig.skeleton().len();
+    let (mut faces, mut is_open) = (vec![0usize; bones], vec![false; bones]);
+    let corners = |face: usize| rig.point_triangles()[face].map(|slot| rig.main_bone(slot as usize));
+    for of_edge in edges.chunk_by(|a, b| a.0 == b.0) {
+        for &(_, face) in of_edge {
+            for bone in corners(face).into_iter().flatten() {
+                faces[bone.index()] += 1;
+                is_open[bone.index()] |= of_edge.len() != 2;
+            }
+        }
+    }
+    // A face was counted at three edges and three corners.
+    let is_sound = |s: &SegmentVolume| faces[s.bone.index()] >= 9 * LEAST_FACES && !is_open[s.bone.index()];
+    let all = shares(segments, rig.characters().len());
+    segments.iter().zip(all).map(|(segment, share)| if is_sound(segment) { share } else { 0.0 }).collect()
 }
 
 /// What each segment has of its character's volume.

@@ -8,20 +8,39 @@
 //! | [`surface`] | volume, and triangles that turn over or collapse |
 //! | [`cracks`] | vertices that lie together at rest and part in motion |
 //! | [`clip`] | all of it for one clip, frame by frame |
+//! | [`compare`] | what effects do against the same frame without them: strain, gaps, bends, slip, trembling, crossings |
+//! | [`limits`] | what those figures may be |
 //!
 //! Lengths are shares of the size of the character they belong to, so that thresholds hold for rigs of any scale. Frames
 //! are evaluated in the rayon pool of the caller; results are the same to the bit at any thread count.
 
 pub mod clip;
+pub mod compare;
 pub mod cracks;
+mod crossing;
+pub mod crossings;
+pub mod distortion;
+pub mod footing;
+pub mod gaps;
+pub mod groups;
 pub mod keys;
+pub mod limits;
 pub mod place;
 mod positions;
 pub mod seam;
+pub mod shape;
+pub mod strain;
 pub mod surface;
+pub mod thickness;
+mod tree;
+pub mod tremble;
+#[cfg(test)]
+mod truth;
 pub mod weights;
 
 pub use clip::{Checker, ClipReport};
+pub use compare::{Comparison, Given};
+pub use groups::Groups;
 pub use place::{Extreme, Place};
 
 use sinew::MotionError;

@@ -5,6 +5,7 @@ use sinew::clip::Track;
 use sinew::raw::{RawBinding, RawBone, RawInfluences, RawJoint, RawMesh, RawPrimitive, RawRig, RawSkin};
 use sinew::recipe::RecipeFile;
 use sinew::{Clip, Curve, Interpolation, LocalTransform, Looping, MotionSettings, Recipe, Rig, Trs};
+use sinew_check::limits::LIMITS;
 use sinew_check::{Checker, ClipReport};
 use sinew_zoo::ZooCharacter;
 
@@ -215,4 +216,33 @@ fn absurd_clips_are_refused() {
     assert!(checker.clip(&endless, &MotionSettings::default(), 60.0, &|_| {}).is_err());
     let pose = clip(Track { node: 0, translation: line(&[0.5], &[Vec3::X]), ..Track::default() });
     assert_eq!(checker.clip(&pose, &MotionSettings::default(), 60.0, &|_| {}).expect("a pose").frames, 1);
+}
+
+/// What effects do against the base is the same at any scale, and nothing where they are switched off.
+#[test]
+fn comparisons_do_not_depend_on_scale() {
+    let figures = |scale: f64, recipe: &Recipe| {
+        let mut calf = zoo("calf");
+        let LocalTransform::Trs(root) = &mut calf.raw.bones[0].local else { panic!("by parts") };
+        root.scale = DVec3::splat(scale);
+        let clip = &calf.clips[0];
+        let moved: Vec<Track> = (clip.tracks.iter().cloned())
+            .map(|track| if track.node == 0 { Track { translation: None, ..track } } else { track })
+            .collect();
+        let clip = Clip { name: clip.name.clone(), tracks: moved };
+        let report = measure(&calf.raw, recipe, &clip, &MotionSettings::default());
+        let comparison = report.comparison.expect("effects");
+        LIMITS.map(|limit| (limit.name, (limit.value)(&comparison)))
+    };
+    let lively = preset("lively");
+    let one = figures(1.0, &lively);
+    for scale in [0.02, 200.0] {
+        for ((name, a), (_, b)) in one.into_iter().zip(figures(scale, &lively)) {
+            assert!((a - b).abs() <= 0.02 * a.abs() + 2e-5, "{name}: {a} at scale 1, {b} at {scale}");
+        }
+    }
+    let idle = RecipeFile::parse("version = 1\n[[effect]]\ntype = \"floppy\"\ngain = 0\n").map(|f| f.recipe().clone());
+    for (name, value) in figures(1.0, &idle.expect("sound")) {
+        assert!(value == 0.0 || name.ends_with("strain") && value == 1.0, "{name}: {value}");
+    }
 }

@@ -4,10 +4,13 @@ use super::Report;
 use super::gate::Outcome;
 use serde_json::{Value, json};
 use sinew_check::clip::{Drift, SegmentDrift, VolumeDrift};
+use sinew_check::compare::{GroupFigures, StrainedEdge};
+use sinew_check::groups::GroupKind;
 use sinew_check::keys::{Jump, Noise};
+use sinew_check::shape::Piece;
 use sinew_check::surface::{Enclosure, TriangleReport};
 use sinew_check::weights::WeightReport;
-use sinew_check::{ClipReport, Extreme, Place};
+use sinew_check::{ClipReport, Comparison, Extreme, Place};
 
 pub fn report(report: &Report<'_>, outcomes: &[Outcome]) -> Value {
     let warning =
@@ -19,6 +22,7 @@ pub fn report(report: &Report<'_>, outcomes: &[Outcome]) -> Value {
         "fps": report.fps,
         "characters": report.scene.rig.characters().iter().map(size).collect::<Vec<_>>(),
         "weights": report.weights.iter().map(weights).collect::<Vec<_>>(),
+        "pieces": report.pieces.iter().map(piece).collect::<Vec<_>>(),
         "surfaces": report.enclosures.iter().map(enclosure).collect::<Vec<_>>(),
         "coincident_vertices": report.coincident,
         "clips": report.clips.iter().map(|c| clip(c, report.has_effects)).collect::<Vec<_>>(),
@@ -93,6 +97,60 @@ fn clip(c: &ClipReport, has_effects: bool) -> Value {
         "triangles": pair(triangles(&c.effect_triangles, 1), triangles(&c.base_triangles, 0)),
         "parting": c.parting.as_ref().map(extreme),
         "crack": c.crack.as_ref().map(extreme),
+        "against_base": c.comparison.as_ref().map(comparison),
+    })
+}
+
+fn piece(p: &Piece) -> Value {
+    json!({"mesh": p.mesh, "bone": p.bone, "points": p.points, "on_one_bone": p.on_one_bone, "size": p.size})
+}
+
+fn comparison(c: &Comparison) -> Value {
+    let kind = |kind| match kind {
+        GroupKind::Character => "character",
+        GroupKind::Mesh => "mesh",
+        GroupKind::Bone => "bone",
+        GroupKind::Given => "group",
+    };
+    let edge = |e: &StrainedEdge| {
+        let mut json = place(&e.place);
+        json["strain"] = e.strain.into();
+        json["longer"] = e.is_longer.into();
+        json["other_vertex"] = e.other.vertex.into();
+        json
+    };
+    let group = |g: &GroupFigures| {
+        json!({
+            "kind": kind(g.kind), "name": g.name, "strain": g.strain, "worst_edge": g.worst_edge.as_ref().map(edge),
+            "strength": g.strength, "motion": g.motion, "tremble": g.tremble, "base_tremble": g.base_tremble,
+        })
+    };
+    let with = |mut json: Value, key: &str, value: Value| {
+        json[key] = value;
+        json
+    };
+    json!({
+        "groups": c.groups.iter().map(group).collect::<Vec<_>>(),
+        "gaps": c.gaps.iter().map(|g| with(extreme(&g.gap), "pieces", json!(g.pieces))).collect::<Vec<_>>(),
+        "distortions": c.distortions.iter()
+            .map(|d| with(with(extreme(&d.residual), "piece", d.piece.into()), "rigid", d.is_rigid.into()))
+            .collect::<Vec<_>>(),
+        "slips": c.slips.iter()
+            .map(|s| json!({
+                "bone": s.bone, "from": s.from, "to": s.to, "base": s.base, "effects": s.effects, "time": s.time,
+            }))
+            .collect::<Vec<_>>(),
+        "below_ground": c.below_ground.as_ref().map(extreme),
+        "crossings": {
+            "frames": c.crossings.frames,
+            "within": {"base": c.crossings.base_within, "new": c.crossings.within},
+            "worst": c.crossings.worst.as_ref().map(place),
+            "between": {"base": c.crossings.base_between, "new": c.crossings.between},
+            "deepest": c.crossings.deepest.as_ref()
+                .map(|(deepest, piece)| with(extreme(deepest), "inside_piece", (*piece).into())),
+        },
+        "thinnest": c.thinnest.as_ref().map(extreme),
+        "jolt": c.jolt.as_ref().map(extreme),
     })
 }
 

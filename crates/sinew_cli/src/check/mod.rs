@@ -1,5 +1,6 @@
 //! `sinew check FILE`: how good a character is in motion, measured, and held against gates where there are any.
 
+mod against_base;
 mod gate;
 mod json;
 mod text;
@@ -12,13 +13,16 @@ use crate::played::chosen_clips;
 use crate::progress::Progress;
 use crate::recipe::LoadedRecipe;
 use crate::talk::Talk;
+use crate::text::quoted;
 use clap::Args as ClapArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use gate::{Gate, Outcome};
+use sinew::text::wildcard;
 use sinew_bake::engine::{ENGINES, Engine};
+use sinew_check::shape::Piece;
 use sinew_check::surface::Enclosure;
 use sinew_check::weights::{WeightReport, weights};
-use sinew_check::{Checker, ClipReport};
+use sinew_check::{Checker, ClipReport, Given};
 
 #[derive(Debug, ClapArgs)]
 pub struct CheckArgs {
@@ -39,9 +43,15 @@ pub struct CheckArgs {
 
     /// A measurement and its limit, such as seam=0.1% or flips=0; exit status 3 if it is exceeded. Can be repeated.
     /// Known: seam, kink, pop, teleports, noise, volume, flips, collapsed, displacement, cracks, weights,
-    /// influences, engines, warnings.
+    /// influences, engines, warnings; and, with a recipe, what effects change against the same frame without them: strain,
+    /// worst-strain, gap, rigid, slip, ground, tremble, crossings, penetration, thinning, jolt. Those have default limits and
+    /// are always on; NAME=off switches one off.
     #[arg(long = "gate", value_name = "NAME=LIMIT", value_parser = Gate::parse)]
     gates: Vec<Gate>,
+
+    /// A mesh or bone whose pieces must not bend, such as "*Sword*". Can be repeated.
+    #[arg(long, value_name = "NAME")]
+    rigid: Vec<String>,
 
     /// Write JSON with everything that was measured.
     #[arg(long)]
@@ -59,6 +69,7 @@ struct Report<'a> {
     enclosures: &'a [Enclosure],
     /// Vertices on others at rest.
     coincident: usize,
+    pieces: &'a [Piece],
     clips: Vec<ClipReport>,
     /// What each engine cannot play.
     engines: Vec<(&'static Engine, Vec<String>)>,
@@ -80,10 +91,12 @@ pub fn run(options: &CheckArgs, talk: &Talk) -> Result<(), Fault> {
         ((end - start) * options.fps).clamp(0.0, 1e9) as usize + 1
     };
     let progress = Progress::new(talk, "checking", chosen.iter().map(frames).sum());
+    let given = Given { rigid: rigid_pieces(&checker, &options.rigid, talk), ..Given::default() };
     let mut clips = Vec::with_capacity(chosen.len());
     for &index in &chosen {
         let clip = &scene.clips[index];
-        let measured = checker.clip(clip, &recipe.motion(clip), options.fps, &|more| progress.advance_by(more));
+        let motion = recipe.motion(clip);
+        let measured = checker.clip_given(clip, &motion, options.fps, &given, &|more| progress.advance_by(more));
         clips.push(measured.map_err(in_file)?);
     }
     drop(progress);
@@ -95,10 +108,12 @@ pub fn run(options: &CheckArgs, talk: &Talk) -> Result<(), Fault> {
         weights: weights(&scene.raw),
         enclosures: checker.enclosures(),
         coincident: checker.coincident(),
+        pieces: checker.pieces(),
         clips,
         engines: ENGINES.iter().map(|engine| (engine, objections(engine, &scene))).collect(),
     };
-    let outcomes: Vec<Outcome> = options.gates.iter().map(|gate| gate.judge(&report)).collect();
+    let gates = Gate::all(&options.gates, &report);
+    let outcomes: Vec<Outcome> = gates.iter().filter_map(|gate| gate.judge(&report)).collect();
     if options.json {
         output::to_stdout(|out| {
             serde_json::to_writer_pretty(&mut *out, &json::report(&report, &outcomes))?;
@@ -108,6 +123,16 @@ pub fn run(options: &CheckArgs, talk: &Talk) -> Result<(), Fault> {
         output::text_to_stdout(|out| text::tell(&report, &outcomes, out))?;
     }
     if outcomes.iter().all(|outcome| outcome.passed) { Ok(()) } else { Err(Fault::Findings) }
+}
+
+/// Pieces of a mesh or about a bone that is called so.
+fn rigid_pieces(checker: &Checker, names: &[String], talk: &Talk) -> Vec<usize> {
+    let matches = |name: &str, piece: &Piece| wildcard(name, &piece.mesh) || wildcard(name, &piece.bone);
+    for name in names.iter().filter(|name| !checker.pieces().iter().any(|piece| matches(name, piece))) {
+        talk.note(&format!("--rigid {}: no mesh or bone with skin is called so", quoted(name)));
+    }
+    let is_rigid = |piece: &Piece| names.iter().any(|name| matches(name, piece));
+    checker.pieces().iter().enumerate().filter(|(_, piece)| is_rigid(piece)).map(|(index, _)| index).collect()
 }
 
 /// What an engine cannot play of the character, its own morph targets included.

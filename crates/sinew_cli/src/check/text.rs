@@ -1,10 +1,11 @@
 //! What was measured, in words: what is sound in a line, what is not with its place and what to do about it.
 
-use super::Report;
 use super::gate::Outcome;
+use super::{Report, against_base};
 use crate::text::{count, printable, quoted, short};
 use anstyle::{AnsiColor, Style};
 use sinew_check::clip::{Drift, SegmentDrift, VolumeDrift};
+use sinew_check::limits::LIMITS;
 use sinew_check::surface::TriangleReport;
 use sinew_check::{ClipReport, Place};
 use std::io::{self, Write};
@@ -40,34 +41,38 @@ pub fn tell(report: &Report<'_>, outcomes: &[Outcome], out: &mut dyn Write) -> i
     for clip in &report.clips {
         tell_clip(clip, report.has_effects, out)?;
     }
+    against_base::tell(report, out)?;
     if !outcomes.is_empty() {
         writeln!(out, "gates")?;
     }
     for outcome in outcomes {
         let (found, most) = (outcome.words(outcome.found), outcome.words(outcome.most));
+        let place = against_base::worst_place(report, outcome).map_or(String::new(), |words| format!(": {words}"));
         if outcome.passed {
             good(out, &format!("{}: {found}, at most {most}", outcome.name))?;
         } else {
-            bad(out, &format!("{}: {found}, more than {most}", outcome.name))?;
+            let about = LIMITS.iter().find(|limit| limit.name == outcome.name);
+            let about = about.map_or(String::new(), |limit| format!(" ({})", limit.about));
+            bad(out, &format!("{}: {found}, more than {most}{about}{place}", outcome.name))?;
         }
     }
     Ok(())
 }
 
-fn good(out: &mut dyn Write, words: &str) -> io::Result<()> {
+pub(super) fn good(out: &mut dyn Write, words: &str) -> io::Result<()> {
     writeln!(out, "  {GOOD}✓{GOOD:#} {words}")
 }
 
-fn bad(out: &mut dyn Write, words: &str) -> io::Result<()> {
+pub(super) fn bad(out: &mut dyn Write, words: &str) -> io::Result<()> {
     writeln!(out, "  {BAD}!{BAD:#} {words}")
 }
 
-fn percent(share: f64) -> String {
+pub(super) fn percent(share: f64) -> String {
     format!("{} %", short(100.0 * share))
 }
 
 /// `mesh "Body", vertex 12 (bone "tail"), at 0.25 s`.
-fn at(place: &Place) -> String {
+pub(super) fn at(place: &Place) -> String {
     let primitive = if place.primitive == 0 { String::new() } else { format!(" primitive {}", place.primitive) };
     let (mesh, bone) = (quoted(&place.mesh), quoted(&place.bone));
     format!("mesh {mesh}{primitive} vertex {} (bone {bone}) at {} s", place.vertex, short(place.time))

@@ -1,6 +1,6 @@
 //! `check` as a user runs it: findings on characters with known faults, gates and exit codes.
 
-use crate::common::{Folder, json, sinew};
+use crate::common::{Folder, sinew};
 use serde_json::{Value, json};
 use sinew_testkit::assets::asset;
 use sinew_testkit::glb::Builder;
@@ -8,8 +8,11 @@ use sinew_testkit::glb::Builder;
 // Accessors of `Builder::rigged`.
 const WEIGHTS: usize = 2;
 
+/// The report, whatever gates say of it.
 fn check(args: &[&str]) -> Value {
-    json([&["check"], args, &["--json", "--quiet"]].concat())
+    let run = sinew([&["check"], args, &["--json", "--quiet"]].concat());
+    assert!([0, 3].contains(&run.code), "{}: {}", run.code, run.stderr);
+    serde_json::from_str(&run.stdout).expect("JSON")
 }
 
 #[test]
@@ -67,6 +70,46 @@ fn gates_decide_the_exit_code() {
     assert_eq!(sinew(["check", "gone.glb"]).code, 1);
 }
 
+/// Gates on effects hold without being asked for, can be set and switched off, and are silent without effects.
+#[test]
+fn effects_are_gated_by_default() {
+    let arm = ["zoo:arm", "--clip", "wave", "--fps", "30"];
+    assert_eq!(check(&arm)["gates"], json!([]));
+    let with = |more: &[&str]| check(&[&arm[..], &["--preset", "lively"], more].concat());
+    let report = with(&[]);
+    let gates = report["gates"].as_array().expect("gates");
+    let names: Vec<&str> = gates.iter().filter_map(|gate| gate["name"].as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "strain",
+            "worst-strain",
+            "gap",
+            "rigid",
+            "slip",
+            "ground",
+            "tremble",
+            "crossings",
+            "penetration",
+            "thinning",
+            "jolt"
+        ]
+    );
+    let groups = report["clips"][0]["against_base"]["groups"].as_array().expect("groups");
+    let whole = groups.iter().find(|group| group["kind"] == "character").expect("a character");
+    let displacement = report["clips"][0]["displacement"]["share"].as_f64().expect("a share");
+    let strength = whole["strength"].as_f64().expect("a share");
+    assert!(strength > 0.0 && strength <= displacement, "{strength} {displacement}");
+    let fewer = with(&["--gate", "gap=off", "--gate", "strain=1"]);
+    let gates = fewer["gates"].as_array().expect("gates");
+    assert!(gates.iter().all(|gate| gate["name"] != "gap"));
+    let strain = gates.iter().find(|gate| gate["name"] == "strain").expect("set");
+    assert_eq!((&strain["most"], &strain["passed"], &fewer["passed"]), (&json!(1.0), &json!(false), &json!(false)));
+    let text = sinew([&["check"], &arm[..], &["--preset", "lively", "--gate", "strain=1", "-q"]].concat());
+    assert_eq!(text.code, 3);
+    assert!(text.stdout.contains("! strain: ") && text.stdout.contains("visible strength"), "{}", text.stdout);
+}
+
 #[test]
 fn faults_put_in_are_found() {
     let folder = Folder::new();
@@ -108,4 +151,31 @@ fn a_dirty_character_is_told_what_is_wrong() {
     let worst = weights.iter().map(|w| w["worst_sum"].as_f64().expect("a sum")).fold(0.0, f64::max);
     assert!((worst - 1.755).abs() < 1e-3);
     assert_eq!(sinew(["check", robot.to_str().expect("UTF-8"), "--clip", "0", "--gate", "weights=0", "-q"]).code, 3);
+}
+
+/// With a preset for soft bodies the rat's feet are torn from its legs and the knight's swords bend: eyes see it, and so
+/// does the check.
+#[test]
+fn what_eyes_see_on_real_characters_is_found() {
+    let found = |report: &Value, name: &str| {
+        let gates = report["gates"].as_array().expect("gates");
+        let gate = gates.iter().find(|gate| gate["name"] == name).expect("holds by default");
+        (gate["found"].as_f64().expect("a number"), gate["passed"].as_bool().expect("a verdict"))
+    };
+    if let Some(rat) = asset("Quaternius_Rat.glb") {
+        let clip = ["--clip", "RatArmature|Rat_Attack", "--fps", "30", "--preset", "lively"];
+        let report = check(&[&[rat.to_str().expect("UTF-8")], &clip[..]].concat());
+        let (strain, passed) = found(&report, "worst-strain");
+        assert!(strain > 2.0 && !passed, "{strain}");
+        let groups = report["clips"][0]["against_base"]["groups"].as_array().expect("groups");
+        let bone = groups[0]["worst_edge"]["bone"].as_str().expect("a bone");
+        assert!(bone.contains("Foot") || bone.contains("LowLeg"), "{bone}");
+    }
+    if let Some(knight) = asset("KayKit_Knight.glb") {
+        let clip = ["--clip", "1H_Melee_Attack_Chop", "--fps", "30", "--preset", "cartoon"];
+        let with = |more: &[&str]| check(&[&[knight.to_str().expect("UTF-8")], &clip[..], more].concat());
+        assert_eq!(found(&with(&[]), "rigid"), (0.0, true), "nothing is said to be rigid");
+        let (bend, passed) = found(&with(&["--rigid", "*Sword*"]), "rigid");
+        assert!(bend > 0.05 && !passed, "{bend}");
+    }
 }

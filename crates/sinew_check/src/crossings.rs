@@ -1,0 +1,158 @@
+//! Skin that effects push through skin: triangles that cross with effects and do not in the base at the same frame.
+//!
+//! Within a piece, pairs of triangles that share no point and do not cross at rest are counted. Between pieces, where
+//! much is sunk into each other by intent, depth counts: how much farther a point of one lies inside another than it does
+//! in the base. Inside is where the surface winds around a point (van Oosterom and Strackee's solid angles, summed), so
+//! that small holes do not matter.
+//!
+//! Oracle: crossed tubes, a folded strip (`truth.rs`); all pairs, one by one (tests below).
+
+use crate::crossing::cross;
+use crate::gaps::near_pieces;
+use crate::shape::{Shape, u32_of};
+use crate::tree::{Bounds, Tree};
+use glam::DVec3;
+
+/// Share of the size: less deep is not seen, and not looked for.
+const UNSEEN: f64 = 2e-4;
+/// Points whose inside is asked for, of a pair of pieces at a frame: the deepest come first.
+const MOST_ASKED: usize = 48;
+
+/// Pairs of triangles that cross, the lower first, ascending.
+pub(crate) type Pairs = Vec<(u32, u32)>;
+
+/// What effects push through what, at one frame.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Crossed {
+    /// New pairs within pieces, by the rig's size of character: those of the base, those that are new.
+    pub within: [usize; 2],
+    /// The same between pieces.
+    pub between: [usize; 2],
+    /// A triangle of the first new pair within a piece.
+    pub first: Option<u32>,
+    /// The deepest new penetration between pieces: share of the size, the point, the piece it is in.
+    pub deepest: Option<(f64, u32, u32)>,
+}
+
+/// Memory of boxes for all pieces.
+#[derive(Default)]
+pub(crate) struct Boxes(Vec<Vec<Bounds>>);
+
+/// All pairs that cross at a frame: within pieces, between pieces.
+pub(crate) fn all(shape: &Shape, trees: &[Tree], points: &[DVec3], boxes: &mut Boxes) -> [Pairs; 2] {
+    boxes.0.resize(trees.len(), Vec::new());
+    trees.iter().zip(&mut boxes.0).for_each(|(tree, boxes)| tree.fit(points, &shape.triangles, boxes));
+    let corners = |face: u32| shape.triangles[face as usize].map(|p| points[p as usize]);
+    let cross_at = |a: u32, b: u32| {
+        let (one, two) = (corners(a), corners(b));
+        let box_of = |t: [DVec3; 3]| (t[0].min(t[1]).min(t[2]), t[0].max(t[1]).max(t[2]));
+        let ((low, high), (other_low, other_high)) = (box_of(one), box_of(two));
+        low.cmple(other_high).all() && other_low.cmple(high).all() && cross(one, two)
+    };
+    let (mut within, mut between) = (Pairs::new(), Pairs::new());
+    for (tree, boxes) in trees.iter().zip(&boxes.0) {
+        tree.own_pairs(boxes, |a, b| {
+            let (one, two) = (shape.triangles[a as usize], shape.triangles[b as usize]);
+            if !one.iter().any(|p| two.contains(p)) && cross_at(a, b) {
+                within.push((a.min(b), a.max(b)));
+            }
+        });
+    }
+    for [one, two] in near_pieces(shape, points, 0.0) {
+        let (one, two) = (one as usize, two as usize);
+        trees[one].pairs(&boxes.0[one], &trees[two], &boxes.0[two], |a, b| {
+            if cross_at(a, b) {
+                between.push((a.min(b), a.max(b)));
+            }
+        });
+    }
+    within.sort_unstable();
+    between.sort_unstable();
+    [within, between]
+}
+
+/// Those of the ascending `found` that are in none of the ascending `known`.
+fn missing(found: &Pairs, known: &[&Pairs]) -> Pairs {
+    found.iter().copied().filter(|pair| known.iter().all(|known| known.binary_search(pair).is_err())).collect()
+}
+
+/// Compares a frame with effects to the base; `rest` are the pairs that cross at rest.
+pub(crate) fn look(
+    shape: &Shape,
+    trees: &[Tree],
+    rest: &[Pairs; 2],
+    base: &[DVec3],
+    effects: &[DVec3],
+    boxes: &mut [Boxes; 2],
+) -> Crossed {
+    let in_base = all(shape, trees, base, &mut boxes[0]);
+    let found = all(shape, trees, effects, &mut boxes[1]);
+    let fresh = [0, 1].map(|kind| missing(&found[kind], &[&in_base[kind], &rest[kind]]));
+    let mut crossed = Crossed {
+        within: [missing(&in_base[0], &[&rest[0]]).len(), fresh[0].len()],
+        between: [in_base[1].len(), fresh[1].len()],
+        first: fresh[0].first().map(|pair| pair.0),
+        deepest: None,
+    };
+    let piece = |face: u32| shape.piece[shape.triangles[face as usize][0] as usize];
+    let mut pieces: Vec<(u32, u32)> = fresh[1].iter().map(|&(a, b)| (piece(a), piece(b))).collect();
+    pieces.sort_unstable();
+    pieces.dedup();
+    for (one, two) in pieces {
+        for (of, inside) in [(one, two), (two, one)] {
+            deepen(shape, trees, of as usize, inside as usize, [base, effects], boxes, &mut crossed.deepest);
+        }
+    }
+    crossed
+}
+
+/// Looks for the point of piece `of` that effects push deepest into piece `other`.
+fn deepen(
+    shape: &Shape,
+    trees: &[Tree],
+    of: usize,
+    other: usize,
+    [base, effects]: [&[DVec3]; 2],
+    boxes: &[Boxes; 2],
+    deepest: &mut Option<(f64, u32, u32)>,
+) {
+    let size = shape.sizes[shape.pieces[of].character];
+    let Some(around) = boxes[1].0[other].first() else { return };
+    // How far a point lies behind the nearest triangle; 0 in front of it.
+    let behind = |points: &[DVec3], boxes: &Boxes, point: u32| {
+        let at = points[point as usize];
+        let found = trees[other].nearest(&boxes.0[other], points, &shape.triangles, at, f64::INFINITY);
+        found.map_or(0.0, |found| {
+            let [a, b, c] = shape.triangles[found.triangle as usize].map(|p| points[p as usize]);
+            let is_behind = (at - found.point).dot((b - a).cross(c - a)) < 0.0;
+            if is_behind { found.distance_squared.sqrt() } else { 0.0 }
+        })
+    };
+    let least = |deepest: &Option<(f64, u32, u32)>| deepest.map_or(UNSEEN, |deepest| deepest.0) * size;
+    let mut candidates: Vec<(f64, u32)> = Vec::new();
+    for &point in shape.members[of].iter().filter(|&&point| around.holds(effects[point as usize])) {
+        let depth = behind(effects, &boxes[1], point);
+        if depth > least(deepest) {
+            let added = depth - behind(base, &boxes[0], point);
+            candidates.extend((added > least(deepest)).then_some((added, point)));
+        }
+    }
+    candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    // Behind a triangle is not yet inside: of an open piece, or beyond a sharp edge.
+    let is_inside = |&&(_, point): &&(f64, u32)| is_wound(shape, other, effects, effects[point as usize]);
+    if let Some(&(added, point)) = candidates.iter().take(MOST_ASKED).find(is_inside) {
+        *deepest = Some((added / size, point, u32_of(other)));
+    }
+}
+
+/// Whether a piece winds around a place: its solid angle is more than half of all.
+fn is_wound(shape: &Shape, piece: usize, points: &[DVec3], at: DVec3) -> bool {
+    let mut angle = 0.0;
+    for triangle in &shape.triangles[shape.faces[piece].clone()] {
+        let [a, b, c] = triangle.map(|p| points[p as usize] - at);
+        let (la, lb, lc) = (a.length(), b.length(), c.length());
+        let below = la * lb * lc + a.dot(b) * lc + b.dot(c) * la + c.dot(a) * lb;
+        angle += 2.0 * a.dot(b.cross(c)).atan2(below);
+    }
+    angle.abs() > 2.0 * std::f64::consts::PI
+}
