@@ -66,10 +66,13 @@ struct CharacterScratch {
     first_volumes: Vec<usize>,
 }
 
+/// A body with what corrects it.
+type Corrected = (Arc<Surface>, Vec<Box<dyn Bound>>);
+
 /// The corrections of a recipe, bound to a rig.
 pub(crate) struct Corrections {
     /// Per body: what the recipe asks for, in order, then direct edits where any reach it.
-    surfaces: Vec<(Arc<Surface>, Vec<Box<dyn Bound>>)>,
+    surfaces: Vec<Corrected>,
     /// Number of corrections asked for.
     asked: usize,
     /// Per surface, where segments are to be told.
@@ -127,9 +130,8 @@ impl Corrections {
     /// Whether one of them can follow other values, gains and maps in place.
     pub fn can_follow(&self, rig: &Rig, index: usize, asked: &Asked<'_>, repainted: bool) -> bool {
         let none = EditList::default();
-        let can_follow = |(surface, bound): &(Arc<Surface>, Vec<Box<dyn Bound>>)| {
-            bound[index].can_follow(&binding(rig, surface, asked, &none), repainted)
-        };
+        let can_follow =
+            |(surface, bound): &Corrected| bound[index].can_follow(&binding(rig, surface, asked, &none), repainted);
         self.surfaces.iter().all(can_follow)
     }
 

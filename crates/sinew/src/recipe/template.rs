@@ -56,7 +56,7 @@ impl RecipeFile {
         );
         lines.comment("such as [[0.0, 0.1], [0.5, 0.2]], pairs of seconds and value, straight in between.");
         for effect in EFFECTS {
-            lines.effect(*effect);
+            lines.effect(effect);
         }
         lines.0 += "\n";
         lines.comment("Corrections follow the effects, in the order they stand in.");
