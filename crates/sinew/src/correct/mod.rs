@@ -73,13 +73,13 @@ struct CharacterScratch {
     first_volumes: Vec<usize>,
 }
 
-/// A body and what corrects it.
-type Bodied = (Arc<Surface>, Vec<Box<dyn Bound>>);
+/// A body with what corrects it.
+type Corrected = (Arc<Surface>, Vec<Box<dyn Bound>>);
 
 /// The corrections of a recipe, bound to a rig.
 pub(crate) struct Corrections {
     /// Per body: what the recipe asks for, in order, then direct edits where any reach it.
-    surfaces: Vec<Bodied>,
+    surfaces: Vec<Corrected>,
     /// Number of corrections asked for.
     asked: usize,
     /// Per surface, where segments are to be told.
@@ -138,7 +138,7 @@ impl Corrections {
     pub fn can_follow(&self, rig: &Rig, index: usize, asked: &Asked<'_>, repainted: bool) -> bool {
         let none = EditList::default();
         let can_follow =
-            |(surface, bound): &Bodied| bound[index].can_follow(&binding(rig, surface, asked, &none), repainted);
+            |(surface, bound): &Corrected| bound[index].can_follow(&binding(rig, surface, asked, &none), repainted);
         self.surfaces.iter().all(can_follow)
     }
 
