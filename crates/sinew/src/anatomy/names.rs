@@ -80,7 +80,7 @@ const WORDS: &[(Sense, &str)] = &[
         "brow eyebrow brows eyebrows eyelid eyelids lid lids eyelash eyelashes lash lashes nose nostril lip lips chin forehead \
          temple squint crease",
     ),
-    (Is(Jaw), "jaw mandible lowermouth beak bill kiefer mandibula machoire mascella"),
+    (Is(Jaw), "jaw mandible lowermouth beak kiefer mandibula machoire mascella"),
     (Is(Teeth), "teeth tooth fang fangs zahn zaehne dientes dents denti"),
     (Is(Tongue), "tongue zunge lengua langue lingua"),
     (Is(Eye), "eye eyes eyeball eyeballs pupil pupils iris auge augen ojo ojos oeil yeux occhio occhi olho olhos"),
@@ -88,7 +88,7 @@ const WORDS: &[(Sense, &str)] = &[
     (
         Is(Hair),
         "hair hairs bang bangs fringe ponytail pigtail pigtails twintail braid braids beard mustache moustache mane ahoge \
-         sideburn sideburns dreadlock dreadlocks haar haare pelo cabello cheveux capelli cabelo bart barba zopf",
+         sideburn sideburns dreadlock dreadlocks haar haare pelo cabello cheveux capelli cabelo barba zopf",
     ),
     (Is(Horn), "horn horns antler antlers tusk tusks"),
     (
@@ -101,7 +101,7 @@ const WORDS: &[(Sense, &str)] = &[
     (
         Is(Hand),
         "hand hands wrist finger fingers thumb thumbs palm pinky pinkie metacarpal carpal knuckle mano pulgar dedo daumen \
-         handgelenk mao",
+         handgelenk",
     ),
     (Weak(Hand), "index middle ring little"),
     (Is(Leg), "leg legs foreleg hindleg frontleg backleg limb bein pierna jambe gamba perna"),
@@ -114,13 +114,13 @@ const WORDS: &[(Sense, &str)] = &[
     ),
     (OnlySided(Foot), "ball"),
     (Is(Tail), "tail tails tentacle tentacles schwanz cola queue coda cauda rabo"),
-    (Is(Wing), "wing wings feather feathers fluegel ala alas aile ali asa asas"),
+    (Is(Wing), "wing wings feather feathers fluegel aile"),
     (Is(Fin), "fin fins flipper flippers dorsalfin"),
     (
         Is(Cloth),
         "skirt skirts cape capes cloak dress gown cloth cloths coat coattail coattails robe robes scarf ribbon ribbons sleeve \
-         sleeves sash loincloth tabard flag banner veil kilt shawl poncho apron tassel tassels necktie hood frill rock \
-         umhang falda capa jupe gonna saia mantello hem",
+         sleeves sash loincloth tabard flag banner veil kilt shawl poncho apron tassel tassels necktie hood frill \
+         umhang falda capa jupe saia mantello hem",
     ),
     (
         Is(Flesh),
@@ -156,7 +156,7 @@ const SIGNS: &[(&str, Sense)] = &[
     ("センター", Root),
     ("グルーブ", Root),
     ("全ての親", Root),
-    ("ＩＫ", Control),
+    ("ｉｋ", Control),
     ("先", Control),
     ("親指", Is(Hand)),
     ("人指", Is(Hand)),

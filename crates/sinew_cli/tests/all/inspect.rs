@@ -42,3 +42,15 @@ fn the_fitted_cone_is_printed_as_a_recipe_takes_it() {
     assert!(report["cones"][0]["fit_error"].is_null());
     assert_eq!(inspect("zoo:dancer")["cones"], serde_json::json!([]));
 }
+
+#[test]
+fn anatomy_is_told_in_words_and_as_json() {
+    let report = json(["inspect", "zoo:calf", "--anatomy", "--json"]);
+    let bones = report["anatomy"]["bones"].as_array().expect("bones");
+    let role = |wanted: &str| bones.iter().any(|bone| bone["role"] == wanted);
+    assert!(role("spine") && role("head") && role("leg") && role("tail"), "{bones:?}");
+    assert!(bones.iter().all(|bone| bone["reason"].as_str().is_some_and(|reason| !reason.is_empty())));
+    let text = sinew(["inspect", "zoo:calf", "--anatomy"]).stdout;
+    assert!(text.contains("tail") && text.contains("Pieces"), "{text}");
+    assert!(inspect("zoo:calf").get("anatomy").is_none());
+}

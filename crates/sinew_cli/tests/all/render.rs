@@ -190,6 +190,15 @@ fn heat_maps_are_drawn_and_unknown_ones_named() {
 }
 
 #[test]
+fn anatomy_is_drawn_in_colours_with_a_key() {
+    let folder = Folder::new();
+    let path = folder.join("anatomy.png");
+    render(&["zoo:calf", "--time", "0.2", "--anatomy", "--size", "256", "-o", &path]);
+    assert!(Picture::read(&path).colors() > 200);
+    assert_eq!(sinew(["render", "zoo:calf", "--anatomy", "--heat", "-o", &path]).code, 2);
+}
+
+#[test]
 fn textures_colour_the_picture() {
     let folder = Folder::new();
     let mut image = Vec::new();
