@@ -7,7 +7,7 @@
 //!
 //! Rigs made in code may know better: see [`Slopes`].
 
-use crate::propagated::Ancestry;
+use crate::propagated::{Ancestry, Propagated};
 use crate::rig::{Rig, Row};
 use crate::simd::{LANES, Lanes};
 use crate::skeleton::BoneId;
@@ -30,16 +30,16 @@ pub trait Slopes {
 pub(crate) struct Gradients {
     /// Beside [`Rig::skin_weights`]; those of one point sum to 0.
     pub skin: Vec<Gradient>,
-    /// Beside [`Rig::column_weights`].
+    /// Beside the columns of the tree.
     pub columns: Vec<Gradient>,
 }
 
 impl Gradients {
     /// Fitted to the neighbours.
-    pub fn new(rig: &Rig) -> Self {
+    pub fn new(rig: &Rig, tree: &Propagated) -> Self {
         let fits = Fits::new(rig);
         let mut scratch = FitScratch::default();
-        Self::collect(rig, |row, lane, here| {
+        Self::collect(rig, tree, |row, lane, here| {
             let skin = rig.rows()[row].skin.start as usize..rig.rows()[row].skin.end as usize;
             for &(neighbour, coefficient) in fits.at(row * LANES + lane, &mut scratch) {
                 let (other, other_lane) = (&rig.rows()[neighbour as usize / LANES], neighbour as usize % LANES);
@@ -59,8 +59,8 @@ impl Gradients {
     }
 
     /// As they are known.
-    pub fn exact(rig: &Rig, slopes: &impl Slopes) -> Self {
-        Self::collect(rig, |row, lane, here| {
+    pub fn exact(rig: &Rig, tree: &Propagated, slopes: &impl Slopes) -> Self {
+        Self::collect(rig, tree, |row, lane, here| {
             let data = &rig.rows()[row];
             let entries = &rig.skin_entries()[data.skin.start as usize..data.skin.end as usize];
             for (gradient, &entry) in here.iter_mut().zip(entries) {
@@ -70,11 +70,11 @@ impl Gradients {
     }
 
     /// From the gradients of a point's skin weights (row, lane, one per entry of the row).
-    fn collect(rig: &Rig, mut at: impl FnMut(usize, usize, &mut [DVec3])) -> Self {
-        let ancestry = Ancestry::new(rig.skeleton());
+    fn collect(rig: &Rig, tree: &Propagated, mut at: impl FnMut(usize, usize, &mut [DVec3])) -> Self {
+        let ancestry = Ancestry::new(tree.hierarchy());
         let mut gradients = Self {
             skin: vec![[[0.0; LANES]; 3]; rig.skin_weights().len()],
-            columns: vec![[[0.0; LANES]; 3]; rig.column_weights().len()],
+            columns: vec![[[0.0; LANES]; 3]; tree.weights().len()],
         };
         let mut here: Vec<DVec3> = Vec::new();
         for (row, data) in rig.rows().iter().enumerate() {
@@ -90,8 +90,8 @@ impl Gradients {
                     *gradient -= total * f64::from(rig.skin_weights()[own][lane]);
                     set(&mut gradients.skin[own], lane, *gradient);
                 }
-                for column in data.columns.start as usize..data.columns.end as usize {
-                    let bottom = rig.columns()[column].bottom;
+                for column in tree.of_row(row) {
+                    let bottom = tree.columns()[column].bottom;
                     let below = here.iter().zip(skin.clone()).filter(|&(_, own)| {
                         let bone = rig.palette()[rig.skin_entries()[own] as usize].bone;
                         ancestry.is_at_or_below(bone, bottom)

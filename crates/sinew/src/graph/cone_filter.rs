@@ -4,6 +4,7 @@ use super::accumulate::{Block, Moved, outer, transposed};
 use super::{Frame, GraphError, bones_called};
 use crate::cone::{Cone, ConeError};
 use crate::gradients::{Gradient, gradient_of};
+use crate::hierarchy::Hierarchy;
 use crate::maps::{PointMap, RestSurface};
 use crate::propagated::Ancestry;
 use crate::recipe::{ConeSpec, EffectSpec};
@@ -57,6 +58,7 @@ struct ChannelGradients {
 impl ConeFilter {
     pub fn build(
         rig: &Rig,
+        tree: &Hierarchy,
         spec: &EffectSpec,
         cone: &ConeSpec,
         gains: &[Lanes],
@@ -81,7 +83,7 @@ impl ConeFilter {
         let (shape, residual) = match cone.cone {
             Some(cone) => (cone, None),
             None => {
-                let region = region(rig, gains, bone);
+                let region = region(rig, tree, gains, bone);
                 let fit = Cone::fit_region(&surface, bone, &region).map_err(|error| no_cone(error.to_string()))?;
                 (fit.cone, Some((fit.rms, fit.largest)))
             }
@@ -201,8 +203,8 @@ fn main_bone(rig: &Rig, gains: &[Lanes]) -> Option<BoneId> {
 }
 
 /// The region the effect acts on: points that are painted, by how much the bone and its descendants move them.
-fn region(rig: &Rig, gains: &[Lanes], bone: BoneId) -> PointMap {
-    let ancestry = Ancestry::new(rig.skeleton());
+fn region(rig: &Rig, tree: &Hierarchy, gains: &[Lanes], bone: BoneId) -> PointMap {
+    let ancestry = Ancestry::new(tree);
     PointMap::from_fn(rig, |slot| {
         let (row, lane) = (slot / LANES, slot % LANES);
         let skin = &rig.rows()[row].skin;

@@ -19,18 +19,22 @@ use crate::correct::{
     Asked, AskedEdit, BoundMuscle, Corrections, Field, Fields, MuscleReport, MuscleSpec, felt_signals,
 };
 use crate::gradients::{Gradient, Gradients, Slopes, gain_slopes, gradient_of};
+use crate::hierarchy::{Circular, Hierarchy};
 use crate::kinodynamic::{BoundLimb, FoldOverFree, LimbSpec};
 use crate::motion::FilteredSignal;
 use crate::normals::Fans;
 use crate::param::Values;
+use crate::propagated::Propagated;
 use crate::recipe::{
-    BaseSpec, BoneGain, Drive, EditShape, EditSpec, EffectSpec, KeyCurve, Normals, Recipe, Riders, TotalLimit,
+    BaseSpec, BoneGain, Drive, EditShape, EditSpec, EffectSpec, HierarchySpec, KeyCurve, Normals, Recipe, Riders,
+    TotalLimit,
 };
 use crate::rig::Rig;
 use crate::simd::{LANES, Lanes};
 use crate::text::{nearest, wildcard};
 use collapsed::Stretches;
 use cone_filter::ConeFilter;
+use std::sync::Arc;
 
 /// Why a recipe does not fit a rig.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -61,6 +65,9 @@ pub enum GraphError {
         /// What is the matter.
         why: String,
     },
+    /// A bone that was told to follow what it carries.
+    #[error("{0}")]
+    Circular(Circular),
     /// An edit that springs should draw the skin to, and no springs.
     #[error("an edit has drive = \"springs\", but there are none: add a [[correction]] of type \"springs\"")]
     NoSprings,
@@ -82,6 +89,8 @@ pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
 #[derive(Debug)]
 pub(crate) struct FrameIndependentGraph {
     base: Base,
+    /// The tree its effects go by.
+    tree: Arc<Propagated>,
     effects: Vec<GraphEffect>,
     stretches: Stretches,
     max_total: Option<TotalLimit>,
@@ -171,6 +180,7 @@ impl FrameIndependentGraph {
                 Base::Blend(painted(rig, map.as_deref(), *factor)?, antipodality(rig, *pivot))
             }
         };
+        let tree = tree(rig, &recipe.hierarchy)?;
         let mut filtered: Vec<FilteredSignal> = Vec::new();
         let corrections = corrections(rig, recipe, &mut filtered)?;
         // Composed rotations and corrections, and points carried in steps, have no closed Jacobian here.
@@ -180,7 +190,7 @@ impl FrameIndependentGraph {
             Normals::Engine => NormalsPlan::Engine,
             Normals::Auto if recipe.effects.is_empty() && corrections.is_empty() && !carried => NormalsPlan::Engine,
             Normals::Auto | Normals::Exact if closed => NormalsPlan::Exact {
-                gradients: Gradients::new(rig),
+                gradients: Gradients::new(rig, &tree),
                 factor: match (&base, &recipe.base) {
                     (Base::Blend(factors, _), BaseSpec::Blend { map: Some(_), .. }) => Some(gradient_of(rig, factors)),
                     _ => None,
@@ -192,14 +202,15 @@ impl FrameIndependentGraph {
         let effects = recipe
             .effects
             .iter()
-            .map(|spec| GraphEffect::build(rig, recipe.riders, spec, exact, &mut filtered))
+            .map(|spec| GraphEffect::build(rig, &tree, recipe.riders, spec, exact, &mut filtered))
             .collect::<Result<Vec<_>, _>>()?;
-        let stretches = if effects.is_empty() { Stretches::default() } else { Stretches::new(rig) };
+        let stretches = if effects.is_empty() { Stretches::default() } else { Stretches::new(rig, &tree) };
         let exact_base = exact && recipe.normals == Normals::Exact;
         let adds = !(effects.is_empty() && corrections.is_empty());
         let max_total = recipe.max_total;
         Ok(Self {
             base,
+            tree,
             effects,
             stretches,
             max_total,
@@ -215,7 +226,7 @@ impl FrameIndependentGraph {
     /// The same graph with exact derivatives in place of fitted ones, for exact normals of a rig made in code.
     pub fn with_slopes(mut self, rig: &Rig, slopes: &impl Slopes) -> Self {
         if let NormalsPlan::Exact { gradients, .. } = &mut self.normals {
-            *gradients = Gradients::exact(rig, slopes);
+            *gradients = Gradients::exact(rig, &self.tree, slopes);
         }
         for effect in &mut self.effects {
             if let Some(gradients) = &mut effect.gain_gradients {
@@ -239,6 +250,11 @@ impl FrameIndependentGraph {
     /// The filtered signals its effects read: what [`crate::Motion::new`] must prepare.
     pub fn filtered_signals(&self) -> &[FilteredSignal] {
         &self.filtered
+    }
+
+    /// The tree its effects go by, and what it makes of the skin.
+    pub fn tree(&self) -> &Propagated {
+        &self.tree
     }
 
     /// The base `fold-over-free`, where it is the recipe's.
@@ -266,6 +282,24 @@ impl FrameIndependentGraph {
     pub fn cones(&self) -> impl Iterator<Item = (&'static str, &FittedCone)> {
         self.effects.iter().filter_map(|effect| Some((effect.name, effect.cone.as_ref()?.fitted())))
     }
+}
+
+/// The tree that a recipe asks for.
+fn tree(rig: &Rig, spec: &HierarchySpec) -> Result<Arc<Propagated>, GraphError> {
+    let skeleton = rig.skeleton();
+    let told = match spec {
+        HierarchySpec::Body => return Ok(rig.propagated(rig.hierarchy().clone())),
+        HierarchySpec::Plain => return Ok(rig.propagated(Hierarchy::plain(skeleton))),
+        HierarchySpec::Told(told) => told,
+    };
+    let mut hierarchy = rig.hierarchy().clone();
+    for (pattern, parent) in told {
+        let Some(parent) = bones_called(rig, parent, "hierarchy")?.next() else { continue };
+        for bone in bones_called(rig, pattern, "hierarchy")? {
+            hierarchy = hierarchy.following(skeleton, bone, parent).map_err(GraphError::Circular)?;
+        }
+    }
+    Ok(rig.propagated(hierarchy))
 }
 
 /// The corrections with their names looked up. Those with a gain of 0 do nothing, and cost nothing.
@@ -414,6 +448,7 @@ fn bones_called<'a>(
 impl GraphEffect {
     fn build(
         rig: &Rig,
+        tree: &Propagated,
         riders: Riders,
         spec: &EffectSpec,
         exact: bool,
@@ -431,7 +466,7 @@ impl GraphEffect {
                 bone_gains[bone.index()] = *gain;
             }
         }
-        for bone in rig.skeleton().bones().filter(|&bone| rig.is_root(bone)) {
+        for bone in rig.skeleton().bones().filter(|&bone| tree.is_root(bone)) {
             let gain = &mut bone_gains[bone.index()];
             (gain.translation, gain.rotation) = (gain.translation * spec.root, gain.rotation * spec.root);
         }
@@ -456,7 +491,7 @@ impl GraphEffect {
         // An effect that acts nowhere needs no cone, and none could be fitted.
         let acts = gains.iter().flatten().any(|&gain| gain != 0.0);
         let cone = spec.cone.as_ref().filter(|_| acts);
-        let cone = cone.map(|cone| ConeFilter::build(rig, spec, cone, &gains, exact)).transpose()?;
+        let cone = cone.map(|cone| ConeFilter::build(rig, tree.hierarchy(), spec, cone, &gains, exact)).transpose()?;
         let gain_gradients = (exact && spec.map.is_some()).then(|| gradient_of(rig, &gains));
         let alike = gains.first().map(|row| row[0]).filter(|gain| gains.iter().flatten().all(|other| other == gain));
         Ok(Self {

@@ -5,7 +5,8 @@ use super::correction::SHARE;
 use super::effect::{CONE_GAIN, CONE_LENGTH, FORMS, GAIN};
 use super::error::{one_of, range};
 use super::parse::{
-    self, ENDS_WORDS, FACTOR, LOOP_WORDS, NORMALS_WORDS, RIDERS_WORDS, SMOOTHING, TOTAL_LENGTH, TRAVEL_WORDS, VERSION,
+    self, ENDS_WORDS, FACTOR, HIERARCHY_WORDS, LOOP_WORDS, NORMALS_WORDS, RIDERS_WORDS, SMOOTHING, TOTAL_LENGTH,
+    TRAVEL_WORDS, VERSION,
 };
 use super::surface_edit::{AMOUNT, CRESTS, DRIVES, FREQUENCY, REACH, STIFFNESS};
 use crate::correct::surface_edit::Profile;
@@ -40,6 +41,13 @@ impl RecipeFile {
         ));
         lines.comment("  bends in smoothly; as a table with length and soft, false cuts there");
         lines.key("maps", "[]", "painted map files beside this one, such as [\"belly.map.json\"]");
+
+        let trees = format!(
+            "what effects follow: {}, which is the file's own tree; or bones by hand:",
+            choices(HIERARCHY_WORDS)
+        );
+        lines.key("hierarchy", "\"body\"", &trees);
+        lines.comment("hierarchy = { \"foot.L\" = \"shin.L\" }  # the foot follows the shin, whatever it hangs on");
 
         lines.section("[motion]", "how clips are read");
         lines.key("loop", "\"auto\"", &choices(LOOP_WORDS));
