@@ -5,7 +5,8 @@
 //! only turns has r = 0 whatever clip is added, so a tree that is right stays as it is.
 //! What such a bone and all below it move is a piece of skin. The piece follows the bone i with which it shares most, by
 //! weights across the edges of the mesh (`A_ij = Σ_uv w_ui w_vj`), or, where it is a piece of its own (a boot, an eye, a
-//! plate), the bone whose skin it touches at rest; provided that `r_ij` is at most a quarter of r against its own parent.
+//! plate), the bone whose skin it touches at rest; provided that `r_ij` is at most half of r against its own parent, times that
+//! share: the more the skin says for it, the less the motion must.
 //! Pieces are hung one by one on what already hangs, the largest share first, beginning with the largest piece: no cycle
 //! can come about, and a skeleton without any tree grows one from its trunk.
 //!
@@ -23,8 +24,8 @@ use glam::{DAffine3, DVec3};
 
 /// Below, a joint keeps its place in its parent; in sizes.
 const KEEPS_ITS_PLACE: f64 = 2e-3;
-/// Largest r against a new parent, as a share of r against the parent in the file.
-const STRAYS_LESS: f64 = 0.25;
+/// Largest r against a new parent, as a share of r against the parent in the file, where all that is shared is its own.
+const STRAYS_LESS: f64 = 0.5;
 /// Smallest share of a piece's border, or of what it touches.
 const SMALLEST_SHARE: f64 = 0.25;
 /// Farthest that pieces of skin are apart where they touch, in sizes.
@@ -96,7 +97,7 @@ pub(super) fn follows(rig: &Rig, clips: &[Clip]) -> Vec<Follow> {
             .map(|(bone, amount)| (bone, amount / total))
             .filter(|&(_, share)| share >= SMALLEST_SHARE)
             .filter_map(|(bone, share)| Some(Candidate { bone, share, strays: strays(piece.bone, bone)? }))
-            .filter(|candidate| candidate.strays <= STRAYS_LESS * piece.strays_in_file)
+            .filter(|candidate| candidate.strays <= STRAYS_LESS * candidate.share * piece.strays_in_file)
             .collect();
     }
 
