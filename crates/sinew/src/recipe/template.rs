@@ -42,12 +42,9 @@ impl RecipeFile {
         lines.comment("  bends in smoothly; as a table with length and soft, false cuts there");
         lines.key("maps", "[]", "painted map files beside this one, such as [\"belly.map.json\"]");
 
-        let trees = format!(
-            "what effects follow: {}, which is the file's own tree; or bones by hand:",
-            choices(HIERARCHY_WORDS)
-        );
-        lines.key("hierarchy", "\"body\"", &trees);
-        lines.comment("hierarchy = { \"foot.L\" = \"shin.L\" }  # the foot follows the shin, whatever it hangs on");
+        lines.key("hierarchy", "\"body\"", &format!("what effects follow: {}", choices(HIERARCHY_WORDS)));
+        lines
+            .comment("  plain is the file's own tree; a section [hierarchy] names bones and what each of them follows");
 
         lines.section("[motion]", "how clips are read");
         lines.key("loop", "\"auto\"", &choices(LOOP_WORDS));
