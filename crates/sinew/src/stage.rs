@@ -56,7 +56,7 @@ pub struct Stage {
 /// A motion that was made for another rig, or for a recipe that filters other signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForeignMotion {
-    /// Made for another rig.
+    /// Made for another rig, or for another tree of its bones.
     #[error("the motion was made for another rig: make it again with this stage")]
     Rig,
     /// Made for other filters.
