@@ -7,7 +7,7 @@
 //!
 //! Rigs made in code may know better: see [`Slopes`].
 
-use crate::propagated::Ancestry;
+use crate::propagated::{Ancestry, Propagated};
 use crate::rig::{OfRig, Rig, Row};
 use crate::simd::{LANES, Lanes};
 use crate::skeleton::BoneId;
@@ -30,18 +30,18 @@ pub trait Slopes {
 pub(crate) struct Gradients {
     /// Beside [`Rig::skin_weights`]; those of one point sum to 0.
     pub skin: Vec<Gradient>,
-    /// Beside [`Rig::column_weights`].
+    /// Beside the columns of the tree.
     pub columns: Vec<Gradient>,
 }
 
 impl Gradients {
     /// Fitted to the neighbours.
-    pub fn new(rig: &Rig) -> Self {
-        Self::collect(rig, &rig.kept::<SkinSlopes>())
+    pub fn new(rig: &Rig, tree: &Propagated) -> Self {
+        Self::collect(rig, tree, &rig.kept::<SkinSlopes>())
     }
 
     /// As they are known.
-    pub fn exact(rig: &Rig, slopes: &impl Slopes) -> Self {
+    pub fn exact(rig: &Rig, tree: &Propagated, slopes: &impl Slopes) -> Self {
         let slopes = SkinSlopes::collect(rig, |row, lane, here| {
             let data = &rig.rows()[row];
             let entries = &rig.skin_entries()[data.skin.start as usize..data.skin.end as usize];
@@ -49,22 +49,22 @@ impl Gradients {
                 *gradient = slopes.weight(vertex_at(rig, row, lane), rig.palette()[entry as usize].bone);
             }
         });
-        Self::collect(rig, &slopes)
+        Self::collect(rig, tree, &slopes)
     }
 
-    fn collect(rig: &Rig, slopes: &SkinSlopes) -> Self {
-        let ancestry = Ancestry::new(rig.skeleton());
+    fn collect(rig: &Rig, tree: &Propagated, slopes: &SkinSlopes) -> Self {
+        let ancestry = Ancestry::new(tree.hierarchy());
         let mut gradients = Self {
             skin: vec![[[0.0; LANES]; 3]; rig.skin_weights().len()],
-            columns: vec![[[0.0; LANES]; 3]; rig.column_weights().len()],
+            columns: vec![[[0.0; LANES]; 3]; tree.weights().len()],
         };
-        for data in rig.rows() {
+        for (row, data) in rig.rows().iter().enumerate() {
             let skin = data.skin.start as usize..data.skin.end as usize;
             for own in skin.clone() {
                 (0..data.filled as usize).for_each(|lane| set(&mut gradients.skin[own], lane, slopes.0[own][lane]));
             }
-            for column in data.columns.start as usize..data.columns.end as usize {
-                let bottom = rig.columns()[column].bottom;
+            for column in tree.of_row(row) {
+                let bottom = tree.columns()[column].bottom;
                 let mut sums = [DVec3::ZERO; LANES];
                 for own in skin.clone() {
                     if ancestry.is_at_or_below(rig.palette()[rig.skin_entries()[own] as usize].bone, bottom) {

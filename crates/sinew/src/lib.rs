@@ -9,6 +9,7 @@
 //! |---|---|
 //! | [`raw`], [`clip`] | what a file or a program hands over: editable, ragged, unchecked |
 //! | [`skeleton`], [`pose`] | bones, parents first; local and world transforms |
+//! | [`hierarchy`] | which bone carries which in the body, where the file's tree says otherwise |
 //! | [`motion`] | a clip as a function of time: pose, velocities and accelerations without history |
 //! | [`recipe`], [`presets`] | what the user asks for, as data and as a file; ready-made ones |
 //! | [`maps`], [`cone`] | what the rest shape tells: maps of softness, the cone of a skirt |
@@ -34,6 +35,7 @@ mod edge_graph;
 mod gradients;
 pub mod graph;
 mod half_rows;
+pub mod hierarchy;
 pub mod influences;
 pub mod kinodynamic;
 mod limbs;
@@ -65,6 +67,7 @@ pub use clip::{Clip, Curve, Interpolation};
 pub use crowd::{CrowdScratch, Member, evaluate_crowd};
 pub use gradients::Slopes;
 pub use graph::{Cpu, DeformedMesh, DeformedRows, EngineSkinning, GraphError, Outputs};
+pub use hierarchy::Hierarchy;
 pub use motion::{
     BoneMotion, DerivativeFilter, Ends, Filter, FilteredSignal, Kinematics, LiveKinematics, LoopVerdict, Looping,
     Motion, MotionError, MotionReport, MotionSettings, Oscillator, Puppet, Signal, Smoothing, TimeFilter, Travel,

@@ -61,14 +61,16 @@ use crate::graph::{
     Change, Cpu, DeformedMesh, DeformedRows, EngineSkinning, FittedCone, Frame, FrameIndependentGraph, GraphError,
     Maps, Outputs, Results, Scratch, adopt, evaluate,
 };
+use crate::hierarchy::Hierarchy;
 use crate::maps::PointMap;
 use crate::motion::{
-    BoneMotion, FilteredSignal, Kinematics, LiveKinematics, Motion, MotionError, MotionReport, MotionSettings,
+    BoneMotion, FilteredSignal, Kinematics, LiveKinematics, Motion, MotionError, MotionReport, MotionSettings, Puppet,
 };
 use crate::pose::{Pose, WorldPose};
 use crate::recipe::Recipe;
 use crate::rig::{Rig, VertexMap};
 use crate::skeleton::BoneId;
+use glam::DVec3;
 use std::sync::Arc;
 
 /// A rig with what a recipe makes of it.
@@ -98,7 +100,7 @@ pub struct Retuned {
 /// A motion that was made for another rig, or for a recipe that filters other signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ForeignMotion {
-    /// Made for another rig.
+    /// Made for another rig, or for another tree of its bones.
     #[error("the motion was made for another rig: make it again with this stage")]
     Rig,
     /// Made for other filters.
@@ -215,15 +217,29 @@ impl Stage {
         &self.recipe
     }
 
+    /// The tree its effects go by.
+    pub fn hierarchy(&self) -> &Hierarchy {
+        self.graph.tree().hierarchy()
+    }
+
+    /// Centroid of what a bone moves by that tree, in the bone's frame; `None` where it moves no skin.
+    pub fn centroid(&self, bone: BoneId) -> Option<DVec3> {
+        self.graph.tree().centroid(bone)
+    }
+
+    fn puppet(&self) -> Puppet<'_> {
+        Puppet { hierarchy: Some(self.hierarchy()), ..self.rig.puppet() }
+    }
+
     /// Binds a clip.
     pub fn motion(&self, clip: &Clip, settings: &MotionSettings) -> Result<Playing<'_>, MotionError> {
-        let motion = Motion::new(self.rig.puppet(), clip, settings, self.filtered_signals())?;
+        let motion = Motion::new(self.puppet(), clip, settings, self.filtered_signals())?;
         Ok(Playing { stage: self, motion: Arc::new(motion) })
     }
 
     /// Takes up a motion that was made before, by this stage as it was or by another one.
     pub fn resume(&self, motion: &Arc<Motion>) -> Result<Playing<'_>, ForeignMotion> {
-        if !motion.fits(self.rig.puppet()) {
+        if !motion.fits(self.puppet()) {
             return Err(ForeignMotion::Rig);
         }
         if motion.filtered() != self.filtered_signals() {
@@ -234,7 +250,8 @@ impl Stage {
 
     /// To be driven by poses that arrive one by one.
     pub fn live(&self) -> Live<'_> {
-        Live { stage: self, history: LiveKinematics::new(self.rig.skeleton(), self.filtered_signals()) }
+        let history = LiveKinematics::new(self.rig.skeleton(), self.filtered_signals());
+        Live { stage: self, history: history.following(self.hierarchy()) }
     }
 
     /// Motion of no bone, to be filled in for [`Stage::posed`].

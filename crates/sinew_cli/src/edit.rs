@@ -137,7 +137,8 @@ pub fn run(options: &EditArgs, talk: &Talk) -> Result<(), Fault> {
             }
             files.push((folder.join(name), map));
         }
-        scene.rig = Arc::new(Rig::build(&scene.raw).map_err(|error| Fault::in_file(&scene.name, error))?.0);
+        let (rig, _) = Rig::build(&scene.raw).map_err(|error| Fault::in_file(&scene.name, error))?;
+        scene.rig = Arc::new(rig.watching(&scene.clips));
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         let refused = |error: sinew::recipe::EditError| words(error.to_string());
         recipe.set(Place::Maps, Literal::from(names.as_slice())).map_err(refused)?;

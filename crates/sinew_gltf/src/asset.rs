@@ -69,7 +69,8 @@ impl Asset {
         match Rig::build(&raw) {
             Ok((rig, found)) => {
                 warnings.extend(found);
-                Ok(Self { name, raw, rig: Arc::new(rig), clips, warnings, document })
+                let rig = Arc::new(rig.watching(&clips));
+                Ok(Self { name, raw, rig, clips, warnings, document })
             }
             Err(source) => Err(ImportError::Rig { file: name, source }),
         }

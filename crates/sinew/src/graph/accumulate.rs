@@ -8,6 +8,7 @@ use super::moving::MovingBones;
 use super::terms::for_kind;
 use crate::displace::{At, Psi, Split, Term};
 use crate::gradients::Gradient;
+use crate::propagated::Propagated;
 use crate::rig::Rig;
 use crate::simd::{LANES, Lanes, Level, Simd, V3, dispatch, f32x16, half_sin_cos, load, prelude::*, splat};
 use glam::Vec3;
@@ -16,11 +17,12 @@ use std::ops::Range;
 /// Consecutive rows as an effect reads them.
 pub(super) struct Block<'a> {
     pub(super) rig: &'a Rig,
+    pub(super) tree: &'a Propagated,
     pub(super) rows: Range<usize>,
     /// Of all rows.
     pub(super) gains: &'a [Lanes],
     pub(super) gain_gradients: Option<&'a [Gradient]>,
-    /// Beside the rig's columns; present when derivatives are wanted.
+    /// Beside the tree's columns; present when derivatives are wanted.
     pub(super) column_gradients: Option<&'a [Gradient]>,
     pub(super) moving: &'a MovingBones,
     pub(super) cone: Option<&'a ConeFilter>,
@@ -94,8 +96,8 @@ fn rows<S: Simd, T: Term, const DERIVATIVES: bool>(simd: S, block: &Block<'_>, t
         let data = &block.rig.rows()[row];
         let point = point(simd, block, sum, row);
         let mut moved = Moved::zero(simd);
-        for column in data.columns.start as usize..data.columns.end as usize {
-            let stretch = &block.rig.columns()[column];
+        for column in block.tree.of_row(row) {
+            let stretch = &block.tree.columns()[column];
             let stop = block.moving.nearest(stretch.above);
             let mut mover = block.moving.nearest(Some(stretch.bottom));
             if mover == stop {
@@ -107,7 +109,7 @@ fn rows<S: Simd, T: Term, const DERIVATIVES: bool>(simd: S, block: &Block<'_>, t
                 psi = psi.add(terms[block.moving.term_of(mover, data.character)].psi(simd, &point));
                 mover = block.moving.above[mover as usize];
             }
-            let weight = load(simd, &block.rig.column_weights()[column]);
+            let weight = load(simd, &block.tree.weights()[column]);
             moved.d = psi.d.mul_add(weight, moved.d);
             if DERIVATIVES {
                 for axis in 0..3 {
@@ -201,11 +203,11 @@ fn composed_rows<S: Simd, T: Term>(simd: S, block: &Block<'_>, terms: &[T], sums
         let point = point(simd, block, sum, row);
         let zero = V3::splat(simd, Vec3::ZERO);
         let (mut moved, mut turned, mut swept) = (zero, zero, zero);
-        for column in data.columns.start as usize..data.columns.end as usize {
-            let stretch = &block.rig.columns()[column];
+        for column in block.tree.of_row(row) {
+            let stretch = &block.tree.columns()[column];
             let stop = block.moving.nearest(stretch.above);
             let mut mover = block.moving.nearest(Some(stretch.bottom));
-            let weight = load(simd, &block.rig.column_weights()[column]);
+            let weight = load(simd, &block.tree.weights()[column]);
             while mover != stop {
                 let Split { shift, spin, arm } = terms[block.moving.term_of(mover, data.character)].split(simd, &point);
                 moved = shift.mul_add(weight, moved);

@@ -7,15 +7,19 @@
 use super::accumulate::{Moved, outer};
 use crate::displace::Affine;
 use crate::gradients::Gradient;
+use crate::propagated::Propagated;
 use crate::rig::Rig;
 use crate::simd::{Simd, V3, f32x16, load, prelude::*, splat};
 use crate::skeleton::BoneId;
 use glam::{DMat3, DVec3};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The stretches of a rig.
 #[derive(Debug, Default)]
 pub(super) struct Stretches {
+    /// The tree they lie in, and the propagated weights along them.
+    pub tree: Arc<Propagated>,
     /// Bones from below `above` down to `bottom`.
     list: Vec<(BoneId, Option<BoneId>)>,
     of_column: Vec<u32>,
@@ -24,24 +28,24 @@ pub(super) struct Stretches {
 }
 
 impl Stretches {
-    pub fn new(rig: &Rig) -> Self {
-        let skeleton = rig.skeleton();
-        let mut shared = vec![false; skeleton.len()];
+    pub fn new(rig: &Rig, tree: &Arc<Propagated>) -> Self {
+        let hierarchy = tree.hierarchy();
+        let mut shared = vec![false; hierarchy.len()];
         let mut share = |bone: Option<BoneId>, character: usize| {
             let mut next = bone;
             while let Some(bone) = next {
                 shared[bone.index()] |= rig.character_of_bone(bone) != character;
-                next = skeleton.parent(bone);
+                next = hierarchy.parent(bone);
             }
         };
-        for bone in skeleton.bones() {
-            let (character, parent) = (rig.character_of_bone(bone), skeleton.parent(bone));
+        for &bone in hierarchy.order() {
+            let (character, parent) = (rig.character_of_bone(bone), hierarchy.parent(bone));
             if parent.is_some_and(|parent| rig.character_of_bone(parent) != character) {
                 share(parent, character);
             }
         }
-        for row in rig.rows() {
-            for column in &rig.columns()[row.columns.start as usize..row.columns.end as usize] {
+        for (index, row) in rig.rows().iter().enumerate() {
+            for column in &tree.columns()[tree.of_row(index)] {
                 if rig.character_of_bone(column.bottom) != row.character as usize {
                     share(Some(column.bottom), row.character as usize);
                 }
@@ -49,13 +53,13 @@ impl Stretches {
         }
         let mut known = BTreeMap::new();
         let mut list = Vec::new();
-        let of_column = rig.columns().iter().map(|column| {
+        let of_column = tree.columns().iter().map(|column| {
             *known.entry((column.bottom, column.above)).or_insert_with(|| {
                 list.push((column.bottom, column.above));
                 list.len() as u32 - 1
             })
         });
-        Self { of_column: of_column.collect(), list, shared }
+        Self { of_column: of_column.collect(), list, shared, tree: Arc::clone(tree) }
     }
 
     pub fn is_shared(&self, bone: BoneId) -> bool {
@@ -89,12 +93,13 @@ impl Collapsed {
     }
 
     /// Sums up, after every effect has added its own.
-    pub(super) fn finish(&mut self, rig: &Rig, stretches: &Stretches) {
+    pub(super) fn finish(&mut self, stretches: &Stretches) {
         if !self.any {
             return;
         }
-        for bone in rig.skeleton().bones() {
-            if let Some(parent) = rig.skeleton().parent(bone) {
+        let hierarchy = stretches.tree.hierarchy();
+        for &bone in hierarchy.order() {
+            if let Some(parent) = hierarchy.parent(bone) {
                 let above = self.sums[parent.index()];
                 self.sums[bone.index()].matrix += above.matrix;
                 self.sums[bone.index()].shift += above.shift;
@@ -118,7 +123,6 @@ impl Collapsed {
     pub(super) fn moved<S: Simd, const DERIVATIVES: bool>(
         &self,
         simd: S,
-        rig: &Rig,
         stretches: &Stretches,
         gradients: Option<&[Gradient]>,
         row: usize,
@@ -128,8 +132,8 @@ impl Collapsed {
         if !self.any {
             return moved;
         }
-        let columns = &rig.rows()[row].columns;
-        let columns = columns.start as usize..columns.end as usize;
+        let tree = &*stretches.tree;
+        let columns = tree.of_row(row);
         let mut d = [splat(simd, 0.0); 3];
         for coordinate in 0..3 {
             let rows = &self.rows[coordinate];
@@ -139,7 +143,7 @@ impl Collapsed {
                 if self.still[stretch] {
                     continue;
                 }
-                let weight = load(simd, &rig.column_weights()[column]);
+                let weight = load(simd, &tree.weights()[column]);
                 for k in 0..4 {
                     sum[k] = weight.mul_add(splat(simd, rows[stretch][k]), sum[k]);
                 }

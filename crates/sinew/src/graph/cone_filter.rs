@@ -4,6 +4,7 @@ use super::accumulate::{Block, Moved, outer, transposed};
 use super::{Frame, GraphError, bones_called};
 use crate::cone::{Cone, ConeError};
 use crate::gradients::{Gradient, gradient_of};
+use crate::hierarchy::Hierarchy;
 use crate::maps::{PointMap, RestSurface};
 use crate::propagated::Ancestry;
 use crate::recipe::{ConeSpec, EffectSpec};
@@ -56,10 +57,16 @@ struct ChannelGradients {
 
 impl ConeFilter {
     /// The filter of an effect, if it has one. An effect that acts nowhere needs none, and none could be fitted.
-    pub fn of_effect(rig: &Rig, spec: &EffectSpec, gains: &[Lanes], exact: bool) -> Result<Option<Self>, GraphError> {
+    pub fn of_effect(
+        rig: &Rig,
+        tree: &Hierarchy,
+        spec: &EffectSpec,
+        gains: &[Lanes],
+        exact: bool,
+    ) -> Result<Option<Self>, GraphError> {
         let acts = gains.iter().flatten().any(|&gain| gain != 0.0);
         let cone = spec.cone.as_ref().filter(|_| acts);
-        cone.map(|cone| Self::build(rig, spec, cone, gains, exact)).transpose()
+        cone.map(|cone| Self::build(rig, tree, spec, cone, gains, exact)).transpose()
     }
 
     /// Follows other numbers; bone, cone and region are what they were.
@@ -69,7 +76,14 @@ impl ConeFilter {
         (self.gain, self.max_length, self.soft) = (gain as f32, max_length as f32, soft(spec));
     }
 
-    fn build(rig: &Rig, spec: &EffectSpec, cone: &ConeSpec, gains: &[Lanes], exact: bool) -> Result<Self, GraphError> {
+    fn build(
+        rig: &Rig,
+        tree: &Hierarchy,
+        spec: &EffectSpec,
+        cone: &ConeSpec,
+        gains: &[Lanes],
+        exact: bool,
+    ) -> Result<Self, GraphError> {
         let effect = spec.effect.name();
         let no_cone = |why: String| GraphError::NoCone { effect, why };
         let surface = RestSurface::new(rig);
@@ -89,7 +103,7 @@ impl ConeFilter {
         let (shape, residual) = match cone.cone {
             Some(cone) => (cone, None),
             None => {
-                let region = region(rig, gains, bone);
+                let region = region(rig, tree, gains, bone);
                 let fit = Cone::fit_region(&surface, bone, &region).map_err(|error| no_cone(error.to_string()))?;
                 (fit.cone, Some((fit.rms, fit.largest)))
             }
@@ -213,8 +227,8 @@ fn main_bone(rig: &Rig, gains: &[Lanes]) -> Option<BoneId> {
 }
 
 /// The region the effect acts on: points that are painted, by how much the bone and its descendants move them.
-fn region(rig: &Rig, gains: &[Lanes], bone: BoneId) -> PointMap {
-    let ancestry = Ancestry::new(rig.skeleton());
+fn region(rig: &Rig, tree: &Hierarchy, gains: &[Lanes], bone: BoneId) -> PointMap {
+    let ancestry = Ancestry::new(tree);
     PointMap::from_fn(rig, |slot| {
         let (row, lane) = (slot / LANES, slot % LANES);
         let skin = &rig.rows()[row].skin;

@@ -311,7 +311,7 @@ fn deform_here(
     for (effect, moving) in graph.effects.iter().zip(&mut scratch.moving) {
         effect.prepare(frame, origins, &graph.stretches, &mut scratch.collapsed, moving);
     }
-    scratch.collapsed.finish(rig, &graph.stretches);
+    scratch.collapsed.finish(&graph.stretches);
     let morphed = morph(rig, frame.pose, scratch);
     let (rows, layers) = (rig.rows().len(), rig.vertex_of_layer().len());
     let has_tangents = rig.layer_tangents().is_some();
@@ -683,6 +683,7 @@ impl Job<'_> {
             }
             let block = Block {
                 rig: self.base.rig,
+                tree: &self.graph.tree,
                 rows: rows.clone(),
                 gains: &effect.gains,
                 gain_gradients: effect.gain_gradients.as_deref(),
@@ -749,8 +750,7 @@ impl Job<'_> {
             let skinned = self.skin(simd, row, local, slices);
             skinned.p.store(&mut sum.p);
             let stretches = &self.graph.stretches;
-            let Moved { d, a, b } =
-                self.collapsed.moved::<S, EXACT>(simd, self.base.rig, stretches, gradients, row, skinned.p);
+            let Moved { d, a, b } = self.collapsed.moved::<S, EXACT>(simd, stretches, gradients, row, skinned.p);
             d.store(&mut sum.d);
             for axis in 0..3 {
                 skinned.linear[axis].store(&mut sum.linear[axis]);

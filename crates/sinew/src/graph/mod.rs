@@ -17,13 +17,15 @@ pub(crate) use terms::{DisplacementNode, Kind, Node};
 use crate::base::{Base, BaseBinding, ByPoint};
 use crate::correct::{Asked, AskedEdit, BONES, Corrections, Field, Fields, MuscleReport};
 use crate::gradients::{Gradient, Gradients, Slopes, gain_slopes, gradient_of};
+use crate::hierarchy::{Circular, Hierarchy};
 use crate::kinodynamic::FoldOverFree;
 use crate::motion::FilteredSignal;
 use crate::normals::Fans;
 use crate::param::Values;
+use crate::propagated::Propagated;
 use crate::recipe::{
-    BaseSpec, BoneGain, CorrectionSpec, Drive, EditShape, EditSpec, EffectSpec, KeyCurve, Normals, Recipe, Riders,
-    TotalLimit,
+    BaseSpec, BoneGain, CorrectionSpec, Drive, EditShape, EditSpec, EffectSpec, HierarchySpec, KeyCurve, Normals,
+    Recipe, Riders, TotalLimit,
 };
 use crate::rig::{Rig, VertexMap};
 use crate::simd::{LANES, Lanes};
@@ -73,6 +75,9 @@ pub enum GraphError {
         /// What is the matter.
         why: String,
     },
+    /// A bone that was told to follow what it carries.
+    #[error("{0}")]
+    Circular(Circular),
     /// An edit that springs should draw the skin to, and no springs.
     #[error("an edit has drive = \"springs\", but the recipe has no springs: add a [[correction]] of type \"springs\"")]
     NoSprings,
@@ -94,6 +99,8 @@ pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
 #[derive(Debug)]
 pub(crate) struct FrameIndependentGraph {
     base: Base,
+    /// The tree its effects go by.
+    tree: Arc<Propagated>,
     effects: Vec<GraphEffect>,
     stretches: Stretches,
     max_total: Option<TotalLimit>,
@@ -165,6 +172,7 @@ impl FrameIndependentGraph {
             painted: map.as_deref().map(|map| maps.named(map)).transpose()?,
             tables: &bound_tables(maps, tables, entry.name)?,
         });
+        let tree = tree(rig, &recipe.hierarchy)?;
         let mut filtered: Vec<FilteredSignal> = Vec::new();
         let corrections = corrections(maps, recipe, &mut filtered)?;
         // Composed rotations and corrections, and points carried in steps, have no closed Jacobian here.
@@ -174,7 +182,7 @@ impl FrameIndependentGraph {
             Normals::Engine => NormalsPlan::Engine,
             Normals::Auto if recipe.effects.is_empty() && corrections.is_empty() && !carried => NormalsPlan::Engine,
             Normals::Exact if closed => NormalsPlan::Exact {
-                gradients: Gradients::new(rig),
+                gradients: Gradients::new(rig, &tree),
                 fans: rig.kept(),
                 factor: match &base {
                     Base::Blend(factors, _) if recipe.base.map.is_some() => Some(gradient_of(rig, factors)),
@@ -187,18 +195,18 @@ impl FrameIndependentGraph {
         let effects = recipe
             .effects
             .iter()
-            .map(|spec| GraphEffect::build(maps, recipe.riders, spec, exact, &mut filtered))
+            .map(|spec| GraphEffect::build(maps, &tree, recipe.riders, spec, exact, &mut filtered))
             .collect::<Result<Vec<_>, _>>()?;
-        let stretches = if effects.is_empty() { Stretches::default() } else { Stretches::new(rig) };
+        let stretches = if effects.is_empty() { Stretches::default() } else { Stretches::new(rig, &tree) };
         let adds = !(effects.is_empty() && corrections.is_empty());
         let max_total = recipe.max_total;
-        Ok(Self { base, effects, stretches, max_total, corrections, base_meter: None, normals, adds, filtered })
+        Ok(Self { base, tree, effects, stretches, max_total, corrections, base_meter: None, normals, adds, filtered })
     }
 
     /// The same graph with exact derivatives in place of fitted ones, for exact normals of a rig made in code.
     pub fn with_slopes(mut self, rig: &Rig, slopes: &impl Slopes) -> Self {
         if let NormalsPlan::Exact { gradients, .. } = &mut self.normals {
-            *gradients = Gradients::exact(rig, slopes);
+            *gradients = Gradients::exact(rig, &self.tree, slopes);
         }
         for effect in &mut self.effects {
             if let Some(gradients) = &mut effect.gain_gradients {
@@ -222,6 +230,11 @@ impl FrameIndependentGraph {
     /// The filtered signals its effects read: what [`crate::Motion::new`] must prepare.
     pub fn filtered_signals(&self) -> &[FilteredSignal] {
         &self.filtered
+    }
+
+    /// The tree its effects go by, and what it makes of the skin.
+    pub fn tree(&self) -> &Propagated {
+        &self.tree
     }
 
     /// The base `fold-over-free`, where it is the recipe's.
@@ -249,6 +262,24 @@ impl FrameIndependentGraph {
     pub fn cones(&self) -> impl Iterator<Item = (&'static str, &FittedCone)> {
         self.effects.iter().filter_map(|effect| Some((effect.name, effect.cone.as_ref()?.fitted())))
     }
+}
+
+/// The tree that a recipe asks for.
+fn tree(rig: &Rig, spec: &HierarchySpec) -> Result<Arc<Propagated>, GraphError> {
+    let skeleton = rig.skeleton();
+    let told = match spec {
+        HierarchySpec::Body => return Ok(rig.propagated(rig.hierarchy().clone())),
+        HierarchySpec::Plain => return Ok(rig.propagated(Hierarchy::plain(skeleton))),
+        HierarchySpec::Told(told) => told,
+    };
+    let mut hierarchy = rig.hierarchy().clone();
+    for (pattern, parent) in told {
+        let Some(parent) = bones_called(rig, parent, "hierarchy")?.next() else { continue };
+        for bone in bones_called(rig, pattern, "hierarchy")? {
+            hierarchy = hierarchy.following(skeleton, bone, parent).map_err(GraphError::Circular)?;
+        }
+    }
+    Ok(rig.propagated(hierarchy))
 }
 
 /// The corrections with their names looked up. Those with a gain of 0 do nothing, and cost nothing.
@@ -437,7 +468,7 @@ fn fill_gains(maps: Maps<'_>, riders: Riders, spec: &EffectSpec, out: &mut Vec<L
 }
 
 /// Gains of all bones.
-fn fill_bone_gains(rig: &Rig, spec: &EffectSpec, out: &mut Vec<BoneGain>) -> Result<(), GraphError> {
+fn fill_bone_gains(rig: &Rig, tree: &Propagated, spec: &EffectSpec, out: &mut Vec<BoneGain>) -> Result<(), GraphError> {
     out.clear();
     out.resize(rig.skeleton().len(), BoneGain::default());
     for (pattern, gain) in &spec.bones {
@@ -445,7 +476,7 @@ fn fill_bone_gains(rig: &Rig, spec: &EffectSpec, out: &mut Vec<BoneGain>) -> Res
             out[bone.index()] = *gain;
         }
     }
-    for bone in rig.skeleton().bones().filter(|&bone| rig.is_root(bone)) {
+    for bone in rig.skeleton().bones().filter(|&bone| tree.is_root(bone)) {
         let gain = &mut out[bone.index()];
         (gain.translation, gain.rotation) = (gain.translation * spec.root, gain.rotation * spec.root);
     }
@@ -468,6 +499,7 @@ fn inputs(spec: &EffectSpec, filtered: &mut Vec<FilteredSignal>) -> [Source; 4] 
 impl GraphEffect {
     fn build(
         maps: Maps<'_>,
+        tree: &Propagated,
         riders: Riders,
         spec: &EffectSpec,
         exact: bool,
@@ -476,7 +508,7 @@ impl GraphEffect {
         let (rig, name) = (maps.rig, spec.effect.name());
         let (mut gains, mut bone_gains) = (Vec::new(), Vec::new());
         fill_gains(maps, riders, spec, &mut gains)?;
-        fill_bone_gains(rig, spec, &mut bone_gains)?;
+        fill_bone_gains(rig, tree, spec, &mut bone_gains)?;
         let inputs = inputs(spec, filtered);
         let (mut keys, mut gain_keys) = (Vec::new(), None);
         for (key, curve) in &spec.keys {
@@ -497,7 +529,7 @@ impl GraphEffect {
             bone_gains,
             raw: spec.raw,
             compensate: spec.compensate,
-            cone: ConeFilter::of_effect(rig, spec, &gains, exact)?,
+            cone: ConeFilter::of_effect(rig, tree.hierarchy(), spec, &gains, exact)?,
             gains,
             inputs,
             keys,

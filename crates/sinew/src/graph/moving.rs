@@ -47,11 +47,12 @@ impl GraphEffect {
         collapsed: &mut Collapsed,
         out: &mut MovingBones,
     ) {
-        let skeleton = frame.rig.skeleton();
+        let hierarchy = stretches.tree.hierarchy();
         out.inputs.clear();
         out.bones.clear();
         out.above.clear();
         out.nearest.clear();
+        out.nearest.resize(hierarchy.len(), NONE);
         out.characters.clear();
         out.elsewhere.clear();
         out.sizes.clear();
@@ -63,7 +64,7 @@ impl GraphEffect {
         }
         let signals =
             [Signal::LinearVelocity, Signal::AngularVelocity, Signal::LinearAcceleration, Signal::AngularAcceleration];
-        for bone in skeleton.bones() {
+        for &bone in hierarchy.order() {
             let gain = self.bone_gains[bone.index()];
             let read = |signal: Signal| match self.inputs[signal as usize] {
                 Source::Unused => Vec3::ZERO,
@@ -78,7 +79,7 @@ impl GraphEffect {
             let character = frame.rig.character_of_bone(bone);
             let origin = origins.get(character).copied().unwrap_or_default();
             let joint_origin = frame.world.joint_origin(bone);
-            let centroid = match (gain.centroid, frame.rig.centroid(bone)) {
+            let centroid = match (gain.centroid, stretches.tree.centroid(bone)) {
                 (Some(Centroid::At(c)), _) => Some(c),
                 (Some(Centroid::Offset(offset)), Some(c)) => Some(c + offset),
                 (_, c) => c,
@@ -118,8 +119,8 @@ impl GraphEffect {
         let gain = alike.map(|gain| gain * out.gain);
         self.node.prepare(out.values.as_ref(), &out.inputs, gain, &mut out.prepared);
         let mut movers = out.bones.iter().enumerate().peekable();
-        for bone in skeleton.bones() {
-            let above = skeleton.parent(bone).map_or(NONE, |parent| out.nearest[parent.index()]);
+        for &bone in hierarchy.order() {
+            let above = hierarchy.parent(bone).map_or(NONE, |parent| out.nearest[parent.index()]);
             let mut nearest = above;
             if let Some((mover, _)) = movers.next_if(|&(_, &moving)| moving == bone) {
                 collapsed.add(bone, out.prepared.affine[mover]);
@@ -128,7 +129,7 @@ impl GraphEffect {
                     nearest = mover as u32;
                 }
             }
-            out.nearest.push(nearest);
+            out.nearest[bone.index()] = nearest;
         }
     }
 

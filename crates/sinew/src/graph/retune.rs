@@ -12,6 +12,7 @@ use super::{
 use crate::base::BLEND;
 use crate::gradients::gradient_into;
 use crate::motion::FilteredSignal;
+use crate::propagated::Propagated;
 use crate::recipe::{BaseSpec, ConeSpec, CorrectionSpec, EditShape, EditSpec, EffectSpec, Recipe, Riders};
 
 /// The parameter of a blend that follows in place.
@@ -81,7 +82,7 @@ impl FrameIndependentGraph {
             }
             let regains = change.regains(pair);
             if regains || !same_effect(pair.0, pair.1) {
-                effect.retune(maps, wanted.riders, pair.1, regains)?;
+                effect.retune(maps, &self.tree, wanted.riders, pair.1, regains)?;
             }
         }
         for Refit(index, cone) in refits {
@@ -100,7 +101,8 @@ impl FrameIndependentGraph {
             if pair.1.cone.is_some() && change.regains(pair) {
                 let mut gains = Vec::new();
                 fill_gains(maps, change.wanted.riders, pair.1, &mut gains)?;
-                refits.push(Refit(index, ConeFilter::of_effect(maps.rig, pair.1, &gains, exact)?));
+                refits
+                    .push(Refit(index, ConeFilter::of_effect(maps.rig, self.tree.hierarchy(), pair.1, &gains, exact)?));
             }
         }
         Ok(refits)
@@ -108,11 +110,18 @@ impl FrameIndependentGraph {
 }
 
 impl GraphEffect {
-    fn retune(&mut self, maps: Maps<'_>, riders: Riders, spec: &EffectSpec, regains: bool) -> Result<(), GraphError> {
+    fn retune(
+        &mut self,
+        maps: Maps<'_>,
+        tree: &Propagated,
+        riders: Riders,
+        spec: &EffectSpec,
+        regains: bool,
+    ) -> Result<(), GraphError> {
         self.node.retune(&spec.values);
         self.values.clone_from(&spec.values);
         self.raw = spec.raw;
-        fill_bone_gains(maps.rig, spec, &mut self.bone_gains)?;
+        fill_bone_gains(maps.rig, tree, spec, &mut self.bone_gains)?;
         for (name, curve) in &spec.keys {
             match self.keys.iter_mut().find(|(key, _)| key == name) {
                 Some((_, held)) => held.clone_from(curve),
@@ -229,7 +238,7 @@ fn same_structure(held: &Recipe, wanted: &Recipe) -> bool {
     let edits = all(&held.edits, &wanted.edits, |held, wanted| {
         held.drive == wanted.drive && is_active(held) == is_active(wanted)
     });
-    held.normals == wanted.normals && effects && corrections && edits
+    held.normals == wanted.normals && held.hierarchy == wanted.hierarchy && effects && corrections && edits
 }
 
 /// Whether two effects of the same structure have the same numbers.

@@ -12,7 +12,7 @@ use std::ops::{Add, AddAssign, Mul};
 use super::timeline::{Ends, Timeline};
 
 /// Key intervals shorter than this are jumps: no quotient by them says anything about a motion.
-const SHORTEST_INTERVAL_SECS: f64 = 1e-9;
+pub(super) const SHORTEST_INTERVAL_SECS: f64 = 1e-9;
 
 /// A rate and its derivative by time.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -139,17 +139,40 @@ impl<V: Value> Cubic<V> {
         let combine = |h: [f64; 4]| {
             self.control[0] * h[0] + self.control[1] * h[1] + self.control[2] * h[2] + self.control[3] * h[3]
         };
-        let first = [6.0 * s * (s - 1.0), (3.0 * s - 4.0) * s + 1.0, 6.0 * s * (1.0 - s), (3.0 * s - 2.0) * s];
+        let first = hermite_slope(s);
         let second = [12.0 * s - 6.0, 6.0 * s - 4.0, 6.0 - 12.0 * s, 6.0 * s - 2.0];
         let per_dt = 1.0 / self.dt;
         combine(crate::clip::hermite(s)).rates(combine(first) * per_dt, combine(second) * (per_dt * per_dt))
     }
 }
 
+impl Cubic<DVec3> {
+    /// Through two rates with their derivatives.
+    pub fn through(start: f64, from: Rates, dt: f64, to: Rates) -> Self {
+        Self { start, dt, control: [from.rate, from.derivative * dt, to.rate, to.derivative * dt] }
+    }
+
+    /// Its value and slope.
+    pub fn value(&self, t: f64) -> Rates {
+        let s = ((t - self.start) / self.dt).clamp(0.0, 1.0);
+        let combine = |h: [f64; 4]| {
+            self.control[0] * h[0] + self.control[1] * h[1] + self.control[2] * h[2] + self.control[3] * h[3]
+        };
+        Rates { rate: combine(crate::clip::hermite(s)), derivative: combine(hermite_slope(s)) / self.dt }
+    }
+}
+
+/// Slopes of the four cubic Hermite polynomials.
+fn hermite_slope(s: f64) -> [f64; 4] {
+    [6.0 * s * (s - 1.0), (3.0 * s - 4.0) * s + 1.0, 6.0 * s * (1.0 - s), (3.0 * s - 2.0) * s]
+}
+
 /// The rate between two breakpoints.
 #[derive(Clone, Debug)]
 pub(super) enum Piece {
     Constant(DVec3),
+    /// The rate itself is the cubic.
+    Rate(Box<Cubic<DVec3>>),
     Translation(Box<Cubic<DVec3>>),
     Rotation(Box<Cubic<DQuat>>),
 }
@@ -158,6 +181,7 @@ impl Piece {
     pub fn rates(&self, t: f64) -> Rates {
         match self {
             Self::Constant(rate) => Rates { rate: *rate, derivative: DVec3::ZERO },
+            Self::Rate(cubic) => cubic.value(t),
             Self::Translation(cubic) => cubic.rates(t),
             Self::Rotation(cubic) => cubic.rates(t),
         }

@@ -16,8 +16,8 @@ use super::filter::{Filter, FilterGrid, FilteredSignal, Kernel, State};
 use super::kinematics::{BoneMotion, Signal};
 use super::timeline::{Ends, Timeline};
 use super::window::Window;
+use crate::hierarchy::Hierarchy;
 use crate::pose::WorldPose;
-use crate::skeleton::Skeleton;
 use glam::{DMat2, DQuat, DVec3};
 use std::sync::OnceLock;
 
@@ -50,16 +50,19 @@ pub(super) struct Whole {
 
 /// What each bone feels, from the motions relative to parents, in world axes. `whole` is scratch.
 pub(super) fn felt(
-    skeleton: &Skeleton,
+    hierarchy: &Hierarchy,
     world: &WorldPose,
     bones: &[BoneMotion],
     whole: &mut Vec<Whole>,
     out: &mut Vec<[DVec3; PARTS]>,
 ) {
     whole.clear();
+    whole.resize(hierarchy.len(), Whole::default());
     out.clear();
-    for (bone, motion) in skeleton.bones().zip(bones) {
-        let (above, arm) = match skeleton.parent(bone) {
+    out.resize(hierarchy.len(), [DVec3::ZERO; PARTS]);
+    for &bone in hierarchy.order() {
+        let Some(motion) = bones.get(bone.index()) else { continue };
+        let (above, arm) = match hierarchy.parent(bone) {
             Some(parent) => (whole[parent.index()], world.joint_origin(bone) - world.joint_origin(parent)),
             None => (Whole::default(), DVec3::ZERO),
         };
@@ -75,7 +78,7 @@ pub(super) fn felt(
                 + spin.cross(motion.linear_velocity) * 2.0
                 + motion.linear_acceleration,
         };
-        whole.push(here);
+        whole[bone.index()] = here;
         let axes = world.world_from_bone(bone).matrix3;
         let inverse = axes.inverse();
         let strain = |axis: DVec3| {
@@ -86,7 +89,7 @@ pub(super) fn felt(
         let parts =
             [inverse * here.acceleration, strain(DVec3::X), strain(DVec3::Y), strain(DVec3::Z), inverse * DVec3::Y];
         // A bone scaled to nothing feels nothing.
-        out.push(parts.map(|part| if part.is_finite() { part } else { DVec3::ZERO }));
+        out[bone.index()] = parts.map(|part| if part.is_finite() { part } else { DVec3::ZERO });
     }
 }
 

@@ -11,15 +11,18 @@ use super::filter::{FilteredSignal, State};
 use super::kinematics::{BoneMotion, Kinematics, WorldAxes};
 use super::sampling::parts;
 use crate::clip::rotation_log;
-use crate::pose::{LocalTransform, Pose, WorldPose};
-use crate::skeleton::Skeleton;
-use glam::{DQuat, DVec3};
+use crate::hierarchy::Hierarchy;
+use crate::polar::polar_rotation;
+use crate::pose::{Pose, WorldPose};
+use crate::skeleton::{BoneId, Skeleton};
+use glam::{DMat3, DQuat, DVec3};
 
 /// What is remembered of the poses seen so far.
 #[derive(Clone, Debug)]
 pub struct LiveKinematics {
     filtered: Vec<FilteredSignal>,
-    /// Placement of each bone in its parent; empty before the first pose.
+    hierarchy: Hierarchy,
+    /// Placement of each bone in its parent or what it follows; empty before the first pose.
     placements: Vec<(DVec3, DQuat)>,
     /// Rates over the last step, in the parents' frames.
     motions: Vec<BoneMotion>,
@@ -39,6 +42,7 @@ impl LiveKinematics {
         let bones = skeleton.len();
         Self {
             filtered: filtered.to_vec(),
+            hierarchy: Hierarchy::plain(skeleton),
             placements: Vec::with_capacity(bones),
             motions: vec![BoneMotion::default(); bones],
             last_step: 0.0,
@@ -47,6 +51,11 @@ impl LiveKinematics {
             whole: Vec::new(),
             felt: Vec::new(),
         }
+    }
+
+    /// The same with bones that move against what they follow in a hierarchy of the same skeleton.
+    pub fn following(self, hierarchy: &Hierarchy) -> Self {
+        Self { hierarchy: hierarchy.clone(), ..self }
     }
 
     /// Forgets everything: for a teleport or a cut. The next pose is a first one.
@@ -72,9 +81,10 @@ impl LiveKinematics {
             }
         }
         if self.placements.is_empty() {
-            self.placements.extend(pose.locals.iter().take(bones).map(placement));
+            let Self { hierarchy, placements, .. } = self;
+            placements.extend(skeleton.bones().take(bones).map(|bone| placement(hierarchy, pose, world, bone)));
         } else if dt > 0.0 && dt.is_finite() {
-            self.advance(pose, dt);
+            self.advance(skeleton, pose, world, dt);
         }
         out.reset(skeleton.len(), self.filtered.len());
         for (bone, motion) in skeleton.bones().zip(&self.motions) {
@@ -83,20 +93,22 @@ impl LiveKinematics {
             if *motion == BoneMotion::default() && !self.histories.iter().any(moves) {
                 continue;
             }
-            let axes = WorldAxes::new(world.world_from_parent(skeleton, bone).matrix3, DQuat::IDENTITY);
+            let parent =
+                self.hierarchy.parent(bone).map_or(DMat3::IDENTITY, |bone| world.world_from_bone(bone).matrix3);
+            let axes = WorldAxes::new(parent, DQuat::IDENTITY);
             out.bones[index] = axes.map_all(motion);
             for ((column, entry), history) in out.filtered.iter_mut().zip(&self.filtered).zip(&self.histories) {
                 column[index] = axes.map(entry.signal, entry.filter.read(history[index]));
             }
         }
         if self.filtered.iter().any(|entry| entry.signal.felt_part().is_some()) {
-            self.feel(skeleton, world, dt, out);
+            self.feel(world, dt, out);
         }
     }
 
     /// What is felt depends on the bones above, so it comes after all of them. It starts quasi-statically.
-    fn feel(&mut self, skeleton: &Skeleton, world: &WorldPose, dt: f64, out: &mut Kinematics) {
-        felt(skeleton, world, &out.bones, &mut self.whole, &mut self.felt);
+    fn feel(&mut self, world: &WorldPose, dt: f64, out: &mut Kinematics) {
+        felt(&self.hierarchy, world, &out.bones, &mut self.whole, &mut self.felt);
         let steps = dt > 0.0 && dt.is_finite();
         for ((column, entry), history) in out.filtered.iter_mut().zip(&self.filtered).zip(&mut self.histories) {
             let Some(part) = entry.signal.felt_part() else { continue };
@@ -112,12 +124,13 @@ impl LiveKinematics {
         self.has_felt = true;
     }
 
-    fn advance(&mut self, pose: &Pose, dt: f64) {
+    fn advance(&mut self, skeleton: &Skeleton, pose: &Pose, world: &WorldPose, dt: f64) {
         // Rates belong to the middles of their steps.
         let between_middles = 0.5 * (dt + self.last_step);
         let first = self.last_step == 0.0;
-        for (index, local) in pose.locals.iter().enumerate().take(self.motions.len()) {
-            let (from, to) = (self.placements[index], placement(local));
+        for bone in skeleton.bones().take(self.motions.len()) {
+            let index = bone.index();
+            let (from, to) = (self.placements[index], placement(&self.hierarchy, pose, world, bone));
             let before = self.motions[index];
             let linear_velocity = (to.0 - from.0) / dt;
             let angular_velocity = rotation_log(to.1 * from.1.conjugate()) / dt;
@@ -142,8 +155,16 @@ impl LiveKinematics {
     }
 }
 
-/// Where a bone stands in its parent.
-fn placement(local: &LocalTransform) -> (DVec3, DQuat) {
-    let trs = parts(*local);
-    (trs.translation, trs.rotation)
+/// Where a bone stands in its parent, or in what it follows instead.
+fn placement(hierarchy: &Hierarchy, pose: &Pose, world: &WorldPose, bone: BoneId) -> (DVec3, DQuat) {
+    match hierarchy.followed(bone) {
+        None => {
+            let trs = parts(pose.locals[bone.index()]);
+            (trs.translation, trs.rotation)
+        }
+        Some(parent) => {
+            let place = world.world_from_bone(parent).inverse() * world.world_from_bone(bone);
+            (place.translation, DQuat::from_mat3(&polar_rotation(place.matrix3)))
+        }
+    }
 }

@@ -10,6 +10,7 @@
 //! | `timeline`, `looping`, `travel` | span, period and cuts; whether a clip loops; roots that end elsewhere |
 //! | `smoothing` | rates convolved with a B-spline |
 //! | `filter`, `time_filter`, `oscillator`, `window` | what can be made of a signal's past: lag, derivative, wobble |
+//! | `relative` | the rates of a bone against another one than its parent in the file |
 //! | `moving_bone` | one bone over the clip, and the filters run over it |
 //! | `kinematics` | the rates in world axes |
 //! | `felt` | what flesh feels in the bone's own frame, through the filters of muscles |
@@ -23,6 +24,7 @@ mod live;
 mod looping;
 mod moving_bone;
 mod oscillator;
+mod relative;
 mod sampling;
 mod smoothing;
 mod time_filter;
@@ -40,19 +42,19 @@ pub use timeline::Ends;
 pub use window::Window;
 
 use crate::clip::Clip;
+use crate::hierarchy::Hierarchy;
 use crate::pose::{Pose, WorldPose};
 use crate::skeleton::{BoneId, Skeleton};
 use derivatives::{Keys, RateCurve, Value};
 use felt::{FeltRuns, felt};
 use filter::{FilterGrid, Runs};
 use glam::{DQuat, DVec3};
-use kinematics::WorldAxes;
 use looping::{BoneKeys, Judgement, judge};
 use moving_bone::{Clock, MovingBone};
+use relative::Relative;
 use sampling::{BoneCurves, MorphWeights, PoseCurves, parts};
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::sync::OnceLock;
 use timeline::Timeline;
 use travel::Twist;
 
@@ -217,6 +219,8 @@ pub struct Puppet<'a> {
     pub bone_sizes: &'a [f64],
     /// For each node with morph targets: the node, where its weights stand in [`Pose::morph_weights`], how many.
     pub morph_layout: &'a [(usize, usize, usize)],
+    /// What bones move against; `None`: their parents in the skeleton.
+    pub hierarchy: Option<&'a Hierarchy>,
 }
 
 impl Puppet<'_> {
@@ -230,6 +234,9 @@ impl Puppet<'_> {
         }
         self.bone_sizes.iter().for_each(|size| size.to_bits().hash(&mut hasher));
         self.morph_layout.hash(&mut hasher);
+        for follow in self.hierarchy.map_or(&[][..], Hierarchy::follows) {
+            (follow.bone, follow.parent).hash(&mut hasher);
+        }
         hasher.finish()
     }
 }
@@ -238,6 +245,7 @@ impl Puppet<'_> {
 #[derive(Clone, Debug)]
 pub struct Motion {
     fingerprint: u64,
+    hierarchy: Hierarchy,
     curves: PoseCurves,
     clock: Clock,
     moving: Vec<MovingBone>,
@@ -255,13 +263,16 @@ impl Motion {
         settings: &MotionSettings,
         filtered: &[FilteredSignal],
     ) -> Result<Self, MotionError> {
-        let Puppet { skeleton, bone_sizes, morph_layout } = puppet;
+        let Puppet { skeleton, bone_sizes, morph_layout, .. } = puppet;
+        let hierarchy = puppet.hierarchy.cloned().unwrap_or_else(|| Hierarchy::plain(skeleton));
         let (start, last_key) = clip.span().unwrap_or((0.0, 0.0));
         let mut curves = bind(skeleton, morph_layout, clip)?;
         let marks = marks(clip, &settings.teleports, start, last_key)?;
         let is_pose = last_key - start < SHORTEST_CLIP_SECS;
         let bones = if is_pose { Vec::new() } else { changing_bones(skeleton, bone_sizes, &curves, start) };
-        let key_spacing = median_spacing(&bones);
+        let key_spacing = median_spacing(bones.iter());
+        // The keys of a follower say little about its motion, whose roughness is that of the bones it follows.
+        let own_spacing = median_spacing(bones.iter().filter(|keys| hierarchy.followed(keys.bone).is_none()));
         let judgement = if is_pose {
             Judgement { verdict: LoopVerdict::Pose, spacing: 0.0, goes_on: Vec::new() }
         } else {
@@ -275,7 +286,7 @@ impl Motion {
             loops: judgement.loops(),
             marks,
             ends: settings.ends,
-            box_secs: smoothing_box(settings.smoothing, key_spacing, end - start)?,
+            box_secs: smoothing_box(settings.smoothing, own_spacing.or(key_spacing), end - start)?,
         };
         let mut moving: Vec<_> = Vec::with_capacity(bones.len());
         for (keys, &goes_on) in bones.into_iter().zip(&judgement.goes_on) {
@@ -283,10 +294,22 @@ impl Motion {
             if let Ok(at) = curves.bones.binary_search_by_key(&keys.bone, |curves| curves.bone) {
                 curves.bones[at].closing = closing;
             }
-            let bone = moving_bone(keys, goes_on, closing, &timeline, settings.travel);
+            if hierarchy.followed(keys.bone).is_some() {
+                continue;
+            }
+            let bone = moving_bone(keys, skeleton, goes_on, closing, &timeline, settings.travel);
             if !(bone.linear.is_still() && bone.angular.is_still()) {
                 moving.push(bone);
             }
+        }
+        if !is_pose && !hierarchy.follows().is_empty() {
+            for follow in hierarchy.follows() {
+                let (linear, angular) = Relative::new(skeleton, &curves, &timeline, follow).rates();
+                if !(linear.is_still() && angular.is_still()) {
+                    moving.push(MovingBone::new(follow.bone, Some(follow.parent), linear, angular));
+                }
+            }
+            moving.sort_by_key(|moving| moving.bone);
         }
         let report = MotionReport {
             start,
@@ -311,7 +334,17 @@ impl Motion {
         }
         let moving_bones = moving.iter().map(|moving| moving.bone).collect();
         let fingerprint = puppet.fingerprint();
-        Ok(Self { fingerprint, curves, clock, moving, moving_bones, filtered: filtered.to_vec(), felt, report })
+        Ok(Self {
+            fingerprint,
+            hierarchy,
+            curves,
+            clock,
+            moving,
+            moving_bones,
+            filtered: filtered.to_vec(),
+            felt,
+            report,
+        })
     }
 
     /// Whether it was made for this.
@@ -324,7 +357,7 @@ impl Motion {
         &self.report
     }
 
-    /// Bones whose v or ω is not zero throughout, ascending.
+    /// Bones whose v or ω against what they follow is not zero throughout, ascending.
     pub fn moving(&self) -> &[BoneId] {
         &self.moving_bones
     }
@@ -360,9 +393,9 @@ impl Motion {
         let timeline = &self.clock.timeline;
         out.reset(skeleton.len(), self.filtered.len());
         for moving in &self.moving {
-            let (bone, index) = (moving.bone, moving.bone.index());
+            let index = moving.bone.index();
             let motion = moving.motion(t, timeline);
-            let axes = WorldAxes::new(world.world_from_parent(skeleton, bone).matrix3, moving.turn(t, timeline));
+            let axes = moving.axes(t, world, timeline);
             out.bones[index] = axes.map_all(&motion);
             for (column, entry) in out.filtered.iter_mut().zip(&self.filtered) {
                 column[index] = out.bones[index].get(entry.signal);
@@ -380,7 +413,7 @@ impl Motion {
     fn feel(&self, t: f64, world: &WorldPose, skeleton: &Skeleton, out: &mut Kinematics) {
         let timeline = &self.clock.timeline;
         let (mut whole, mut now) = (Vec::new(), Vec::new());
-        felt(skeleton, world, &out.bones, &mut whole, &mut now);
+        felt(&self.hierarchy, world, &out.bones, &mut whole, &mut now);
         let sample = |t: f64, inputs: &mut Vec<_>| {
             let t = self.sample_time(t);
             let (mut pose, mut posed) = (Pose::rest(skeleton), WorldPose::default());
@@ -388,11 +421,10 @@ impl Motion {
             posed.compose(skeleton, &pose);
             let mut motions = vec![BoneMotion::default(); skeleton.len()];
             for moving in &self.moving {
-                let parent = posed.world_from_parent(skeleton, moving.bone).matrix3;
-                let axes = WorldAxes::new(parent, moving.turn(t, timeline));
+                let axes = moving.axes(t, &posed, timeline);
                 motions[moving.bone.index()] = axes.map_all(&moving.motion(t, timeline));
             }
-            felt(skeleton, &posed, &motions, &mut whole, inputs);
+            felt(&self.hierarchy, &posed, &motions, &mut whole, inputs);
         };
         self.felt.filtered(t, &now, timeline, sample, &mut out.filtered);
     }
@@ -492,7 +524,7 @@ fn changes<V: Value>(keys: &Keys<V>) -> bool {
         || (keys.times.len() > 1 && keys.tangents.iter().flatten().any(|&tangent| tangent != V::ZERO))
 }
 
-fn median_spacing(bones: &[BoneKeys]) -> Option<f64> {
+fn median_spacing<'a>(bones: impl Iterator<Item = &'a BoneKeys>) -> Option<f64> {
     let mut spacings = Vec::new();
     for keys in bones {
         let channels = [keys.translation.as_ref().map(|k| &k.times), keys.rotation.as_ref().map(|k| &k.times)];
@@ -525,6 +557,7 @@ fn closing_placement(keys: &BoneKeys, goes_on: bool, timeline: &Timeline) -> (DV
 
 fn moving_bone(
     mut keys: BoneKeys,
+    skeleton: &Skeleton,
     goes_on: bool,
     mut closing: (DVec3, DQuat),
     timeline: &Timeline,
@@ -555,5 +588,5 @@ fn moving_bone(
     let angular = keys.rotation.as_ref().map_or_else(RateCurve::default, |channel| {
         RateCurve::build(channel, timeline, lacks_key.then_some(closing.1), drift(first.1.way_to(last.1)))
     });
-    MovingBone { bone: keys.bone, linear, angular, seam, frame_spin, history: OnceLock::new() }
+    MovingBone { seam, frame_spin, ..MovingBone::new(keys.bone, skeleton.parent(keys.bone), linear, angular) }
 }

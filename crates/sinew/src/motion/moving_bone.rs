@@ -2,10 +2,11 @@
 
 use super::derivatives::RateCurve;
 use super::filter::{FilterGrid, Run, Runs, State};
-use super::kinematics::{BoneMotion, Signal};
+use super::kinematics::{BoneMotion, Signal, WorldAxes};
 use super::timeline::{Ends, Timeline, Visible};
+use crate::pose::WorldPose;
 use crate::skeleton::BoneId;
-use glam::{DMat2, DQuat, DVec3};
+use glam::{DAffine3, DMat2, DQuat, DVec3};
 use std::sync::OnceLock;
 
 /// What all bones of a clip share.
@@ -27,6 +28,8 @@ impl Clock {
 #[derive(Clone, Debug)]
 pub(super) struct MovingBone {
     pub bone: BoneId,
+    /// What it moves against.
+    pub parent: Option<BoneId>,
     pub linear: RateCurve,
     pub angular: RateCurve,
     /// The turn of the signals from one period to the next.
@@ -38,9 +41,21 @@ pub(super) struct MovingBone {
 }
 
 impl MovingBone {
+    /// By its rates in its parent's frame.
+    pub fn new(bone: BoneId, parent: Option<BoneId>, linear: RateCurve, angular: RateCurve) -> Self {
+        let (seam, frame_spin) = (DQuat::IDENTITY, DVec3::ZERO);
+        Self { bone, parent, linear, angular, seam, frame_spin, history: OnceLock::new() }
+    }
+
     /// From the frame the rates are given in to the parent's frame.
-    pub fn turn(&self, t: f64, timeline: &Timeline) -> DQuat {
+    fn turn(&self, t: f64, timeline: &Timeline) -> DQuat {
         DQuat::from_scaled_axis(self.frame_spin * (t - timeline.start))
+    }
+
+    /// How its rates look in the world.
+    pub fn axes(&self, t: f64, world: &WorldPose, timeline: &Timeline) -> WorldAxes {
+        let parent = self.parent.map_or(DAffine3::IDENTITY, |parent| world.world_from_bone(parent));
+        WorldAxes::new(parent.matrix3, self.turn(t, timeline))
     }
 
     /// Rates at `t`.

@@ -42,12 +42,13 @@ pub(super) fn parts(local: LocalTransform) -> Trs {
 }
 
 /// From the last key (0) towards the end of the period (1); 0 up to the last key.
-fn into_closing(t: f64, last_key: f64, end: f64) -> f64 {
+pub(super) fn into_closing(t: f64, last_key: f64, end: f64) -> f64 {
     if t > last_key && end > last_key { ((t - last_key) / (end - last_key)).min(1.0) } else { 0.0 }
 }
 
 impl BoneCurves {
-    fn sample(&self, t: f64, closing: f64) -> Trs {
+    /// `closing` is how far into the closing segment `t` lies ([`into_closing`]).
+    pub fn sample(&self, t: f64, closing: f64) -> Trs {
         let vector = |curve: &Option<Curve<Vec3>>, rest: DVec3, end: &dyn Fn(&Curve<Vec3>) -> DVec3| {
             let Some(curve) = curve else { return rest };
             let value = curve.sample(t);

@@ -32,6 +32,10 @@ pub enum Place<'a> {
     MaxTotal,
     /// `maps`
     Maps,
+    /// `hierarchy`
+    Hierarchy,
+    /// What a bone of that name follows, under `[hierarchy]`.
+    Follows(&'a str),
     /// A key of `[motion]`.
     Motion(&'a str),
     /// A key of the `[clip]` section of that name or pattern.
@@ -59,6 +63,8 @@ impl<'a> Place<'a> {
             Self::Normals => vec![Key("normals")],
             Self::MaxTotal => vec![Key("max_total")],
             Self::Maps => vec![Key("maps")],
+            Self::Hierarchy => vec![Key("hierarchy")],
+            Self::Follows(name) => vec![Key("hierarchy"), Key(name)],
             Self::Motion(key) => vec![Key("motion"), Key(key)],
             Self::Clip(name, key) => vec![Key("clip"), Key(name), Key(key)],
             Self::Effect(index, key) => vec![Key("effect"), Index(index), Key(key)],

@@ -12,6 +12,9 @@
 //! normals = "auto"               # engine, exact, faces
 //! maps = ["belly.map.json"]      # painted map files beside the recipe
 //!
+//! [hierarchy]                    # bones that follow another one than their parent; hierarchy = "plain": none does
+//! "foot.L" = "shin.L"
+//!
 //! [motion]                       # for all clips
 //! smoothing = "auto"             # or seconds; 0 = exact derivatives
 //!
@@ -100,6 +103,8 @@ pub struct Recipe {
     pub riders: Riders,
     /// How normals are made.
     pub normals: Normals,
+    /// Which bone carries which, as effects see it.
+    pub hierarchy: HierarchySpec,
     /// Bounds what all effects and bones together do to a point; each bone's own limit does not bound their sum.
     pub max_total: Option<TotalLimit>,
     /// Effects; they read the same skinned points, so their order does not matter.
@@ -180,6 +185,18 @@ pub enum Normals {
     Exact,
     /// From the faces of the result.
     Faces,
+}
+
+/// Which bone carries which, as effects see it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum HierarchySpec {
+    /// As the body has it ([`crate::Rig::hierarchy`]).
+    #[default]
+    Body,
+    /// As the file has it, and the papers.
+    Plain,
+    /// As the body has it, but for these bones, each with what it follows. `*` and `?` match any; later entries win.
+    Told(Vec<(String, String)>),
 }
 
 /// What happens to unskinned meshes that follow a bone.

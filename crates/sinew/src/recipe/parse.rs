@@ -11,7 +11,7 @@ use super::effect::EFFECT_KEYS;
 use super::error::{Fault, RecipeError, one_of};
 use super::settings::Schema;
 use super::surface_edit::EDIT_KEYS;
-use super::{Normals, Recipe, Riders, TotalLimit};
+use super::{HierarchySpec, Normals, Recipe, Riders, TotalLimit};
 use crate::correct::CORRECTIONS;
 use crate::motion::{Ends, Looping, MotionSettings, Smoothing, Travel};
 use crate::param::Range;
@@ -54,8 +54,20 @@ impl MotionKeys {
     }
 }
 
-const TOP_KEYS: &[&str] =
-    &["version", "base", "riders", "normals", "max_total", "maps", "motion", "clip", "effect", "correction", "edit"];
+const TOP_KEYS: &[&str] = &[
+    "version",
+    "base",
+    "riders",
+    "normals",
+    "max_total",
+    "maps",
+    "hierarchy",
+    "motion",
+    "clip",
+    "effect",
+    "correction",
+    "edit",
+];
 const MOTION_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing"];
 const CLIP_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing", "teleports"];
 
@@ -109,6 +121,10 @@ pub(super) const TRAVEL_WORDS: &[(&str, Travel)] = &[("subtract", Travel::Subtra
 pub(super) const RIDERS_WORDS: &[(&str, Riders)] = &[("move", Riders::Move), ("still", Riders::Still)];
 pub(super) const NORMALS_WORDS: &[(&str, Normals)] =
     &[("auto", Normals::Auto), ("engine", Normals::Engine), ("exact", Normals::Exact), ("faces", Normals::Faces)];
+
+/// Whether the tree is the file's own.
+pub(super) const HIERARCHY_WORDS: &[(&str, bool)] = &[("body", false), ("plain", true)];
+const FOLLOWED: &str = "the name of the bone it follows, as in \"foot.L\" = \"shin.L\"";
 
 pub(super) const TOTAL_LENGTH: Range = Range { min: 0.0, max: 10.0, unit: "× size" };
 pub(super) const SMOOTHING: Range = Range { min: 0.0, max: 1.0, unit: "s" };
@@ -213,6 +229,9 @@ impl Reader {
         if let Some(at) = At::of(root, "maps", "") {
             meaning.maps = self.maps(&at);
         }
+        if let Some(at) = At::of(root, "hierarchy", "") {
+            meaning.recipe.hierarchy = self.hierarchy(&at);
+        }
         if let Some(at) = At::of(root, "motion", "")
             && let Some(table) = self.table(&at, "a section [motion]")
         {
@@ -233,6 +252,30 @@ impl Reader {
             meaning.recipe.edits = self.sections(&at, "{ type = \"radial\" }", Self::surface_edit);
         }
         meaning
+    }
+
+    /// A word, or a table of bones with what each follows.
+    fn hierarchy(&mut self, at: &At<'_>) -> HierarchySpec {
+        let Some(table) = at.item.as_table_like() else {
+            if at.item.is_str() {
+                let is_plain = self.word(at, HIERARCHY_WORDS).unwrap_or_default();
+                return if is_plain { HierarchySpec::Plain } else { HierarchySpec::Body };
+            }
+            self.wrong_type(at, "\"body\", \"plain\" or a section [hierarchy] with lines like \"foot.L\" = \"shin.L\"");
+            return HierarchySpec::default();
+        };
+        let mut told = Vec::new();
+        for (bone, _) in table.iter() {
+            let Some(at) = At::of(table, bone, &at.path) else { continue };
+            if let Some(inner) = at.item.as_table_like() {
+                if !self.refuse_unquoted(bone, &at, inner, &[]) {
+                    self.wrong_type(&at, FOLLOWED);
+                }
+            } else if let Some(parent) = self.name(&at, FOLLOWED, "name the bone it follows") {
+                told.push((bone.to_owned(), parent));
+            }
+        }
+        HierarchySpec::Told(told)
     }
 
     /// A number of sizes, or a table that also says how it binds.

@@ -5,7 +5,8 @@ use super::edit::Literal;
 use super::effect::EFFECT_KEYS;
 use super::error::one_of;
 use super::parse::{
-    ENDS_WORDS, LOOP_WORDS, NORMALS_WORDS, RIDERS_WORDS, SMOOTHING, TOTAL_LENGTH, TRAVEL_WORDS, VERSION,
+    ENDS_WORDS, HIERARCHY_WORDS, LOOP_WORDS, NORMALS_WORDS, RIDERS_WORDS, SMOOTHING, TOTAL_LENGTH, TRAVEL_WORDS,
+    VERSION,
 };
 use super::settings::{MAP, MAPS, Schema};
 use super::shared::{KeyKind, SharedKey};
@@ -41,6 +42,10 @@ impl RecipeFile {
         ));
         lines.comment("  eased into; as a table with length and soft, where false clamps instead");
         lines.key("maps", "[]", "painted map files beside this one, such as [\"belly.map.json\"]");
+
+        lines.key("hierarchy", "\"body\"", &format!("what effects follow: {}", choices(HIERARCHY_WORDS)));
+        lines
+            .comment("  plain is the file's own tree; a section [hierarchy] names bones and what each of them follows");
 
         lines.section("[motion]", "how clips are read");
         lines.key("loop", "\"auto\"", &choices(LOOP_WORDS));

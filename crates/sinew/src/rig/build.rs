@@ -1,11 +1,13 @@
 //! From raw to packed: read and checked, which is the one step that can fail, grouped into characters, laid out in rows.
 
-use super::characters::{centroids, characters, group_characters, roots, segments, spread_characters};
+use super::characters::{carriers, characters, group_characters, moved, segments, spread_characters};
 use super::kept::Kept;
 use super::pack::{layer_frames, maps, morphs, pack, runs};
 use super::read::{Vertices, read_meshes, read_skins};
 use super::{Character, PaletteEntry, Part, PartKind, Primitive, Rig, RigError};
+use crate::hierarchy::Hierarchy;
 use crate::pose::{Pose, WorldPose};
+use crate::propagated::Propagated;
 use crate::raw::{RawBinding, RawRig};
 use crate::simd::LANES;
 use crate::skeleton::Skeleton;
@@ -13,6 +15,7 @@ use crate::topology::Adjacency;
 use crate::warning::Warning;
 use glam::{DAffine3, DVec3};
 use std::ops::Range;
+use std::sync::Arc;
 
 pub(super) fn build(raw: &RawRig) -> Result<(Rig, Vec<Warning>), RigError> {
     let mut warnings = Vec::new();
@@ -24,7 +27,7 @@ pub(super) fn build(raw: &RawRig) -> Result<(Rig, Vec<Warning>), RigError> {
         entry.character = grouping.of_bone[entry.bone.index()].unwrap_or(0);
     }
     let rest_origins = center_rest_spaces(&vertices, &mut palette);
-    let packed = pack(raw, &vertices, &skeleton, &palette, &grouping, &rest_origins);
+    let packed = pack(raw, &vertices, &grouping, &rest_origins);
     let point_triangles: Vec<[u32; 3]> =
         vertices.triangles.iter().map(|t| t.map(|v| packed.point_of_vertex[v as usize])).collect();
     let (layer_normals, layer_tangents) = layer_frames(&vertices, raw, &packed.vertex_of_layer, &mut warnings);
@@ -39,9 +42,9 @@ pub(super) fn build(raw: &RawRig) -> Result<(Rig, Vec<Warning>), RigError> {
     let character_of_bone = spread_characters(&skeleton, &grouping.of_bone);
     let bone_sizes =
         character_of_bone.iter().map(|&c| characters.get(c as usize).map_or(1.0, |c: &Character| c.size)).collect();
-    let centroids = centroids(&skeleton, &palette, &world, &vertices, &rest_world);
+    let moved = moved(&skeleton, &palette, &vertices, &rest_world);
     let segments = segments(raw, &skeleton, &world);
-    let roots = roots(raw, &skeleton);
+    let carriers = carriers(raw, &skeleton);
     let parts: Vec<Part> = raw
         .meshes
         .iter()
@@ -76,7 +79,7 @@ pub(super) fn build(raw: &RawRig) -> Result<(Rig, Vec<Warning>), RigError> {
     let with_morphs = parts.iter().filter(|part| !part.morph_weights.is_empty());
     let morph_layout =
         with_morphs.map(|part| (part.node, part.morph_weights.start, part.morph_weights.len())).collect();
-    let rig = Rig {
+    let mut rig = Rig {
         skeleton,
         parts,
         characters,
@@ -85,8 +88,6 @@ pub(super) fn build(raw: &RawRig) -> Result<(Rig, Vec<Warning>), RigError> {
         rows: packed.rows,
         skin_entries: packed.skin_entries,
         skin_weights: packed.skin_weights,
-        columns: packed.columns,
-        column_weights: packed.column_weights,
         rest: packed.rest,
         layer_normals,
         layer_tangents,
@@ -100,14 +101,19 @@ pub(super) fn build(raw: &RawRig) -> Result<(Rig, Vec<Warning>), RigError> {
         morphs,
         default_morph_weights,
         maps,
-        centroids,
+        moved,
+        carriers,
         segments,
         character_of_bone,
         bone_sizes,
         morph_layout,
-        roots,
         kept: Kept::default(),
+        in_file: Arc::default(),
+        by_body: Arc::default(),
     };
+    let hierarchy = Hierarchy::plain(&rig.skeleton);
+    rig.in_file = Arc::new(Propagated::new(&rig, hierarchy));
+    rig.by_body = Arc::clone(&rig.in_file);
     Ok((rig, warnings))
 }
 

@@ -156,15 +156,13 @@ fn coincident_points(places: &mut Vec<([u32; 4], u32)>) -> usize {
     places.chunk_by(|a, b| a.0 == b.0).map(|here| here.len() - 1).sum()
 }
 
-/// `c_i = Σ w̃_i m_u p_u / Σ w̃_i m_u` at rest, m_u a third of the area around u, in the bone's frame. Summed up the
-/// tree, so that it costs one pass over the influences and one over the bones.
-pub(super) fn centroids(
+/// What each bone moves by itself, for centroids: `Σ w_i m_u p_u` and `Σ w_i m_u` at rest, m_u a third of the area around u.
+pub(super) fn moved(
     skeleton: &Skeleton,
     palette: &[PaletteEntry],
-    world: &WorldPose,
     vertices: &Vertices<'_>,
     rest_world: &[DVec3],
-) -> Vec<Option<DVec3>> {
+) -> Vec<(DVec3, f64)> {
     let mut area = vec![0.0f64; rest_world.len()];
     for t in &vertices.triangles {
         let [a, b, c] = t.map(|v| rest_world[v as usize]);
@@ -181,39 +179,18 @@ pub(super) fn centroids(
             *sum = (sum.0 + point * mass, sum.1 + mass);
         }
     }
-    for bone in skeleton.bones().rev() {
-        if let Some(parent) = skeleton.parent(bone) {
-            let below = sums[bone.index()];
-            let sum = &mut sums[parent.index()];
-            *sum = (sum.0 + below.0, sum.1 + below.1);
-        }
-    }
-    skeleton
-        .bones()
-        .map(|bone| {
-            let (sum, mass) = sums[bone.index()];
-            let in_bone = world.world_from_bone(bone).inverse().transform_point3(sum / mass);
-            (mass > 0.0 && in_bone.is_finite()).then_some(in_bone)
-        })
-        .collect()
+    sums
 }
 
-/// Bones that carry a whole character: animated ones (joints, where nothing is animated) without one above them.
-pub(super) fn roots(raw: &RawRig, skeleton: &Skeleton) -> Vec<bool> {
+/// Bones that can carry a whole character: animated ones, or joints where nothing is animated.
+pub(super) fn carriers(raw: &RawRig, skeleton: &Skeleton) -> Vec<bool> {
     let mut marked = vec![false; skeleton.len()];
     let joints = raw.skins.iter().flat_map(|skin| &skin.joints).map(|joint| joint.bone);
     let nodes: Vec<usize> = if raw.animated.is_empty() { joints.collect() } else { raw.animated.clone() };
     for bone in nodes.into_iter().filter_map(|node| skeleton.bone_of_node(node)) {
         marked[bone.index()] = true;
     }
-    let mut below = vec![false; skeleton.len()];
-    let mut roots = vec![false; skeleton.len()];
-    for bone in skeleton.bones() {
-        let under = skeleton.parent(bone).is_some_and(|parent| below[parent.index()]);
-        roots[bone.index()] = marked[bone.index()] && !under;
-        below[bone.index()] = marked[bone.index()] || under;
-    }
-    roots
+    marked
 }
 
 /// Joint to each child joint; a leaf is a point with its parent's length.

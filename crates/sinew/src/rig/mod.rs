@@ -3,7 +3,7 @@
 //! Control points are numbered by *slot* = 16·row + lane. Points of one row share the union of their bones, so bone
 //! data is broadcast and nothing is gathered. Each row carries
 //! - *skin rows*: palette entries ascending, a weight per lane ([`Row::skin`]);
-//! - *motion rows*: stretches of the skeleton with the propagated weight per lane;
+//! - *motion rows*: stretches of the skeleton with the propagated weight per lane, one set per hierarchy;
 //! - *layers*: the display copies of its points, one copy per lane and layer, with their rest normals and tangents.
 
 mod build;
@@ -15,9 +15,11 @@ mod read;
 
 pub(crate) use kept::OfRig;
 
+use crate::clip::Clip;
+use crate::hierarchy::Hierarchy;
 use crate::motion::Puppet;
 use crate::pose::{Pose, WorldPose};
-use crate::propagated::Column;
+use crate::propagated::Propagated;
 use crate::raw::RawRig;
 use crate::simd::{LANES, Lanes, Points};
 use crate::skeleton::{BoneId, Skeleton, SkeletonError};
@@ -25,6 +27,7 @@ use crate::topology::{Adjacency, Topology};
 use crate::warning::Warning;
 use glam::{DAffine3, DVec3, Vec3};
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Marks a layer lane that belongs to no vertex.
 pub(crate) const NO_VERTEX: u32 = u32::MAX;
@@ -51,8 +54,6 @@ pub struct Row {
     pub character: u32,
     /// Range of [`Rig::skin_entries`] and [`Rig::skin_weights`].
     pub skin: Range<u32>,
-    /// Range of [`Rig::columns`] and [`Rig::column_weights`].
-    pub(crate) columns: Range<u32>,
     /// Range of layers.
     pub(crate) layers: Range<u32>,
     /// Lanes in use; the others repeat the last point.
@@ -251,8 +252,6 @@ pub struct Rig {
     rows: Vec<Row>,
     skin_entries: Vec<u32>,
     skin_weights: Vec<Lanes>,
-    columns: Vec<Column>,
-    column_weights: Vec<Lanes>,
     rest: Points,
     layer_normals: Points,
     layer_tangents: Option<(Points, Vec<Lanes>)>,
@@ -266,14 +265,18 @@ pub struct Rig {
     morphs: Vec<Morph>,
     default_morph_weights: Vec<f32>,
     maps: Vec<VertexMap>,
-    centroids: Vec<Option<DVec3>>,
+    moved: Vec<(DVec3, f64)>,
+    carriers: Vec<bool>,
     segments: Vec<BoneSegments>,
     character_of_bone: Vec<u32>,
     bone_sizes: Vec<f64>,
     /// Node, offset and count of morph weights per part that has any.
     morph_layout: Vec<(usize, usize, usize)>,
-    roots: Vec<bool>,
     kept: kept::Kept,
+    /// By the file's own tree.
+    in_file: Arc<Propagated>,
+    /// By the body's: the same one where nothing follows another bone.
+    by_body: Arc<Propagated>,
 }
 
 impl Rig {
@@ -303,8 +306,8 @@ impl Rig {
         size_of_val(&self.rows[..])
             + size_of_val(&self.skin_entries[..])
             + size_of_val(&self.skin_weights[..])
-            + size_of_val(&self.columns[..])
-            + size_of_val(&self.column_weights[..])
+            + self.in_file.memory()
+            + if Arc::ptr_eq(&self.in_file, &self.by_body) { 0 } else { self.by_body.memory() }
             + size_of_val(&self.rest.rows[..])
             + size_of_val(&self.layer_normals.rows[..])
             + tangents.map_or(0, |(rows, hands)| size_of_val(&rows.rows[..]) + size_of_val(&hands[..]))
@@ -340,16 +343,6 @@ impl Rig {
     /// Weights beside [`Rig::skin_entries`].
     pub fn skin_weights(&self) -> &[Lanes] {
         &self.skin_weights
-    }
-
-    /// Stretches of all rows.
-    pub(crate) fn columns(&self) -> &[Column] {
-        &self.columns
-    }
-
-    /// Propagated weights beside [`Rig::columns`].
-    pub(crate) fn column_weights(&self) -> &[Lanes] {
-        &self.column_weights
     }
 
     /// Rest points, in the spaces the palette entries expect.
@@ -416,9 +409,43 @@ impl Rig {
         &self.maps
     }
 
-    /// Centroid of what a bone moves, in the bone's frame; `None` where it moves no skin.
+    /// Centroid of what a bone moves by the file's own tree, in the bone's frame; `None` where it moves no skin.
     pub fn centroid(&self, bone: BoneId) -> Option<DVec3> {
-        self.centroids[bone.index()]
+        self.in_file.centroid(bone)
+    }
+
+    /// Per bone, what it moves by itself: position times area, and area, at rest in the world.
+    pub(crate) fn moved(&self) -> &[(DVec3, f64)] {
+        &self.moved
+    }
+
+    /// Bones that can carry a whole character.
+    pub(crate) fn carriers(&self) -> &[bool] {
+        &self.carriers
+    }
+
+    /// The same rig with the body's tree as its skin, its rest pose and these clips tell ([`Hierarchy::of`]). Where the
+    /// file's own tree is right, nothing changes.
+    pub fn watching(self, clips: &[Clip]) -> Self {
+        let hierarchy = Hierarchy::of(&self, clips);
+        self.with_hierarchy(hierarchy)
+    }
+
+    /// The same rig with a tree for effects; recipes may name another one.
+    pub fn with_hierarchy(mut self, hierarchy: Hierarchy) -> Self {
+        self.by_body = self.propagated(hierarchy);
+        self
+    }
+
+    /// The tree that effects go by unless the recipe says otherwise: the file's own after [`Rig::build`].
+    pub fn hierarchy(&self) -> &Hierarchy {
+        self.by_body.hierarchy()
+    }
+
+    /// What a hierarchy makes of the skin, from what is there if it can be.
+    pub(crate) fn propagated(&self, hierarchy: Hierarchy) -> Arc<Propagated> {
+        let known = [&self.in_file, &self.by_body].into_iter().find(|known| *known.hierarchy() == hierarchy);
+        known.map_or_else(|| Arc::new(Propagated::new(self, hierarchy)), Arc::clone)
     }
 
     /// Limbs that start at a bone.
@@ -439,12 +466,18 @@ impl Rig {
     /// Whether a bone carries the motion of the whole character: a topmost animated bone (a topmost joint where
     /// nothing is animated).
     pub fn is_root(&self, bone: BoneId) -> bool {
-        self.roots[bone.index()]
+        self.in_file.is_root(bone)
     }
 
     /// What clips move.
     pub fn puppet(&self) -> Puppet<'_> {
-        Puppet { skeleton: &self.skeleton, bone_sizes: &self.bone_sizes, morph_layout: &self.morph_layout }
+        Puppet { hierarchy: Some(self.hierarchy()), ..self.plain_puppet() }
+    }
+
+    /// The same by the file's own tree.
+    pub(crate) fn plain_puppet(&self) -> Puppet<'_> {
+        let Self { skeleton, bone_sizes, morph_layout, .. } = self;
+        Puppet { skeleton, bone_sizes, morph_layout, hierarchy: None }
     }
 
     /// The nodes' default transforms with the default morph weights.

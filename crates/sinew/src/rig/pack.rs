@@ -2,13 +2,11 @@
 
 use super::characters::Grouping;
 use super::read::{Piece, Vertices, piece_subject};
-use super::{Morph, NO_VERTEX, PaletteEntry, Row, VertexMap};
+use super::{Morph, NO_VERTEX, Row, VertexMap};
 use crate::control_points::{ControlPoints, Copies};
 use crate::influences::{Influence, Tally};
-use crate::propagated::Ancestry;
 use crate::raw::{RawBinding, RawRig};
 use crate::simd::{LANES, Lanes, Points};
-use crate::skeleton::Skeleton;
 use crate::warning::Warning;
 use glam::{DVec3, Vec3, Vec4};
 use std::ops::Range;
@@ -18,8 +16,6 @@ pub(super) struct Packed {
     pub rows: Vec<Row>,
     pub skin_entries: Vec<u32>,
     pub skin_weights: Vec<Lanes>,
-    pub columns: Vec<crate::propagated::Column>,
-    pub column_weights: Vec<Lanes>,
     pub rest: Points,
     pub vertex_of_layer: Vec<[u32; LANES]>,
     pub point_of_vertex: Vec<u32>,
@@ -82,14 +78,7 @@ impl Fnv {
 }
 
 /// Finds control points and lays them out in rows: characters apart, points with the same bones together.
-pub(super) fn pack(
-    raw: &RawRig,
-    vertices: &Vertices<'_>,
-    skeleton: &Skeleton,
-    palette: &[PaletteEntry],
-    grouping: &Grouping,
-    rest_origins: &[DVec3],
-) -> Packed {
+pub(super) fn pack(raw: &RawRig, vertices: &Vertices<'_>, grouping: &Grouping, rest_origins: &[DVec3]) -> Packed {
     let points = ControlPoints::find(vertices, &vertices.triangles);
     let piece_of_point = |point: u32| {
         let vertex = points.first_vertex[point as usize] as usize;
@@ -112,14 +101,11 @@ pub(super) fn pack(
         starts.collect()
     };
 
-    let ancestry = Ancestry::new(skeleton);
     let mut slot_of_point = vec![0u32; points.first_vertex.len()];
     let mut packed = Packed {
         rows: Vec::new(),
         skin_entries: Vec::new(),
         skin_weights: Vec::new(),
-        columns: Vec::new(),
-        column_weights: Vec::new(),
         rest: Points::zeros(order.len().div_ceil(LANES) + grouping.count),
         vertex_of_layer: Vec::new(),
         point_of_vertex: Vec::new(),
@@ -140,12 +126,6 @@ pub(super) fn pack(
                     influences_of_point(point).iter().find(|i| i.palette == entry).map_or(0.0, |i| i.weight)
                 }));
             }
-            let column_start = packed.columns.len() as u32;
-            let bones = lanes.map(|point| {
-                influences_of_point(point).iter().map(|i| (palette[i.palette as usize].bone, i.weight)).collect()
-            });
-            ancestry.columns(&bones, &mut packed.columns, &mut packed.column_weights);
-
             for (lane, &point) in lanes.iter().enumerate() {
                 let origin = rest_origins[piece_of_point(point).binding as usize];
                 let position = vertices.positions[points.first_vertex[point as usize] as usize].as_dvec3() - origin;
@@ -167,7 +147,6 @@ pub(super) fn pack(
             packed.rows.push(Row {
                 character: character_of_point(chunk[0]),
                 skin: skin_start..packed.skin_entries.len() as u32,
-                columns: column_start..packed.columns.len() as u32,
                 layers: layer_start as u32..packed.vertex_of_layer.len() as u32,
                 filled: chunk.len() as u32,
                 riders: chunk.iter().enumerate().map(|(lane, &point)| u16::from(rides(point)) << lane).sum(),

@@ -135,7 +135,7 @@ const FAULTS: &[(&str, &str)] = &[
     ("bse = \"lbs\"", "line 2, column 1: bse: no such key; did you mean \"base\"?"),
     (
         "qqq = 1",
-        "line 2, column 1: qqq: no such key; give version, base, riders, normals, max_total, maps, motion, clip, effect, correction or edit",
+        "line 2, column 1: qqq: no such key; give version, base, riders, normals, max_total, maps, hierarchy, motion, clip, effect, correction or edit",
     ),
     ("[[efect]]\ntype = \"floppy\"", "line 2, column 3: efect: no such key; did you mean \"effect\"?"),
     (
@@ -839,6 +839,33 @@ fn lengths_of_raw_effects_are_in_scene_units() {
         let error = parse(lines).expect_err(lines);
         assert!(error.contains(unit) && error.contains("max_length"), "{error}");
     }
+}
+
+#[test]
+fn a_tree_is_a_word_or_bones_with_what_they_follow() {
+    use sinew::recipe::HierarchySpec::{Body, Plain, Told};
+    let parse = |text: &str| {
+        RecipeFile::parse(&format!("version = 1\n{text}"))
+            .map(|file| file.recipe().hierarchy.clone())
+            .map_err(|error| error.to_string())
+    };
+    assert_eq!(parse(""), Ok(Body));
+    assert_eq!(parse("hierarchy = \"plain\""), Ok(Plain));
+    let told = Told(vec![("foot.L".into(), "shin.L".into()), ("eye*".into(), "head".into())]);
+    assert_eq!(parse("[hierarchy]\n\"foot.L\" = \"shin.L\"\n\"eye*\" = \"head\""), Ok(told));
+    let fault = parse("hierarchy = \"plane\"").unwrap_err();
+    assert!(fault.contains("line 2, column 13") && fault.contains("did you mean \"plain\""), "{fault}");
+    let fault = parse("[hierarchy]\nfoot.L = \"shin.L\"").unwrap_err();
+    assert!(fault.contains("line 3") && fault.contains("\"foot.L\""), "{fault}");
+    for (text, place) in [("hierarchy = 3", "line 2, column 13"), ("[hierarchy]\nfoot = 3", "line 3, column 8")] {
+        let fault = parse(text).unwrap_err();
+        assert!(fault.contains(place) && fault.contains("\"foot.L\" = \"shin.L\""), "{fault}");
+    }
+    let fault = parse("[hierarchy]\nfoot = \"\"").unwrap_err();
+    assert!(fault.contains("name the bone it follows"), "{fault}");
+    let mut file = RecipeFile::parse("version = 1\n").unwrap();
+    file.set(Place::Follows("foot.L"), "shin.L").unwrap();
+    assert_eq!(file.recipe().hierarchy, Told(vec![("foot.L".into(), "shin.L".into())]));
 }
 
 #[test]

@@ -186,7 +186,10 @@ struct BoneDocument<'a> {
     origin: [f64; 3],
     /// World centroid of what the bone moves; `null` where it moves no skin.
     centroid: Option<[f64; 3]>,
-    // Relative to the parent, in world axes.
+    /// The bone it follows instead of its parent, where it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    follows: Option<usize>,
+    // Relative to the parent, or to what it follows, in world axes.
     linear_velocity: [f64; 3],
     angular_velocity: [f64; 3],
     linear_acceleration: [f64; 3],
@@ -204,8 +207,8 @@ fn bones<'a>(snapshot: &'a Snapshot<'a>) -> Vec<BoneDocument<'a>> {
             name: skeleton.name(bone),
             parent: skeleton.parent(bone).map(|parent| skeleton.node(parent)),
             origin: snapshot.world.joint_origin(bone).to_array(),
-            centroid: rig
-                .centroid(bone)
+            follows: snapshot.hierarchy.followed(bone).map(|followed| skeleton.node(followed)),
+            centroid: snapshot.centroids[sinew::BoneId::index(bone)]
                 .map(|centroid| snapshot.world.world_from_bone(bone).transform_point3(centroid).to_array()),
             linear_velocity: motion.linear_velocity.to_array(),
             angular_velocity: motion.angular_velocity.to_array(),

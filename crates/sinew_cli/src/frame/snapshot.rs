@@ -7,10 +7,13 @@ use crate::load::Scene;
 use crate::played::{base_spec, find_clip, looping_of};
 use crate::recipe::LoadedRecipe;
 use crate::text::quoted;
+use glam::DVec3;
 use sinew::correct::MuscleReport;
 use sinew::kinodynamic::Diagnosis;
 use sinew::rig::{Part, Primitive};
-use sinew::{BoneId, BoneMotion, Cpu, DeformedMesh, Kinematics, Motion, Outputs, Stage, Workspace, WorldPose};
+use sinew::{
+    BoneId, BoneMotion, Cpu, DeformedMesh, Hierarchy, Kinematics, Motion, Outputs, Stage, Workspace, WorldPose,
+};
 use std::sync::Arc;
 
 /// One frame of a scene, as every format writes it. All of it is finite.
@@ -20,6 +23,10 @@ pub(super) struct Snapshot<'a> {
     pub base: &'static str,
     pub world: WorldPose,
     pub kinematics: Kinematics,
+    /// What the motions are relative to.
+    pub hierarchy: Hierarchy,
+    /// Per bone, the middle of what it moves, in its frame.
+    pub centroids: Vec<Option<DVec3>>,
     /// With all effects.
     pub deformed: DeformedMesh,
     /// With none.
@@ -113,7 +120,21 @@ impl<'a> Player<'a> {
         // A scene without skin has nothing to tell.
         let diagnosis = diagnosis.filter(|found| found.smallest_determinant.is_finite());
         let (base, muscles) = (*base, stage.muscles());
-        let snapshot = Snapshot { scene, clip: played, base, world, kinematics, deformed, skinned, diagnosis, muscles };
+        let hierarchy = stage.hierarchy().clone();
+        let centroids = scene.rig.skeleton().bones().map(|bone| stage.centroid(bone)).collect();
+        let snapshot = Snapshot {
+            scene,
+            clip: played,
+            base,
+            world,
+            kinematics,
+            hierarchy,
+            centroids,
+            deformed,
+            skinned,
+            diagnosis,
+            muscles,
+        };
         snapshot.check_finite()?;
         Ok(snapshot)
     }

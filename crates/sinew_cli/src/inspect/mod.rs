@@ -13,9 +13,10 @@ use anatomy::AnatomyReport;
 use serde::Serialize;
 use sinew::attach::hanging::{AttachBy, continuity};
 use sinew::graph::{FittedCone, GraphError};
+use sinew::hierarchy::{Follow, Reason};
 use sinew::recipe::{Literal, Normals};
 use sinew::rig::{Part, PartKind};
-use sinew::{Clip, Interpolation, LoopVerdict, Motion, Recipe, Rig, Stage, Warning};
+use sinew::{Clip, Hierarchy, Interpolation, LoopVerdict, Motion, Recipe, Rig, Stage, Warning};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -42,6 +43,8 @@ struct Report<'a> {
     characters: Vec<CharacterReport<'a>>,
     meshes: Vec<MeshReport<'a>>,
     bones: Vec<BoneReport<'a>>,
+    /// Bones that follow another one than their parent.
+    follows: Vec<FollowReport<'a>>,
     clips: Vec<ClipReport<'a>>,
     maps: Vec<MapReport<'a>>,
     /// Of the recipe given.
@@ -111,6 +114,25 @@ struct BoneReport<'a> {
     animated: bool,
 }
 
+/// A bone that effects see below another one than its parent in the file.
+#[derive(Serialize)]
+struct FollowReport<'a> {
+    node: usize,
+    name: &'a str,
+    follows: usize,
+    followed: &'a str,
+    /// Name of its parent in the file.
+    in_file: Option<&'a str>,
+    /// `skin`: they share skin; `touch`: its skin touches what the other one moves; `recipe`: it was told to.
+    reason: &'static str,
+    /// How much of what it shares or touches is the other bone's.
+    share: Option<f64>,
+    /// How far it strays in the frame of what it follows, and of its parent in the file: root mean square over the clips, in
+    /// sizes.
+    strays: Option<f64>,
+    strays_in_file: Option<f64>,
+}
+
 #[derive(Serialize)]
 struct ClipReport<'a> {
     index: usize,
@@ -177,15 +199,17 @@ impl<'a> From<&'a Warning> for Finding<'a> {
 impl<'a> Report<'a> {
     fn new(scene: &'a Scene, recipe: &LoadedRecipe) -> Result<Self, Fault> {
         let rig = &scene.rig;
+        let stage =
+            bare(rig, recipe).map_err(|error| Fault::in_file(format!("{} on {}", recipe.file, scene.name), error))?;
         Ok(Self {
             file: &scene.name,
             characters: characters(rig),
             meshes: rig.parts().iter().map(|part| mesh(rig, part)).collect(),
             bones: bones(scene),
+            follows: follows(rig, stage.hierarchy()),
             clips: clips(scene, recipe)?,
             maps: maps(scene),
-            cones: cones(rig, recipe)
-                .map_err(|error| Fault::in_file(format!("{} on {}", recipe.file, scene.name), error))?,
+            cones: cones(&stage),
             anatomy: None,
             warnings: scene.warnings.iter().map(Finding::from).collect(),
         })
@@ -332,12 +356,37 @@ fn loop_kind(verdict: &LoopVerdict) -> &'static str {
     }
 }
 
-/// The cones of a recipe's effects. Nothing else of the recipe is built: it may take long.
-fn cones(rig: &Arc<Rig>, recipe: &LoadedRecipe) -> Result<Vec<ConeReport>, GraphError> {
-    let recipe = recipe.recipe();
-    let effects = recipe.effects.iter().filter(|effect| effect.cone.is_some()).cloned().collect();
-    let recipe = Recipe { effects, riders: recipe.riders, normals: Normals::Engine, ..Recipe::default() };
-    let stage = Stage::new(rig, &recipe)?;
+/// A recipe's tree and the cones of its effects. Nothing else of the recipe is built: it may take long.
+fn bare(rig: &Arc<Rig>, recipe: &LoadedRecipe) -> Result<Stage, GraphError> {
+    let Recipe { effects, riders, hierarchy, .. } = recipe.recipe().clone();
+    let effects = effects.into_iter().filter(|effect| effect.cone.is_some()).collect();
+    Stage::new(rig, &Recipe { effects, riders, hierarchy, normals: Normals::Engine, ..Recipe::default() })
+}
+
+fn follows<'a>(rig: &'a Rig, hierarchy: &Hierarchy) -> Vec<FollowReport<'a>> {
+    let skeleton = rig.skeleton();
+    let report = |&Follow { bone, parent, reason }: &Follow| {
+        let (reason, evidence) = match reason {
+            Reason::Skin(evidence) => ("skin", Some(evidence)),
+            Reason::Touch(evidence) => ("touch", Some(evidence)),
+            Reason::Told => ("recipe", None),
+        };
+        FollowReport {
+            node: skeleton.node(bone),
+            name: skeleton.name(bone),
+            follows: skeleton.node(parent),
+            followed: skeleton.name(parent),
+            in_file: skeleton.parent(bone).map(|parent| skeleton.name(parent)),
+            reason,
+            share: evidence.map(|evidence| evidence.share),
+            strays: evidence.map(|evidence| evidence.strays),
+            strays_in_file: evidence.map(|evidence| evidence.strays_in_file),
+        }
+    };
+    hierarchy.follows().iter().map(report).collect()
+}
+
+fn cones(stage: &Stage) -> Vec<ConeReport> {
     let report = |(effect, fitted): (&'static str, &FittedCone)| ConeReport {
         effect,
         bone: fitted.bone.clone(),
@@ -349,7 +398,7 @@ fn cones(rig: &Arc<Rig>, recipe: &LoadedRecipe) -> Result<Vec<ConeReport>, Graph
         largest_fit_error: fitted.residual.map(|(_, largest)| largest),
         recipe: format!("cone = {}", Literal::from(&fitted.spec())),
     };
-    Ok(stage.cones().map(report).collect())
+    stage.cones().map(report).collect()
 }
 
 fn maps(scene: &Scene) -> Vec<MapReport<'_>> {

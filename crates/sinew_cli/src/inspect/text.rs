@@ -36,6 +36,7 @@ pub fn print(report: &Report<'_>, all_bones: bool, out: &mut dyn Write) -> io::R
     characters(report, out)?;
     meshes(report, out)?;
     bones(report, all_bones, out)?;
+    follows(report, out)?;
     clips(&report.clips, out)?;
     maps(report, out)?;
     cones(report, out)?;
@@ -147,6 +148,36 @@ fn bones(report: &Report<'_>, all: bool, out: &mut dyn Write) -> io::Result<()> 
     }
     if bones.len() > shown.len().min(most) {
         writeln!(out, "  {} of {} shown; --all shows every one", shown.len().min(most), bones.len())?;
+    }
+    Ok(())
+}
+
+fn follows(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
+    if report.follows.is_empty() {
+        return Ok(());
+    }
+    heading(out, "Effects follow the body where the file's tree does not")?;
+    for follow in &report.follows {
+        let percent = |part: Option<f64>| short(100.0 * part.unwrap_or(0.0));
+        let why = match follow.reason {
+            "skin" => format!("{} % of the skin it shares", percent(follow.share)),
+            "touch" => format!("{} % of the skin it touches", percent(follow.share)),
+            _ => "the recipe says so".to_owned(),
+        };
+        let in_file = follow.in_file.map_or_else(|| "none".to_owned(), printable);
+        writeln!(
+            out,
+            "  {} follows {} ({why}; file's parent: {in_file})",
+            printable(follow.name),
+            printable(follow.followed)
+        )?;
+        if follow.strays.is_some() {
+            let (here, there) = (percent(follow.strays), percent(follow.strays_in_file));
+            writeln!(
+                out,
+                "    {FAINT}strays by {here} % of the size there, by {there} % in the file's parent{FAINT:#}"
+            )?;
+        }
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ mod common;
 mod diff;
 mod effects_on_real_characters;
 mod export;
+mod hierarchy;
 mod layer;
 mod malformed;
 mod map_files;

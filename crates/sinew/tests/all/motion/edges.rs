@@ -174,7 +174,7 @@ fn morph_weights_follow_their_curves_and_leave_others_alone() {
     let tracks = vec![Track { node: 1, morph: Some(curve), ..Track::default() }];
     let layout = [(0, 0, 1), (1, 1, 2)];
     let motion = Motion::new(
-        Puppet { skeleton: &skeleton, bone_sizes: &[1.0; 2], morph_layout: &layout },
+        Puppet { skeleton: &skeleton, bone_sizes: &[1.0; 2], morph_layout: &layout, hierarchy: None },
         &clip(tracks),
         &MotionSettings::default(),
         &[],

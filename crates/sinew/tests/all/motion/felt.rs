@@ -16,7 +16,7 @@ fn feeling(skeleton: &Skeleton, clip: &Clip, settings: &MotionSettings, filter: 
     let filter = filter.into();
     let filtered = FELT.map(|signal| FilteredSignal { signal, filter });
     let motion = Motion::new(
-        Puppet { skeleton, bone_sizes: &vec![1.0; skeleton.len()], morph_layout: &[] },
+        Puppet { skeleton, bone_sizes: &vec![1.0; skeleton.len()], morph_layout: &[], hierarchy: None },
         clip,
         settings,
         &filtered,

@@ -125,7 +125,7 @@ fn no_filter_gives_the_signal_itself() {
     let skeleton = chain(2);
     let filtered = all_filtered(TimeFilter::NONE);
     let motion = sinew::Motion::new(
-        Puppet { skeleton: &skeleton, bone_sizes: &[1.0; 2], morph_layout: &[] },
+        Puppet { skeleton: &skeleton, bone_sizes: &[1.0; 2], morph_layout: &[], hierarchy: None },
         &clip(busy(true, 30)),
         &MotionSettings::default(),
         &filtered,

@@ -7,4 +7,5 @@ mod felt;
 mod filters;
 mod loops;
 mod rates;
+mod relative;
 mod wobble;

@@ -126,8 +126,12 @@ impl Scene {
     ) -> Result<Self, MotionError> {
         let sizes = vec![size; skeleton.len()];
         let filtered: Vec<_> = filters().into_iter().flat_map(|(filter, _)| all_filtered(filter)).collect();
-        let motion =
-            Motion::new(Puppet { skeleton, bone_sizes: &sizes, morph_layout: &[] }, clip, settings, &filtered)?;
+        let motion = Motion::new(
+            Puppet { skeleton, bone_sizes: &sizes, morph_layout: &[], hierarchy: None },
+            clip,
+            settings,
+            &filtered,
+        )?;
         Ok(Self { skeleton: skeleton.clone(), motion })
     }
 
@@ -135,7 +139,7 @@ impl Scene {
     pub fn filtering(skeleton: &Skeleton, clip: &Clip, settings: &MotionSettings, filter: impl Into<Filter>) -> Self {
         let sizes = vec![1.0; skeleton.len()];
         let motion = Motion::new(
-            Puppet { skeleton, bone_sizes: &sizes, morph_layout: &[] },
+            Puppet { skeleton, bone_sizes: &sizes, morph_layout: &[], hierarchy: None },
             clip,
             settings,
             &all_filtered(filter),
