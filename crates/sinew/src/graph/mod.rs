@@ -439,7 +439,8 @@ fn bound_tables(maps: Maps<'_>, tables: &Tables, place: &'static str) -> Result<
     let table = |(spec, rows): (&'static TableSpec, &[(String, Row)])| {
         Ok((spec.key, rows.iter().map(row).collect::<Result<_, GraphError>>()?))
     };
-    tables.iter().map(table).collect::<Result<_, _>>().map(BoundTables)
+    let told = tables.iter().filter(|(_, rows)| !rows.is_empty());
+    told.map(table).collect::<Result<_, _>>().map(BoundTables)
 }
 
 /// The bones whose names match, or the error that names the nearest.

@@ -57,7 +57,12 @@ fn others(specs: &'static [ParamSpec], values: &Values) -> Vec<(&'static str, Va
         let given: Vec<f64> = match spec.kind {
             ParamKind::Number { min, max, .. } => {
                 let near = if max - now >= now - min { now + 0.3 * (max.min(now + 2.0) - now) } else { 0.7 * now };
-                vec![if matches!(spec.name, "iterations" | "samples" | "smoothing") { near.round() } else { near }]
+                let near = near.max(min);
+                vec![if matches!(spec.name, "iterations" | "samples" | "smoothing" | "steps") {
+                    near.round()
+                } else {
+                    near
+                }]
             }
             ParamKind::Switch { .. } => vec![1.0 - now],
             ParamKind::Choice { words } => (0..words.len()).map(|k| k as f64).filter(|&k| k != now).collect(),
