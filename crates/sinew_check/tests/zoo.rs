@@ -103,21 +103,24 @@ fn the_gap_of_a_seam_is_the_distance_between_its_keys() {
 }
 
 /// Effects on the built-in loops: the seam closes, velocity does not change more there than elsewhere, and the report
-/// is the same at any number of threads.
+/// is the same at any number of threads. One clip of each; `SINEW_FULL` takes two, and threads of all.
 #[test]
 fn built_in_loops_are_sound() {
+    let full = std::env::var_os("SINEW_FULL").is_some();
     let lively = preset("lively");
     for name in ["arm", "bird", "calf", "dancer", "flower", "snail"] {
         let character = zoo(name);
         let rig = std::sync::Arc::new(Rig::build(&character.raw).expect("sound").0);
         let checker = Checker::new(&rig, &lively).expect("fits");
-        for clip in character.clips.iter().take(2) {
+        for clip in character.clips.iter().take(if full { 2 } else { 1 }) {
             let run = |threads: usize| {
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("a pool");
                 pool.install(|| checker.clip(clip, &MotionSettings::default(), 30.0, &|_| {}).expect("measurable"))
             };
             let report = run(1);
-            assert_eq!(report, run(3), "{name}");
+            if full || name == "arm" {
+                assert_eq!(report, run(3), "{name}");
+            }
             let seam = report.seam.as_ref().expect("a loop");
             assert!(seam.gap.value < 1e-5, "{name} {}: {seam:?}", clip.name);
             assert!(seam.kink.value <= 1.2 * seam.usual_kink, "{name} {}: {seam:?}", clip.name);
