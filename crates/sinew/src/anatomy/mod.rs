@@ -1,10 +1,10 @@
 //! What each bone and each part of the skin is: spine, arm, ear, cape, sword.
 //!
-//! Names are the first evidence ([`names`]), read word by word. Shape is the second ([`body`], [`shape`]): what hangs on
+//! Names are the first evidence (`names`), read word by word. Shape is the second (`body`, `shape`): what hangs on
 //! what, what mirrors what, what reaches the ground. Where both agree a finding is sure; where only one speaks it is less
 //! so; where neither does a bone is *unknown*, and what it moves stays firm: neither made to swing nor frozen. Pieces of
-//! skin that are worn or held are told from the body they are on ([`pieces`]), and thick soft parts of the trunk from
-//! the rest of it ([`flesh`]).
+//! skin that are worn or held are told from the body they are on (`pieces`), and thick soft parts of the trunk from
+//! the rest of it (`flesh`).
 //!
 //! Everything is found in the bind pose and in sizes of the character, from the rig alone: scale, pose, clips and frame
 //! rate change nothing, and a mirrored rig has mirrored findings.
