@@ -5,6 +5,7 @@
 use glam::Vec3;
 use sinew::recipe::{EffectSpec, Normals};
 use sinew::*;
+use sinew_gltf::Asset;
 use sinew_testkit::assets::{asset, assets};
 use sinew_testkit::random::Random;
 use std::collections::HashMap;
@@ -30,16 +31,15 @@ fn each(mut f: impl FnMut(&str, &Arc<Rig>, &Clip, f64)) {
     let full = std::env::var_os("SINEW_FULL").is_some();
     let mut random = Random::new(11);
     for path in assets() {
-        let imported = sinew_gltf::RawAsset::open(&path).expect("imports");
-        let rig = Arc::new(Rig::build(&imported.raw).expect("builds").0);
-        if imported.clips.is_empty() || (rig.vertex_count() > 60_000 && !full) {
+        let Asset { rig, clips: all, .. } = Asset::open(&path).expect("opens");
+        if all.is_empty() || (rig.vertex_count() > 60_000 && !full) {
             continue;
         }
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let clips = if full {
-            imported.clips.iter().collect()
+            all.iter().collect()
         } else {
-            vec![&imported.clips[random.below(imported.clips.len())]]
+            vec![&all[random.below(all.len())]]
         };
         for clip in clips {
             let (start, end) = clip.span().unwrap_or((0.0, 0.0));
@@ -121,9 +121,8 @@ fn normals_do_not_turn_against_faces() {
 fn a_dancing_robot_and_a_running_fox() {
     for (file, clip, time) in [("RobotExpressive.glb", "Dance", 0.9), ("Fox.glb", "Run", 0.3)] {
         let Some(path) = asset(file) else { return };
-        let imported = sinew_gltf::RawAsset::open(&path).expect("imports");
-        let rig = Arc::new(Rig::build(&imported.raw).expect("builds").0);
-        let clip = imported.clips.iter().find(|other| other.name == clip).expect("the clip");
+        let Asset { rig, clips, .. } = Asset::open(&path).expect("opens");
+        let clip = clips.iter().find(|other| other.name == clip).expect("the clip");
         for normals in [Normals::Auto, Normals::Exact] {
             let (count, all) = inward(&rig, normals, clip, time);
             eprintln!("{file}, {normals:?}: {count} of {all}");
