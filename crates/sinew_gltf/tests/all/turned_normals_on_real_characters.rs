@@ -36,11 +36,7 @@ fn each(mut f: impl FnMut(&str, &Arc<Rig>, &Clip, f64)) {
             continue;
         }
         let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-        let clips = if full {
-            all.iter().collect()
-        } else {
-            vec![&all[random.below(all.len())]]
-        };
+        let clips = if full { all.iter().collect() } else { vec![&all[random.below(all.len())]] };
         for clip in clips {
             let (start, end) = clip.span().unwrap_or((0.0, 0.0));
             for _ in 0..if full { 5 } else { 1 } {
