@@ -30,6 +30,10 @@ pub enum Place<'a> {
     Normals,
     /// `max_total`
     MaxTotal,
+    /// `strength`
+    Strength,
+    /// `strength_over`
+    StrengthOver,
     /// `maps`
     Maps,
     /// A key of `[motion]`.
@@ -58,6 +62,8 @@ impl<'a> Place<'a> {
             Self::Riders => vec![Key("riders")],
             Self::Normals => vec![Key("normals")],
             Self::MaxTotal => vec![Key("max_total")],
+            Self::Strength => vec![Key("strength")],
+            Self::StrengthOver => vec![Key("strength_over")],
             Self::Maps => vec![Key("maps")],
             Self::Motion(key) => vec![Key("motion"), Key(key)],
             Self::Clip(name, key) => vec![Key("clip"), Key(name), Key(key)],
