@@ -24,9 +24,9 @@
 //! recipe.strength = Strength::new(0.04);
 //! let settings: Vec<_> = clips.iter().map(|clip| (clip, lively.motion(&clip.name))).collect();
 //! let solved = strength::solve(&rig, &recipe, &settings)?;
-//! for finding in solved.findings() {
-//!     println!("{finding}"); // strength 4 %: gain 1.83 over 3 clips
-//! }
+//! // such as: strength 4 %: gain 1.83 over 3 clips
+//! let words: Vec<String> = solved.findings().map(ToString::to_string).collect();
+//! # assert!(words[0].starts_with("strength 4 %: gain "), "{words:?}");
 //! let stage = Stage::new(&rig, solved.recipe(0))?;
 //! # let _ = stage;
 //! # Ok(())
@@ -203,12 +203,7 @@ pub fn solve(rig: &Arc<Rig>, recipe: &Recipe, clips: &[(&Clip, MotionSettings)])
     Ok(Solved { tuned })
 }
 
-fn tune(
-    rig: &Arc<Rig>,
-    asked: &Recipe,
-    clips: &[(&Clip, MotionSettings)],
-    over: Over,
-) -> Result<Tuned, StrengthError> {
+fn tune(rig: &Arc<Rig>, asked: &Recipe, clips: &[(&Clip, MotionSettings)], over: Over) -> Result<Tuned, StrengthError> {
     let mut recipe = asked.without_strength();
     let mut found = Vec::new();
     for (index, spec) in asked.effects.iter().enumerate() {
@@ -312,7 +307,11 @@ impl Search {
             if high.0 >= ceiling {
                 let most = high.1;
                 self.wanted = KNEE * most;
-                let low = if self.wanted > floor { (0.0, floor) } else { return Ok((start, first, Outcome::TooWeak { most })) };
+                let low = if self.wanted > floor {
+                    (0.0, floor)
+                } else {
+                    return Ok((start, first, Outcome::TooWeak { most }));
+                };
                 let (gain, reached) = self.between(low, high)?;
                 return Ok((gain, reached, Outcome::TooWeak { most }));
             }
@@ -435,7 +434,7 @@ fn farthest(workspace: &Workspace, parts: &[(Range<usize>, usize)], sizes: &[f64
     for (vertices, character) in parts {
         for vertex in vertices.clone() {
             let moved = mesh.world_position(*character, vertex).distance(base.world_position(*character, vertex));
-            let share = moved / sizes[*character];
+            let share = if moved == 0.0 { 0.0 } else { moved / sizes[*character] };
             most[*character] = if share.is_finite() { most[*character].max(share) } else { f64::INFINITY };
         }
     }
@@ -455,9 +454,15 @@ mod tests {
 
     #[test]
     fn three_digits_are_told() {
-        for (value, text) in
-            [(0.0, "0"), (1.8312, "1.83"), (0.012345, "0.0123"), (12.345, "12.3"), (123.4, "123"), (4.0, "4"), (100.0, "100")]
-        {
+        for (value, text) in [
+            (0.0, "0"),
+            (1.8312, "1.83"),
+            (0.012345, "0.0123"),
+            (12.345, "12.3"),
+            (123.4, "123"),
+            (4.0, "4"),
+            (100.0, "100"),
+        ] {
             assert_eq!(three_digits(value), text);
         }
     }

@@ -55,8 +55,21 @@ impl MotionKeys {
     }
 }
 
-const TOP_KEYS: &[&str] =
-    &["version", "base", "riders", "normals", "max_total", "strength", "strength_over", "maps", "motion", "clip", "effect", "correction", "edit"];
+const TOP_KEYS: &[&str] = &[
+    "version",
+    "base",
+    "riders",
+    "normals",
+    "max_total",
+    "strength",
+    "strength_over",
+    "maps",
+    "motion",
+    "clip",
+    "effect",
+    "correction",
+    "edit",
+];
 const MOTION_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing"];
 const CLIP_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing", "teleports"];
 

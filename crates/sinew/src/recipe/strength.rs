@@ -131,7 +131,9 @@ mod tests {
 
     #[test]
     fn percent_or_a_number() {
-        for (given, share) in [("4 %", 0.04), ("4%", 0.04), ("0.04", 0.04), ("0", 0.0), ("100 %", 1.0), ("1.25%", 0.0125)] {
+        for (given, share) in
+            [("4 %", 0.04), ("4%", 0.04), ("0.04", 0.04), ("0", 0.0), ("100 %", 1.0), ("1.25%", 0.0125)]
+        {
             assert_eq!(given.parse::<Strength>().map(Strength::share), Ok(share), "{given}");
         }
         for given in ["", "%", "4", "-1 %", "NaN", "inf %", "101 %", "much"] {

@@ -40,7 +40,9 @@ impl RecipeFile {
             words_of(TOTAL_LENGTH)
         ));
         lines.comment("  eased into; as a table with length and soft, where false clamps instead");
-        lines.comment("strength = \"4 %\"  # how far all effects together move the skin, of the size (95th percentile over");
+        lines.comment(
+            "strength = \"4 %\"  # how far all effects together move the skin, of the size (95th percentile over",
+        );
         lines.comment("  frames): their gains are scaled by one factor, which is solved for; off by default");
         let over = "all: one factor for all clips, the liveliest has the strength; each: one for every clip";
         lines.key("strength_over", "\"all\"", over);

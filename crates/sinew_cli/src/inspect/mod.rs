@@ -337,7 +337,7 @@ fn cones(rig: &Arc<Rig>, recipe: &LoadedRecipe) -> Result<Vec<ConeReport>, Graph
     let recipe = recipe.recipe();
     let effects = recipe.effects.iter().filter(|effect| effect.cone.is_some()).cloned().collect();
     let recipe = Recipe { effects, riders: recipe.riders, normals: Normals::Engine, ..Recipe::default() };
-    let stage = Stage::new(rig, &recipe)?;
+    let stage = Stage::new(rig, &recipe.without_strength())?;
     let report = |(effect, fitted): (&'static str, &FittedCone)| ConeReport {
         effect,
         bone: fitted.bone.clone(),
