@@ -56,6 +56,7 @@ mod rings;
 mod simd;
 pub mod skeleton;
 pub mod stage;
+pub mod strength;
 pub mod strokes;
 pub mod table;
 pub mod text;

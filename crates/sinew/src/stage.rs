@@ -123,6 +123,7 @@ pub struct PoseError {
 impl Stage {
     /// Binds a recipe to a rig.
     pub fn new(rig: &Arc<Rig>, recipe: &Recipe) -> Result<Self, GraphError> {
+        refuse_unsolved(recipe)?;
         let graph = FrameIndependentGraph::build(Maps { rig, painted: &[] }, recipe)?;
         let (rig, recipe) = (Arc::clone(rig), recipe.clone());
         Ok(Self { rig, recipe, painted: Vec::new(), graph, has_slopes: false, is_metered: false })
@@ -144,6 +145,7 @@ impl Stage {
     /// those of bones, limits, filters, stiffnesses) everything is kept that does not depend on them, and nothing is
     /// allocated: a slider may move sixty times a second. On an error the stage is as it was.
     pub fn retune(&mut self, recipe: &Recipe) -> Result<Retuned, GraphError> {
+        refuse_unsolved(recipe)?;
         let change = Change { held: &self.recipe, wanted: recipe, repainted: None };
         if !self.has_slopes
             && let Some(motion) = self.graph.retune(Maps { rig: &self.rig, painted: &self.painted }, &change)?
@@ -322,6 +324,17 @@ impl Stage {
     /// The cones its effects are filtered by, with how well they fit, by effect.
     pub fn cones(&self) -> impl Iterator<Item = (&'static str, &FittedCone)> {
         self.graph.cones()
+    }
+}
+
+/// A strength depends on the clips, which a stage does not know: it must be a gain by now.
+fn refuse_unsolved(recipe: &Recipe) -> Result<(), GraphError> {
+    if recipe.strength.is_some() {
+        return Err(GraphError::Unsolved { effect: None });
+    }
+    match recipe.effects.iter().find(|effect| effect.strength.is_some()) {
+        Some(spec) => Err(GraphError::Unsolved { effect: Some(spec.effect.name()) }),
+        None => Ok(()),
     }
 }
 

@@ -68,6 +68,8 @@ pub struct BakeClip<'a> {
     pub clip: &'a Clip,
     /// Loops, ends, smoothing.
     pub settings: MotionSettings,
+    /// What to add in place of what the subject says, where the clip has gains of its own.
+    pub recipe: Option<&'a Recipe>,
 }
 
 /// How to bake.

@@ -28,7 +28,7 @@ pub fn play<E: From<BakeFailure>>(
     times: &[f64],
     mut see: impl FnMut(usize, &DeformedMesh) -> Result<(), E>,
 ) -> Result<(), E> {
-    let stage = Stage::new(subject.rig, subject.recipe).map_err(BakeFailure::from)?;
+    let stage = Stage::new(subject.rig, clip.recipe.unwrap_or(subject.recipe)).map_err(BakeFailure::from)?;
     let playing = stage.motion(clip.clip, &clip.settings).map_err(BakeFailure::from)?;
     for (block, times) in times.chunks(FRAMES).enumerate() {
         let meshes = each_frame(&playing, times, Wanted::Directions, |place, workspace| {

@@ -11,6 +11,7 @@ use crate::render::RenderArgs;
 use clap::builder::{OsStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use sinew::base::{BASES, BaseEntry};
+use sinew::recipe::{Strength, StrengthOver};
 use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
@@ -119,6 +120,28 @@ pub struct RecipeArgs {
     pub preset: Option<String>,
 }
 
+/// How strong the recipe is to be: shared by all commands that show it.
+#[derive(Debug, ClapArgs)]
+pub struct StrengthArgs {
+    /// How far the effects move the skin, as a share of the character's size, such as 4%: the gains of all effects are
+    /// scaled by one factor, which is solved for. It is the visible strength that check measures.
+    #[arg(long, value_name = "S")]
+    pub strength: Option<Strength>,
+
+    /// Which clips the strength is measured over: all of the file together (the liveliest has it, a walk stays calmer than a
+    /// run), or each by itself [default: the recipe's, else all].
+    #[arg(long, value_name = "all|each", value_parser = strength_over())]
+    pub strength_over: Option<StrengthOver>,
+}
+
+/// A choice of clips, by the name that recipes have for it.
+fn strength_over() -> impl TypedValueParser<Value = StrengthOver> {
+    let words = StrengthOver::WORDS;
+    let found =
+        move |name: String| words.iter().find(|(word, _)| *word == name).map(|&(_, over)| over).ok_or("unknown");
+    PossibleValuesParser::new(words.iter().map(|&(word, _)| word)).try_map(found)
+}
+
 #[derive(Debug, ClapArgs)]
 pub struct DiffArgs {
     /// A .glb or .gltf file, or a built-in character: zoo:NAME.
@@ -178,6 +201,9 @@ pub struct FrameArgs {
 
     #[command(flatten)]
     pub recipe: RecipeArgs,
+
+    #[command(flatten)]
+    pub strength: StrengthArgs,
 
     /// Base skinning to use instead of the recipe's [default without a recipe: lbs].
     #[arg(long, value_name = "B", value_parser = base_named())]

@@ -19,7 +19,7 @@ use crate::load::{Scene, load};
 use crate::output::Destination;
 use crate::played::find_clip;
 use crate::pose::stroke;
-use crate::recipe::LoadedRecipe;
+use crate::recipe::{LoadedRecipe, Played, solved};
 use crate::talk::Talk;
 use clap::Args as ClapArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -126,7 +126,10 @@ pub fn run(options: &EditArgs, talk: &Talk) -> Result<(), Fault> {
     let mut files: Vec<(PathBuf, MapFile)> = Vec::new();
     for edit in &asked {
         let words = |fault: String| Fault::in_file(&file, format!("edit \"{}\": {fault}", edit.name));
-        let made = make(&scene, recipe.recipe(), edit).map_err(words)?;
+        let clip = edit.clip.as_deref().map(|clip| find_clip(&scene, clip)).transpose()?;
+        let played = Played { clips: clip.as_slice(), ..Played::default() };
+        let playable = solved(&recipe, &scene, &played).map_err(|error| words(error.to_string()))?;
+        let made = make(&scene, playable.recipe(0), edit).map_err(words)?;
         let folder = here.clone().unwrap_or_default();
         let maps = map_files(&scene, edit, &made).map_err(words)?;
         let mut names: Vec<String> = recipe.maps().to_vec();

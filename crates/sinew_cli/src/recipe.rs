@@ -1,10 +1,15 @@
 //! The recipe a command was given: from disk, with the painted maps it names, or a ready-made one.
 
-use crate::args::RecipeArgs;
+use crate::args::{LoopName, RecipeArgs, StrengthArgs};
 use crate::fault::Fault;
+use crate::load::Scene;
+use crate::played::{base_spec, looping_of};
 use crate::presets;
+use crate::talk::Talk;
 use crate::text::quoted;
-use sinew::recipe::RecipeFile;
+use sinew::base::BaseEntry;
+use sinew::recipe::{Place, RecipeFile, StrengthOver};
+use sinew::strength::{self, Solved, StrengthError};
 use sinew::text::wildcard;
 use sinew::{Clip, MotionSettings, Recipe};
 use sinew_gltf::map_file::MapFile;
@@ -16,6 +21,8 @@ pub struct LoadedRecipe {
     /// The file or preset, as the user named it; empty without one.
     pub file: String,
     recipe: RecipeFile,
+    /// With gains in place of strengths, and the clips they were asked for.
+    solved: Option<(Solved, Vec<usize>)>,
     /// Painted maps, read but not yet matched to a mesh.
     pub maps: Vec<MapFile>,
 }
@@ -39,7 +46,7 @@ impl LoadedRecipe {
     pub fn preset(name: &str) -> Result<Self, Fault> {
         let file = format!("preset {name}");
         let recipe = RecipeFile::parse(presets::named(name)?).map_err(|error| Fault::in_file(&file, error))?;
-        Ok(Self { file, recipe, maps: Vec::new() })
+        Ok(Self { file, recipe, solved: None, maps: Vec::new() })
     }
 
     fn read(path: &Path) -> Result<Self, Fault> {
@@ -53,7 +60,46 @@ impl LoadedRecipe {
             .iter()
             .map(|map| read_map(folder, map).map_err(|fault| Fault::in_file(&file, fault)))
             .collect::<Result<_, _>>()?;
-        Ok(Self { file, recipe, maps })
+        Ok(Self { file, recipe, solved: None, maps })
+    }
+
+    /// The same with the strength asked for, if one is.
+    pub fn with_strength(mut self, asked: &StrengthArgs) -> Result<Self, Fault> {
+        let StrengthArgs { strength, strength_over } = *asked;
+        if self.file.is_empty() && (strength.is_some() || strength_over.is_some()) {
+            let remedy = "there are no effects to be strong or weak; give --preset or --recipe";
+            return Err(Fault::Usage(format!("--strength: {remedy}")));
+        }
+        let set = strength.map(|strength| self.recipe.set(Place::Strength, strength));
+        let set_over = strength_over.map(|over| self.recipe.set(Place::StrengthOver, over));
+        let refused = [set, set_over].into_iter().flatten().collect::<Result<Vec<_>, _>>();
+        refused.map_err(|error| Fault::in_file(&self.file, error))?;
+        Ok(self)
+    }
+
+    /// Finds the gains for the strengths it asks for, where it is to play these clips, and tells them.
+    pub fn solve(&mut self, scene: &Scene, played: &Played<'_>, talk: &Talk) -> Result<(), Fault> {
+        if !self.recipe.recipe().asks_strength() {
+            return Ok(());
+        }
+        let culprit = format!("{} on {}", self.file, scene.name);
+        let solved = solved(&self.recipe, scene, played).map_err(|error| Fault::in_file(&culprit, error))?;
+        solved.findings().for_each(|finding| talk.note(&finding.to_string()));
+        self.solved = Some((solved, played.clips.to_vec()));
+        Ok(())
+    }
+
+    /// Base, riders and effects, to play the clip of that number by.
+    pub fn recipe_of(&self, clip: usize) -> &Recipe {
+        match &self.solved {
+            Some((solved, clips)) => solved.recipe(clips.iter().position(|&other| other == clip).unwrap_or(0)),
+            None => self.recipe.recipe(),
+        }
+    }
+
+    /// Whether each clip has gains of its own.
+    pub fn has_own_gains(&self) -> bool {
+        self.solved.is_some() && self.recipe.recipe().strength_over == StrengthOver::Each
     }
 
     /// All of it.
@@ -61,9 +107,9 @@ impl LoadedRecipe {
         &self.recipe
     }
 
-    /// Base, riders and effects.
+    /// Base, riders and effects; of several clips with gains of their own, those of the first.
     pub fn recipe(&self) -> &Recipe {
-        self.recipe.recipe()
+        self.solved.as_ref().map_or(self.recipe.recipe(), |(solved, _)| solved.recipe(0))
     }
 
     /// The text of the recipe.
@@ -83,6 +129,37 @@ impl LoadedRecipe {
             |pattern: &str| format!("{}: no clip is named {}; its section is ignored", self.file, quoted(pattern));
         self.recipe.clip_patterns().filter(idle).map(say).collect()
     }
+}
+
+/// What a recipe is to play.
+#[derive(Default)]
+pub struct Played<'a> {
+    /// Clips, by number.
+    pub clips: &'a [usize],
+    /// The base in place of the recipe's.
+    pub base: Option<&'static BaseEntry>,
+    /// How the clips loop, in place of what the recipe says.
+    pub looping: Option<LoopName>,
+}
+
+/// The recipe with gains in place of strengths. Those of all clips are measured over all clips of the file, whichever are
+/// played, so that every command shows the same.
+pub fn solved(file: &RecipeFile, scene: &Scene, played: &Played<'_>) -> Result<Solved, StrengthError> {
+    let mut recipe = file.recipe().clone();
+    if let Some(base) = played.base {
+        recipe.base = base_spec(base, &recipe.base);
+    }
+    let all: Vec<usize> = (0..scene.clips.len()).collect();
+    let measured = if recipe.strength_over == StrengthOver::Each { played.clips } else { &all };
+    let settings = |&index: &usize| {
+        let clip = &scene.clips[index];
+        let mut settings = file.motion(&clip.name);
+        if let Some(looping) = played.looping.filter(|_| played.clips.contains(&index)) {
+            settings.looping = looping_of(looping);
+        }
+        (clip, settings)
+    };
+    strength::solve(&scene.rig, &recipe, &measured.iter().map(settings).collect::<Vec<_>>())
 }
 
 /// Reads a map file, which must lie in the recipe's folder or below it, links followed.

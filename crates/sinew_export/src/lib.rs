@@ -25,7 +25,9 @@ mod sequence;
 pub use sequence::Sequence;
 pub use sinew_bake::{Options, Progress, Tolerance};
 
-use sinew::RecipeFile;
+use sinew::recipe::StrengthOver;
+use sinew::strength::{Finding, Solved, StrengthError, solve};
+use sinew::{Clip, MotionSettings, RecipeFile};
 use sinew_bake::report::Report;
 use sinew_bake::{BakeClip, BakeFailure, Subject};
 use sinew_gltf::layer::{LayerReport, add};
@@ -42,6 +44,8 @@ pub struct BakedFile {
     pub added: LayerReport,
     /// Node and primitive of skins whose weights were repaired.
     pub repaired: Vec<(usize, usize)>,
+    /// The gains found for the strengths that the recipe asks for.
+    pub strength: Vec<Finding>,
 }
 
 /// Why nothing was exported.
@@ -69,6 +73,14 @@ pub enum ExportError {
         clip: usize,
         /// Clips there are.
         clips: usize,
+    },
+    /// No gain could be found for a strength.
+    #[error("{file}: {source}")]
+    Strength {
+        /// The file.
+        file: String,
+        /// Why.
+        source: StrengthError,
     },
     /// The effects could not be baked or played.
     #[error("{file}: {source}")]
@@ -108,20 +120,35 @@ pub fn bake_clips(
     if document.has_layer() {
         return Err(ExportError::BakedBefore { file: file() });
     }
-    let subject = Subject { raw: &asset.raw, rig: &asset.rig, recipe: recipe.recipe() };
-    let played = clips.iter().map(|&clip| bake_clip(asset, recipe, clip)).collect::<Result<Vec<_>, _>>()?;
+    let mut played = clips.iter().map(|&clip| bake_clip(asset, recipe, clip)).collect::<Result<Vec<_>, _>>()?;
+    let solved = solved(asset, recipe, &played)?;
+    let subject = Subject { raw: &asset.raw, rig: &asset.rig, recipe: solved.recipe(0) };
+    if recipe.recipe().strength_over == StrengthOver::Each {
+        played.iter_mut().enumerate().skip(1).for_each(|(index, clip)| clip.recipe = Some(solved.recipe(index)));
+    }
     let baked = sinew_bake::bake(subject, &played, options, progress);
     let baked = baked.map_err(|source| ExportError::Bake { file: file(), source })?;
     let (layer, report) = layer::morph_layer(asset, baked, clips, recipe.to_string());
     let repaired = layer.repaired_skins.iter().map(|skin| (skin.node, skin.primitive)).collect();
     let mut document = document.clone();
     let added = add(&mut document, &layer).map_err(|source| ExportError::Write { file: file(), source })?;
-    Ok(BakedFile { document, report, added, repaired })
+    Ok(BakedFile { document, report, added, repaired, strength: solved.findings().cloned().collect() })
+}
+
+/// The recipe with gains in place of strengths. Those of all clips are measured over all clips of the file, whichever are
+/// played, so that each moves as it does beside the others.
+fn solved(asset: &Asset, recipe: &RecipeFile, played: &[BakeClip<'_>]) -> Result<Solved, ExportError> {
+    let clips: Vec<(&Clip, MotionSettings)> = match recipe.recipe().strength_over {
+        StrengthOver::All => asset.clips.iter().map(|clip| (clip, recipe.motion(&clip.name))).collect(),
+        StrengthOver::Each => played.iter().map(|clip| (clip.clip, clip.settings.clone())).collect(),
+    };
+    let solved = solve(&asset.rig, recipe.recipe(), &clips);
+    solved.map_err(|source| ExportError::Strength { file: asset.name.clone(), source })
 }
 
 /// A clip with how the recipe reads it.
 fn bake_clip<'a>(asset: &'a Asset, recipe: &RecipeFile, clip: usize) -> Result<BakeClip<'a>, ExportError> {
     let clips = asset.clips.len();
     let found = asset.clips.get(clip).ok_or_else(|| ExportError::NoSuchClip { file: asset.name.clone(), clip, clips });
-    found.map(|clip| BakeClip { clip, settings: recipe.motion(&clip.name) })
+    found.map(|clip| BakeClip { clip, settings: recipe.motion(&clip.name), recipe: None })
 }

@@ -1,8 +1,9 @@
 //! One clip frame by frame, for modelling tools: every vertex in world space (glTF's axes), by node, primitive and the
 //! file's own order, as in the OBJ of any of its frames.
 
-use crate::{ExportError, bake_clip};
+use crate::{ExportError, bake_clip, solved};
 use glam::Vec3;
+use sinew::strength::Finding;
 use sinew::{DeformedMesh, Recipe, RecipeFile, Rig};
 use sinew_bake::{BakeClip, BakeFailure, Subject, frame_times, play};
 use sinew_gltf::{Asset, WriteError, mdd, obj, pc2};
@@ -12,7 +13,8 @@ use std::io::{self, Write};
 #[derive(Clone, Debug)]
 pub struct Sequence<'a> {
     asset: &'a Asset,
-    recipe: &'a Recipe,
+    recipe: Recipe,
+    strength: Vec<Finding>,
     clip: BakeClip<'a>,
     times: Vec<f64>,
 }
@@ -31,12 +33,19 @@ impl<E> From<BakeFailure> for Stop<E> {
 
 impl<'a> Sequence<'a> {
     /// The clip of that number, `fps` frames a second from its first key to its last.
-    pub fn new(asset: &'a Asset, recipe: &'a RecipeFile, clip: usize, fps: f64) -> Result<Self, ExportError> {
+    pub fn new(asset: &'a Asset, recipe: &RecipeFile, clip: usize, fps: f64) -> Result<Self, ExportError> {
         let clip = bake_clip(asset, recipe, clip)?;
-        let mut sequence = Self { asset, recipe: recipe.recipe(), clip, times: Vec::new() };
+        let solved = solved(asset, recipe, std::slice::from_ref(&clip))?;
+        let strength = solved.findings().cloned().collect();
+        let mut sequence = Self { asset, recipe: solved.recipe(0).clone(), strength, clip, times: Vec::new() };
         let times = frame_times(sequence.subject(), &sequence.clip, fps);
         sequence.times = times.map_err(|source| sequence.failed(source))?;
         Ok(sequence)
+    }
+
+    /// The gains found for the strengths that the recipe asks for.
+    pub fn strength(&self) -> &[Finding] {
+        &self.strength
     }
 
     /// The moments of its frames.
@@ -83,8 +92,8 @@ impl<'a> Sequence<'a> {
         })
     }
 
-    fn subject(&self) -> Subject<'a> {
-        Subject { raw: &self.asset.raw, rig: &self.asset.rig, recipe: self.recipe }
+    fn subject(&self) -> Subject<'_> {
+        Subject { raw: &self.asset.raw, rig: &self.asset.rig, recipe: &self.recipe }
     }
 
     fn points(&self) -> io::Result<u32> {

@@ -81,6 +81,15 @@ pub enum GraphError {
     /// An edit that springs should draw the skin to, and no springs.
     #[error("an edit has drive = \"springs\", but the recipe has no springs: add a [[correction]] of type \"springs\"")]
     NoSprings,
+    /// A strength in place of a gain, which depends on the clips.
+    #[error(
+        "{} asks for a strength, but its gain has not been solved for: call strength::solve with the clips, or give a gain",
+        .effect.map_or("the recipe".to_owned(), |name| format!("effect {name}"))
+    )]
+    Unsolved {
+        /// The effect; `None` where it is the whole recipe.
+        effect: Option<&'static str>,
+    },
     /// A key curve on something that cannot change over a clip.
     #[error("\"{name}\" of effect {effect} cannot be keyed: filters run over the whole clip ahead of time")]
     NotKeyable {

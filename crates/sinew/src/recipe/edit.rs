@@ -30,6 +30,10 @@ pub enum Place<'a> {
     Normals,
     /// `max_total`
     MaxTotal,
+    /// `strength`
+    Strength,
+    /// `strength_over`
+    StrengthOver,
     /// `maps`
     Maps,
     /// `hierarchy`
@@ -62,6 +66,8 @@ impl<'a> Place<'a> {
             Self::Riders => vec![Key("riders")],
             Self::Normals => vec![Key("normals")],
             Self::MaxTotal => vec![Key("max_total")],
+            Self::Strength => vec![Key("strength")],
+            Self::StrengthOver => vec![Key("strength_over")],
             Self::Maps => vec![Key("maps")],
             Self::Hierarchy => vec![Key("hierarchy")],
             Self::Follows(name) => vec![Key("hierarchy"), Key(name)],

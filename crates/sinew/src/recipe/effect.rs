@@ -44,8 +44,17 @@ pub static EFFECT_KEYS: &[SharedKey<EffectSpec>] = &[
                 let scaled = curve.keys().iter().map(|&(time, value)| (time, value * spec.gain)).collect();
                 entry_if(true, "gain", KeyCurve::new(scaled).as_ref().unwrap_or(curve))
             }
-            None => entry_if(spec.gain != 1.0, "gain", spec.gain),
+            None => entry_if(spec.gain != 1.0 && spec.strength.is_none(), "gain", spec.gain),
         },
+    },
+    SharedKey {
+        name: "strength",
+        about: "in place of gain: how far the effect alone moves the skin, of the size; the gain is solved for",
+        kind: KeyKind::Share { example: "\"4 %\"" },
+        behind: false,
+        applies: |_| true,
+        read: |reader, given, spec| spec.strength = reader.strength(&given.at),
+        write: |spec| spec.strength.map_or_else(Vec::new, |strength| entry_if(true, "strength", strength)),
     },
     SharedKey {
         name: "root",
@@ -148,7 +157,8 @@ const SHAPE_KEYS: [&str; 4] = ["axis", "apex", "half_angle", "base_radius"];
 const ABOUT_WORDS: &[&str] = &["axis", POINT];
 const POINT: &str = "point";
 
-const GAIN: Range = Range { min: -100.0, max: 100.0, unit: "" };
+/// Of effects and bones.
+pub(crate) const GAIN: Range = Range { min: -100.0, max: 100.0, unit: "" };
 const CONE_GAIN: Range = Range { min: -1000.0, max: 1000.0, unit: "" };
 const CONE_LENGTH: Range = Range { min: 0.0, max: 10.0, unit: "× size" };
 const RAW_CONE_LENGTH: Range = Range { min: 0.0, max: LONGEST, unit: "scene units" };
@@ -177,6 +187,7 @@ impl Reader {
         self.refuse_unknown(table, path, valid, Some(Section::Effect));
         let mut spec = EffectSpec::of(effect);
         read_shared(self, EFFECT_KEYS, (table, path), &mut spec);
+        self.refuse_gain_and_strength(table, path);
         let shared_curves = spec.keys.len();
         for param in effect.params() {
             let Some(at) = At::of(table, param.name, path) else { continue };

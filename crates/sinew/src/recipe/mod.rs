@@ -57,6 +57,7 @@
 //! | `effect`, `correction`, `surface_edit` | what stands under `[[effect]]`, `[[correction]]` and `[[edit]]` |
 //! | `settings`, `rows` | what entries of the lists describe alike: parameters, maps, tables by bone; and back |
 //! | `shared` | keys that all of a kind take |
+//! | `strength` | how far effects are to move the skin, in place of a gain |
 //! | `edit`, `splice` | changes that leave every other byte alone |
 //! | `template` | a recipe that lists every base, effect, correction and parameter |
 //!
@@ -74,6 +75,7 @@ mod rows;
 mod settings;
 mod shared;
 mod splice;
+mod strength;
 mod surface_edit;
 mod template;
 
@@ -81,9 +83,11 @@ pub use correction::CORRECTION_KEYS;
 pub use document::RecipeFile;
 pub use edit::{EditError, Literal, Place};
 pub use effect::EFFECT_KEYS;
+pub(crate) use effect::GAIN;
 pub use error::{Fault, RecipeError};
 pub use parse::VERSION;
 pub use shared::{KeyKind, SharedKey};
+pub use strength::{NoStrength, Strength, StrengthOver};
 
 use crate::base::{self, BaseEntry};
 use crate::cone::Cone;
@@ -107,6 +111,11 @@ pub struct Recipe {
     pub hierarchy: HierarchySpec,
     /// Bounds what all effects and bones together do to a point; each bone's own limit does not bound their sum.
     pub max_total: Option<TotalLimit>,
+    /// How far all of it is to move the skin: the gains of all effects are scaled by one factor, once those effects
+    /// that have a strength of their own are solved for.
+    pub strength: Option<Strength>,
+    /// Which clips strengths are measured over.
+    pub strength_over: StrengthOver,
     /// Effects; they read the same skinned points, so their order does not matter.
     pub effects: Vec<EffectSpec>,
     /// Corrections, in the order they are made.
@@ -118,7 +127,19 @@ pub struct Recipe {
 impl Recipe {
     /// The same without effects, corrections and edits.
     pub fn base_only(&self) -> Self {
-        Self { effects: Vec::new(), corrections: Vec::new(), edits: Vec::new(), ..self.clone() }
+        Self { strength: None, effects: Vec::new(), corrections: Vec::new(), edits: Vec::new(), ..self.clone() }
+    }
+
+    /// Whether gains are to be solved for before it can be played ([`crate::strength::solve`]).
+    pub fn asks_strength(&self) -> bool {
+        self.strength.is_some() || self.effects.iter().any(|effect| effect.strength.is_some())
+    }
+
+    /// The same with the gains as they stand.
+    pub fn without_strength(&self) -> Self {
+        let mut recipe = Self { strength: None, ..self.clone() };
+        recipe.effects.iter_mut().for_each(|effect| effect.strength = None);
+        recipe
     }
 
     /// Whether it adds anything to its base.
@@ -218,6 +239,8 @@ pub struct EffectSpec {
     pub values: Values,
     /// Gain over everything.
     pub gain: f64,
+    /// How far the effect alone is to move the skin: its gain is solved for.
+    pub strength: Option<Strength>,
     /// The papers' raw gains instead of scale-free ones; lengths are in scene units.
     pub raw: bool,
     /// Painted map that multiplies the gain.
@@ -260,6 +283,7 @@ impl EffectSpec {
             effect,
             values,
             gain: 1.0,
+            strength: None,
             raw: false,
             map: None,
             bones: Vec::new(),

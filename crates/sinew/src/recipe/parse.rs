@@ -10,6 +10,7 @@ use super::correction::CORRECTION_KEYS;
 use super::effect::EFFECT_KEYS;
 use super::error::{Fault, RecipeError, one_of};
 use super::settings::Schema;
+use super::strength::OVER_WORDS;
 use super::surface_edit::EDIT_KEYS;
 use super::{HierarchySpec, Normals, Recipe, Riders, TotalLimit};
 use crate::correct::CORRECTIONS;
@@ -60,6 +61,8 @@ const TOP_KEYS: &[&str] = &[
     "riders",
     "normals",
     "max_total",
+    "strength",
+    "strength_over",
     "maps",
     "hierarchy",
     "motion",
@@ -225,6 +228,12 @@ impl Reader {
         }
         if let Some(at) = At::of(root, "max_total", "") {
             meaning.recipe.max_total = self.max_total(&at);
+        }
+        if let Some(at) = At::of(root, "strength", "") {
+            meaning.recipe.strength = self.strength(&at);
+        }
+        if let Some(at) = At::of(root, "strength_over", "") {
+            meaning.recipe.strength_over = self.word(&at, OVER_WORDS).unwrap_or_default();
         }
         if let Some(at) = At::of(root, "maps", "") {
             meaning.maps = self.maps(&at);

@@ -41,6 +41,12 @@ impl RecipeFile {
             words_of(TOTAL_LENGTH)
         ));
         lines.comment("  eased into; as a table with length and soft, where false clamps instead");
+        lines.comment(
+            "strength = \"4 %\"  # how far all effects together move the skin, of the size (95th percentile over",
+        );
+        lines.comment("  frames): their gains are scaled by one factor, which is solved for; off by default");
+        let over = "all: one factor for all clips, the liveliest has the strength; each: one for every clip";
+        lines.key("strength_over", "\"all\"", over);
         lines.key("maps", "[]", "painted map files beside this one, such as [\"belly.map.json\"]");
 
         lines.key("hierarchy", "\"body\"", &format!("what effects follow: {}", choices(HIERARCHY_WORDS)));
@@ -166,6 +172,7 @@ impl Lines {
                 let default = (key.name == "gain").then_some("0.0");
                 self.described(key.name, kind, key.about, default);
             }
+            KeyKind::Share { example } => self.comment(&format!("{} = {example}  # {}", key.name, key.about)),
             KeyKind::Map => self.comment(&format!("{} = \"NAME\"  # {}", key.name, key.about)),
             KeyKind::Cells { cells, example } => {
                 self.comment(&format!("{} = {example}  # {}", key.name, key.about));

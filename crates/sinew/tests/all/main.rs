@@ -24,4 +24,5 @@ mod presets;
 mod recipe;
 mod retune;
 mod springs;
+mod strength;
 mod volume;

@@ -84,6 +84,8 @@ pub fn bake(
 struct Run<'a> {
     subject: Subject<'a>,
     stage: Stage,
+    /// Those of clips with a recipe of their own.
+    own_stages: Vec<Option<Stage>>,
     groups: Vec<PulledGroup>,
     place_of_slot: Vec<u32>,
     clips: &'a [BakeClip<'a>],
@@ -114,13 +116,16 @@ impl<'a> Run<'a> {
         tell: &'a (dyn Fn(Progress) + Sync),
     ) -> Result<Self, BakeFailure> {
         let stage = Stage::new(subject.rig, subject.recipe)?;
+        let own = |clip: &BakeClip<'_>| clip.recipe.map(|recipe| Stage::new(subject.rig, recipe)).transpose();
+        let own_stages = clips.iter().map(own).collect::<Result<_, _>>()?;
         let rest_stretch = rest_stretch(&stage);
         let (found, place_of_slot) = groups(subject.rig);
         let groups = found.into_iter().map(|group| PulledGroup::new(group, &rest_stretch)).collect();
         let meter = Meter { done: AtomicUsize::new(0), total: AtomicUsize::new(0), tell };
-        let mut run = Self { subject, stage, groups, place_of_slot, clips, grids: Vec::new(), options, meter };
-        for clip in clips {
-            run.grids.push(Grid::new(run.motion(clip)?.report(), options.fps, &clip.clip.name)?);
+        let mut run =
+            Self { subject, stage, own_stages, groups, place_of_slot, clips, grids: Vec::new(), options, meter };
+        for (index, clip) in clips.iter().enumerate() {
+            run.grids.push(Grid::new(run.motion(index)?.report(), options.fps, &clip.clip.name)?);
         }
         let (samples, all) = (run.samples(), run.grids.iter().map(|grid| grid.times.len()).sum::<usize>());
         let directions =
@@ -137,8 +142,10 @@ impl<'a> Run<'a> {
         self.grids.iter().map(Grid::samples).sum()
     }
 
-    fn motion(&self, clip: &BakeClip<'_>) -> Result<Playing<'_>, BakeFailure> {
-        Ok(self.stage.motion(clip.clip, &clip.settings)?)
+    fn motion(&self, clip: usize) -> Result<Playing<'_>, BakeFailure> {
+        let stage = self.own_stages[clip].as_ref().unwrap_or(&self.stage);
+        let BakeClip { clip, settings, .. } = &self.clips[clip];
+        Ok(stage.motion(clip, settings)?)
     }
 
     fn pull(&self, group: &PulledGroup, clip: usize, time: f64, workspace: &Workspace) -> Result<Pulled, BakeFailure> {
@@ -164,8 +171,8 @@ impl<'a> Run<'a> {
             Range::new(3 * group.group.points.len(), precision, columns)
         };
         let mut ranges: Vec<Range> = self.groups.iter().map(range).collect();
-        for (index, (clip, grid)) in self.clips.iter().zip(&self.grids).enumerate() {
-            let motion = self.motion(clip)?;
+        for (index, grid) in self.grids.iter().enumerate() {
+            let motion = self.motion(index)?;
             let looks: Vec<f64> = grid.times.iter().map(|&time| grid.look(time)).collect();
             for times in looks.chunks(self.block()) {
                 let frames = each_frame(&motion, times, Wanted::Positions, |place, workspace| {

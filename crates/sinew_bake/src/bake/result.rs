@@ -44,8 +44,8 @@ impl Run<'_> {
             .collect();
         let largest: usize = fields.iter().flatten().map(|field| 12 * field.len()).sum();
         let block = (BLOCK_BYTES / largest.max(1)).clamp(4, 64);
-        for (index, (clip, grid)) in self.clips.iter().zip(&self.grids).enumerate() {
-            let motion = self.motion(clip)?;
+        for (index, grid) in self.grids.iter().enumerate() {
+            let motion = self.motion(index)?;
             let samples: Vec<f64> = grid.times.iter().step_by(2).map(|&time| grid.look(time)).collect();
             for times in samples.chunks(block) {
                 let frames = each_frame(&motion, times, Wanted::Directions, |_, workspace| {
@@ -85,8 +85,8 @@ impl Run<'_> {
         } else {
             Wanted::Directions
         };
-        for (index, (clip, grid)) in self.clips.iter().zip(&self.grids).enumerate() {
-            let motion = self.motion(clip)?;
+        for (index, grid) in self.grids.iter().enumerate() {
+            let motion = self.motion(index)?;
             let mut times = [&grid.times[..], &refined[index]].concat();
             times.sort_by(f64::total_cmp);
             let looks: Vec<f64> = times.iter().map(|&time| grid.look(time)).collect();

@@ -162,10 +162,10 @@ impl Run<'_> {
     /// looked at again, and so on. Returns the moments looked at, per clip.
     pub(super) fn refine(&self, solutions: &mut [Solution]) -> Result<Vec<Vec<f64>>, BakeFailure> {
         let mut refined = Vec::with_capacity(self.clips.len());
-        for (index, (clip, grid)) in self.clips.iter().zip(&self.grids).enumerate() {
+        for (index, grid) in self.grids.iter().enumerate() {
             let mut looked_at = Vec::new();
             let mut open = stretches_between_samples(grid, index, solutions);
-            let motion = if open.is_empty() { None } else { Some(self.motion(clip)?) };
+            let motion = if open.is_empty() { None } else { Some(self.motion(index)?) };
             for _ in 0..HALVINGS {
                 open.retain(|stretch| stretch.from < stretch.middle() && stretch.middle() < stretch.to);
                 let times: Vec<f64> = open.iter().map(Stretch::middle).collect();

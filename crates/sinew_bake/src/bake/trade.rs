@@ -69,8 +69,8 @@ impl Run<'_> {
         let stretch: Vec<Mutex<Vec<f32>>> = trades.iter().map(|trade| Mutex::new(trade.stretch.clone())).collect();
         let mut sums: Vec<Vec<f64>> = trades.iter().map(|trade| vec![0.0; trade.ladder.len()]).collect();
         trades.iter_mut().for_each(|trade| trade.fits.clear());
-        for (index, (clip, grid)) in self.clips.iter().zip(&self.grids).enumerate() {
-            let motion = self.motion(clip)?;
+        for (index, grid) in self.grids.iter().enumerate() {
+            let motion = self.motion(index)?;
             let looks: Vec<f64> = grid.times.iter().map(|&time| grid.look(time)).collect();
             let frames = each_frame(&motion, &looks, Wanted::Positions, |place, workspace| {
                 self.meter.frame("measuring targets");

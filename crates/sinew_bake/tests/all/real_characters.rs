@@ -15,7 +15,7 @@ fn bake_file(file: &str, recipe: &Recipe, clips: &[&str], tolerance: f64) -> Opt
         .clips
         .iter()
         .filter(|clip| clips.is_empty() || clips.contains(&clip.name.as_str()))
-        .map(|clip| BakeClip { clip, settings: MotionSettings::default() })
+        .map(|clip| BakeClip { clip, settings: MotionSettings::default(), recipe: None })
         .collect();
     let options = Options { tolerance: Tolerance::OfSize(tolerance), ..Options::default() };
     Some(

@@ -15,8 +15,11 @@ fn report(scale: f64) -> Report {
     character.raw.bones.push(RawBone { name: "scale".into(), parent: None, local });
     let rig = std::sync::Arc::new(Rig::build(&character.raw).unwrap().0);
     let recipe = RecipeFile::parse(sinew::presets::get("jelly").unwrap()).unwrap();
-    let clips: Vec<_> =
-        character.clips.iter().map(|clip| BakeClip { clip, settings: MotionSettings::default() }).collect();
+    let clips: Vec<_> = character
+        .clips
+        .iter()
+        .map(|clip| BakeClip { clip, settings: MotionSettings::default(), recipe: None })
+        .collect();
     let options = Options { tolerance: Tolerance::OfSize(5e-4), ..Options::default() };
     let subject = Subject { raw: &character.raw, rig: &rig, recipe: recipe.recipe() };
     bake(subject, &clips, &options, &|_| ()).unwrap().report

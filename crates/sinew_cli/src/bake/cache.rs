@@ -32,6 +32,7 @@ pub(super) fn run(
         }
     };
     let sequence = Sequence::new(scene, recipe.as_file(), clip, options.fps)?;
+    sequence.strength().iter().for_each(|finding| talk.note(&finding.to_string()));
     let frames = count(sequence.times().len(), "frame", "frames");
     if options.format == BakeFormat::ObjSequence {
         to_obj_sequence(options, scene, &sequence)?;

@@ -3,7 +3,7 @@
 mod cache;
 mod report;
 
-use crate::args::{Input, RecipeArgs, rate};
+use crate::args::{Input, RecipeArgs, StrengthArgs, rate};
 use crate::fault::Fault;
 use crate::load::{Scene, load_original};
 use crate::output::{Destination, to_stdout};
@@ -32,6 +32,9 @@ pub struct BakeArgs {
 
     #[command(flatten)]
     recipe: RecipeArgs,
+
+    #[command(flatten)]
+    strength: StrengthArgs,
 
     /// A clip, by name or by number from 0; can be repeated [default: all].
     #[arg(long = "clip", value_name = "NAME|N|all")]
@@ -91,7 +94,7 @@ fn engine(given: &str) -> Result<&'static Engine, String> {
 
 pub fn run(options: &BakeArgs, talk: &Talk) -> Result<(), Fault> {
     let start = Instant::now();
-    let recipe = LoadedRecipe::asked_or(&options.recipe, "lively")?;
+    let recipe = LoadedRecipe::asked_or(&options.recipe, "lively")?.with_strength(&options.strength)?;
     let to_stdout_too = options.output.as_os_str() == "-";
     if to_stdout_too && (options.json || options.format != BakeFormat::Glb) {
         let fault = "only a .glb without a report can go to stdout; name a file with -o, or drop --json and --format";
@@ -127,6 +130,7 @@ pub fn run(options: &BakeArgs, talk: &Talk) -> Result<(), Fault> {
         report: &done.report,
         added: &done.added,
         repaired: &done.repaired,
+        strength: &done.strength,
         bytes: (before, after),
         seconds: start.elapsed().as_secs_f64(),
     };

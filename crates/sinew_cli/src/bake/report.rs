@@ -7,6 +7,7 @@ use crate::output::{text_to_stdout, to_stdout};
 use crate::talk::Talk;
 use crate::text::{count, quoted};
 use serde_json::{Value, json};
+use sinew::strength::{Finding, Outcome, Over};
 use sinew_bake::report::{AngleError, GroupReport, Report, Shortfall, TradePoint, listed, thinned};
 use sinew_gltf::layer::LayerReport;
 
@@ -23,6 +24,8 @@ pub struct Account<'a> {
     pub added: &'a LayerReport,
     /// Node and primitive.
     pub repaired: &'a [(usize, usize)],
+    /// Gains found for strengths.
+    pub strength: &'a [Finding],
     /// Of the file before and after.
     pub bytes: (u64, u64),
     pub seconds: f64,
@@ -52,6 +55,7 @@ impl Account<'_> {
             self.options.fps,
             self.recipe
         )];
+        lines.extend(self.strength.iter().map(|finding| format!("  {finding}")));
         for group in &report.groups {
             lines.extend(self.group_lines(group));
         }
@@ -201,6 +205,7 @@ impl Account<'_> {
         json!({
             "file": self.options.output.display().to_string(),
             "recipe": self.recipe,
+            "strength": self.strength.iter().map(strength).collect::<Vec<_>>(),
             "fps": self.options.fps,
             "tolerance": report.tolerance.to_string(),
             "within_tolerance": report.within_tolerance(),
@@ -217,6 +222,31 @@ impl Account<'_> {
             "seconds": self.seconds,
         })
     }
+}
+
+/// A gain found for a strength.
+fn strength(finding: &Finding) -> Value {
+    let (outcome, most) = match finding.outcome {
+        Outcome::Reached => ("reached", None),
+        Outcome::Still => ("still", None),
+        Outcome::TooWeak { most } => ("too-weak", Some(most)),
+        Outcome::TooStrong => ("too-strong", None),
+    };
+    let (clip, clips) = match &finding.over {
+        Over::All(count) => (None, *count),
+        Over::Clip(name) => (Some(name), 1),
+    };
+    json!({
+        "effect": finding.effect.map(|(index, _)| index),
+        "type": finding.effect.map(|(_, name)| name),
+        "wanted": finding.wanted.share(),
+        "reached": finding.reached,
+        "gain": finding.gain,
+        "outcome": outcome,
+        "most": most,
+        "clip": clip,
+        "clips": clips,
+    })
 }
 
 /// What would do, for programs.

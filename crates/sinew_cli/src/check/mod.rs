@@ -5,13 +5,13 @@ mod gate;
 mod json;
 mod text;
 
-use crate::args::{Input, RecipeArgs, rate};
+use crate::args::{Input, RecipeArgs, StrengthArgs, rate};
 use crate::fault::Fault;
 use crate::load::{Scene, load, load_original};
 use crate::output;
 use crate::played::chosen_clips;
 use crate::progress::Progress;
-use crate::recipe::LoadedRecipe;
+use crate::recipe::{LoadedRecipe, Played};
 use crate::talk::Talk;
 use crate::text::quoted;
 use clap::Args as ClapArgs;
@@ -32,6 +32,9 @@ pub struct CheckArgs {
 
     #[command(flatten)]
     recipe: RecipeArgs,
+
+    #[command(flatten)]
+    strength: StrengthArgs,
 
     /// A clip, by name or by number from 0; can be repeated [default: all].
     #[arg(long = "clip", value_name = "NAME|N|all")]
@@ -76,7 +79,7 @@ struct Report<'a> {
 }
 
 pub fn run(options: &CheckArgs, talk: &Talk) -> Result<(), Fault> {
-    let recipe = LoadedRecipe::asked(&options.recipe)?;
+    let mut recipe = LoadedRecipe::asked(&options.recipe)?.with_strength(&options.strength)?;
     // With a recipe, effects come from it alone; without one, the file is measured with what it holds.
     let scene =
         if recipe.file.is_empty() { load(&options.input, &[])? } else { load_original(&options.input, &recipe.maps)? };
@@ -84,6 +87,7 @@ pub fn run(options: &CheckArgs, talk: &Talk) -> Result<(), Fault> {
     let culprit =
         if recipe.file.is_empty() { scene.name.clone() } else { format!("{} on {}", recipe.file, scene.name) };
     let chosen = chosen_clips(&scene, &options.clips)?;
+    recipe.solve(&scene, &Played { clips: &chosen, ..Played::default() }, talk)?;
     let in_file = |error| Fault::in_file(&culprit, error);
     let checker = Checker::new(&scene.rig, recipe.recipe()).map_err(in_file)?;
     let frames = |index: &usize| {
@@ -96,7 +100,15 @@ pub fn run(options: &CheckArgs, talk: &Talk) -> Result<(), Fault> {
     for &index in &chosen {
         let clip = &scene.clips[index];
         let motion = recipe.motion(clip);
-        let measured = checker.clip_given(clip, &motion, options.fps, &given, &|more| progress.advance_by(more));
+        let own = if recipe.has_own_gains() {
+            Some(checker.with_recipe(recipe.recipe_of(index)).map_err(in_file)?)
+        } else {
+            None
+        };
+        let measured = own
+            .as_ref()
+            .unwrap_or(&checker)
+            .clip_given(clip, &motion, options.fps, &given, &|more| progress.advance_by(more));
         clips.push(measured.map_err(in_file)?);
     }
     drop(progress);

@@ -10,7 +10,8 @@ use crate::fault::Fault;
 use crate::load::load;
 use crate::obj;
 use crate::output::Destination;
-use crate::recipe::LoadedRecipe;
+use crate::played::find_clip;
+use crate::recipe::{LoadedRecipe, Played};
 use crate::talk::Talk;
 use motion_file::MotionFile;
 use snapshot::{Player, Snapshot};
@@ -28,13 +29,16 @@ pub fn run(options: &FrameArgs, talk: &Talk) -> Result<(), Fault> {
     };
     destinations.iter().try_for_each(Destination::check)?;
     let hand_set = options.motion.as_deref().map(MotionFile::read).transpose()?;
-    let recipe = LoadedRecipe::asked(&options.recipe)?;
+    let mut recipe = LoadedRecipe::asked(&options.recipe)?.with_strength(&options.strength)?;
     let scene = load(&options.input, &recipe.maps)?;
     talk.warnings(&scene.warnings);
     recipe.idle_sections(&scene.clips).iter().for_each(|words| talk.note(words));
     if options.clip.is_none() && (!options.time.is_empty() || options.looping.is_some()) {
         talk.note("--time and --loop have no effect without --clip: the nodes' default transforms are used");
     }
+    let clips = options.clip.as_deref().map(|clip| find_clip(&scene, clip)).transpose()?;
+    let played = Played { clips: clips.as_slice(), base: options.base, looping: options.looping };
+    recipe.solve(&scene, &played, talk)?;
     let mut player = Player::new(&scene, &recipe, hand_set.as_ref(), options)?;
     player.muscle_findings().iter().for_each(|words| talk.note(words));
     let mut take = |time: f64| -> Result<Snapshot<'_>, Fault> {

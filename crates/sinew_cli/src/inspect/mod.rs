@@ -360,7 +360,8 @@ fn loop_kind(verdict: &LoopVerdict) -> &'static str {
 fn bare(rig: &Arc<Rig>, recipe: &LoadedRecipe) -> Result<Stage, GraphError> {
     let Recipe { effects, riders, hierarchy, .. } = recipe.recipe().clone();
     let effects = effects.into_iter().filter(|effect| effect.cone.is_some()).collect();
-    Stage::new(rig, &Recipe { effects, riders, hierarchy, normals: Normals::Engine, ..Recipe::default() })
+    let recipe = Recipe { effects, riders, hierarchy, normals: Normals::Engine, ..Recipe::default() };
+    Stage::new(rig, &recipe.without_strength())
 }
 
 fn follows<'a>(rig: &'a Rig, hierarchy: &Hierarchy) -> Vec<FollowReport<'a>> {

@@ -1,6 +1,6 @@
 //! The command line of `sinew render` as plain values.
 
-use crate::args::{Input, LoopName, RecipeArgs, base_named, seconds};
+use crate::args::{Input, LoopName, RecipeArgs, StrengthArgs, base_named, seconds};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use sinew::base::BaseEntry;
@@ -21,6 +21,9 @@ pub struct RenderArgs {
 
     #[command(flatten)]
     pub recipe: RecipeArgs,
+
+    #[command(flatten)]
+    pub strength: StrengthArgs,
 
     /// The clip, by name or, if no clip has that name, by number from 0 [default: the first].
     #[arg(long, value_name = "NAME|N")]

@@ -18,8 +18,9 @@ pub use scenery::Play;
 use crate::fault::Fault;
 use crate::load::{Scene, load};
 use crate::output::{Destination, Stopped};
+use crate::played::find_clip;
 use crate::progress::Progress;
-use crate::recipe::LoadedRecipe;
+use crate::recipe::{LoadedRecipe, Played};
 use crate::talk::Talk;
 use args::{Kind, MOST_FRAMES};
 use artist::{Artist, Side};
@@ -49,11 +50,16 @@ pub fn run(options: &RenderArgs, talk: &Talk) -> Result<(), Fault> {
     let storage = options.output.as_deref().map_or(Ok(Storage::Png), |path| storage(path, options.kind))?;
     let destination = options.output.as_deref().map(|path| Destination::new(path, options.force));
     destination.as_ref().map_or(Ok(()), Destination::check)?;
-    let recipe = LoadedRecipe::asked(&options.recipe)?;
+    let mut recipe = LoadedRecipe::asked(&options.recipe)?.with_strength(&options.strength)?;
     let mut scene = load(&options.input, &recipe.maps)?;
     let document = scene.document.take();
     talk.warnings(&scene.warnings);
     recipe.idle_sections(&scene.clips).iter().for_each(|words| talk.note(words));
+    let clip = match &options.clip {
+        Some(wanted) => Some(find_clip(&scene, wanted)?),
+        None => (!scene.clips.is_empty()).then_some(0),
+    };
+    recipe.solve(&scene, &Played { clips: clip.as_slice(), base: options.base, looping: options.looping }, talk)?;
     let play = Play { clip: options.clip.as_deref(), base: options.base, looping: options.looping };
     let sitting = Sitting::new(&scene, document.as_ref(), &recipe, play, talk)?;
     drop(document);

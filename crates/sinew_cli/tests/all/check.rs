@@ -179,3 +179,25 @@ fn what_eyes_see_on_real_characters_is_found() {
         assert!(bend > 0.05 && !passed, "{bend}");
     }
 }
+
+/// The gain is found by one program and its strength measured by another.
+#[test]
+fn a_strength_asked_for_is_the_one_measured() {
+    let strengths = |args: &[&str]| -> Vec<f64> {
+        let report = check(&[&["zoo:calf", "--preset", "lively", "--strength", "3%"], args].concat());
+        let clips = report["clips"].as_array().expect("clips").clone();
+        let whole = |clip: &Value| {
+            let groups = clip["against_base"]["groups"].as_array().expect("groups").clone();
+            groups.iter().find(|group| group["kind"] == "character").expect("a character")["strength"].as_f64()
+        };
+        clips.iter().map(|clip| whole(clip).expect("a strength")).collect()
+    };
+    let together = strengths(&[]);
+    let liveliest = together.iter().copied().fold(0.0, f64::max);
+    assert!((liveliest - 0.03).abs() < 0.02 * 0.03, "{together:?}");
+    let each = strengths(&["--strength-over", "each"]);
+    assert!(each.iter().all(|found| (found - 0.03).abs() < 0.02 * 0.03), "{each:?}");
+    let run = sinew(["check", "zoo:calf", "--clip", "0", "--strength", "3%"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("give --preset or --recipe"), "{}", run.stderr);
+}

@@ -1,0 +1,477 @@
+//! Gains from strengths: how strong effects must be set to move the skin as far as a recipe asks for.
+//!
+//! The strength of a clip is what `sinew check` calls visible strength: the 95th percentile over its frames, 60 a second, of
+//! the farthest that a point is moved from where it is at the same frame without effects, as a share of its character's
+//! size. Of several clips it is that of the liveliest. An effect with a strength of its own is measured alone, so that
+//! other effects do not change its gain; then the strength of the recipe scales all gains by one factor, with everything
+//! at work.
+//!
+//! Displacement is linear in the gain where nothing limits it, and bent by limits, turns and corrections where something
+//! does: the gain is found by regula falsi with halved weights (Illinois) between gains that are known to be too small and
+//! too large, which takes two measurements in the first case and about eight in the second. A percentile of few frames is
+//! that of the moments they happen to meet: all frames are measured, in place of more gains.
+//!
+//! ```
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let zoo = sinew_zoo::build("calf")?;
+//! # let (rig, _) = sinew::Rig::build(&zoo.raw)?;
+//! # let (rig, clips) = (std::sync::Arc::new(rig), zoo.clips);
+//! use sinew::recipe::Strength;
+//! use sinew::{RecipeFile, Stage, presets, strength};
+//!
+//! let lively = RecipeFile::parse(presets::get("lively").ok_or("no such preset")?)?;
+//! let mut recipe = lively.recipe().clone();
+//! recipe.strength = Strength::new(0.04);
+//! let settings: Vec<_> = clips.iter().map(|clip| (clip, lively.motion(&clip.name))).collect();
+//! let solved = strength::solve(&rig, &recipe, &settings)?;
+//! // such as: strength 4 %: gain 1.83 over 3 clips
+//! let words: Vec<String> = solved.findings().map(ToString::to_string).collect();
+//! # assert!(words[0].starts_with("strength 4 %: gain "), "{words:?}");
+//! let stage = Stage::new(&rig, solved.recipe(0))?;
+//! # let _ = stage;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Oracle: a character that is only shifted, without limits, is moved by gain × what it is moved by at gain 1.
+
+use crate::clip::Clip;
+use crate::graph::{GraphError, Outputs};
+use crate::motion::{Motion, MotionError, MotionReport, MotionSettings};
+use crate::recipe::{EffectSpec, GAIN, Recipe, Strength, StrengthOver};
+use crate::rig::Rig;
+use crate::stage::{ForeignMotion, Stage, Workspace};
+use rayon::prelude::*;
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// Frames a second.
+const RATE: f64 = 60.0;
+/// Frames of a clip, at most: longer ones are looked at less often, which their percentile does not notice.
+const MOST_FRAMES: f64 = 240.0;
+/// Frames by which strength is told: those beyond are moments.
+const PERCENTILE: f64 = 0.95;
+/// How near the strength found is to that asked for, of it.
+const PRECISION: f64 = 1e-4;
+/// Gains tried, at most.
+const MOST_GAINS: usize = 40;
+/// Share of the size: what is moved by less is not moved but rounded.
+const STILL: f64 = 1e-6;
+/// Share of what the largest gain gives, where even that is too little: limits are approached without end, and what is
+/// nearer to them costs more in jerks than it gives in strength.
+const KNEE: f64 = 0.9;
+
+/// Why no gains were found.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum StrengthError {
+    /// The recipe does not fit the rig.
+    #[error(transparent)]
+    Graph(#[from] GraphError),
+    /// A clip cannot be read as asked.
+    #[error(transparent)]
+    Motion(#[from] MotionError),
+    /// A motion does not fit.
+    #[error(transparent)]
+    Foreign(#[from] ForeignMotion),
+}
+
+/// A recipe with gains in place of strengths.
+#[derive(Clone, Debug)]
+pub struct Solved {
+    /// One for all clips, or one for each.
+    tuned: Vec<Tuned>,
+}
+
+#[derive(Clone, Debug)]
+struct Tuned {
+    recipe: Recipe,
+    found: Vec<Finding>,
+}
+
+impl Solved {
+    /// The recipe to play the clip of that index by, in the order they were given; beyond them, that of the last.
+    pub fn recipe(&self, clip: usize) -> &Recipe {
+        &self.tuned[clip.min(self.tuned.len() - 1)].recipe
+    }
+
+    /// The gains found: those of single effects, then that of the recipe; clip by clip where each has its own.
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.tuned.iter().flat_map(|tuned| &tuned.found)
+    }
+}
+
+/// A gain found for a strength.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// The effect by index and name; `None` is the whole recipe, whose gain is a factor on those of all effects.
+    pub effect: Option<(usize, &'static str)>,
+    /// What was asked for.
+    pub wanted: Strength,
+    /// The gain: finite, and not negative.
+    pub gain: f64,
+    /// The strength that it gives.
+    pub reached: f64,
+    /// Whether that is what was asked for, and why not.
+    pub outcome: Outcome,
+    /// What it was measured over.
+    pub over: Over,
+}
+
+/// Whether a strength was reached.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Outcome {
+    /// It was.
+    Reached,
+    /// Nothing moves that effects could follow; the gain is 1.
+    Still,
+    /// The largest gain there is gives no more than this; the gain found gives nine tenths of it.
+    TooWeak {
+        /// Strength at the largest gain.
+        most: f64,
+    },
+    /// Corrections and edits alone move the skin farther; effects are off.
+    TooStrong,
+}
+
+/// Clips a strength was measured over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Over {
+    /// So many together.
+    All(usize),
+    /// One, by its name.
+    Clip(String),
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { effect, wanted, gain, reached, outcome, over } = self;
+        let percent = |share: f64| format!("{} %", three_digits(100.0 * share));
+        write!(f, "strength {wanted}")?;
+        if let Some((index, name)) = effect {
+            write!(f, " of effect {index} ({name})")?;
+        }
+        let gain = three_digits(*gain);
+        match outcome {
+            Outcome::Reached => write!(f, ": gain {gain}")?,
+            Outcome::Still => write!(f, ": nothing moves that effects could follow; gain {gain}")?,
+            Outcome::TooWeak { most } => write!(
+                f,
+                ": not reached, the largest gain gives {}; gain {gain} gives {}",
+                percent(*most),
+                percent(*reached)
+            )?,
+            Outcome::TooStrong => write!(
+                f,
+                ": corrections and edits alone move the skin by {}; gain {gain}, effects are off",
+                percent(*reached)
+            )?,
+        }
+        match over {
+            Over::All(1) => write!(f, " over 1 clip"),
+            Over::All(count) => write!(f, " over {count} clips"),
+            Over::Clip(name) => write!(f, " in clip \"{name}\""),
+        }
+    }
+}
+
+/// As many decimals as three digits take.
+fn three_digits(value: f64) -> String {
+    let whole = if value.abs() >= 1.0 { value.abs().log10().floor() as usize + 1 } else { 0 };
+    let decimals = match value.abs() {
+        0.0 => 0,
+        small if small < 1.0 => (3.0 - small.log10().floor()).clamp(3.0, 9.0) as usize - 1,
+        _ => 3usize.saturating_sub(whole),
+    };
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+/// Finds the gains for the strengths that a recipe asks for, over all of these clips together or each by itself, as it
+/// says. A recipe that asks for none stays as it is. Frames are evaluated on the caller's threads; the gains are the same
+/// to the bit on any number of them, and in any order of the clips.
+pub fn solve(rig: &Arc<Rig>, recipe: &Recipe, clips: &[(&Clip, MotionSettings)]) -> Result<Solved, StrengthError> {
+    let tuned = match recipe.strength_over {
+        StrengthOver::Each if !clips.is_empty() => {
+            let one = |clip: &(&Clip, MotionSettings)| {
+                tune(rig, recipe, std::slice::from_ref(clip), Over::Clip(clip.0.name.clone()))
+            };
+            clips.iter().map(one).collect::<Result<_, _>>()?
+        }
+        _ => vec![tune(rig, recipe, clips, Over::All(clips.len()))?],
+    };
+    Ok(Solved { tuned })
+}
+
+fn tune(rig: &Arc<Rig>, asked: &Recipe, clips: &[(&Clip, MotionSettings)], over: Over) -> Result<Tuned, StrengthError> {
+    let mut recipe = asked.without_strength();
+    let mut found = Vec::new();
+    for (index, spec) in asked.effects.iter().enumerate() {
+        let Some(wanted) = spec.strength else { continue };
+        let effect = EffectSpec { strength: None, gain: 1.0, ..spec.clone() };
+        let alone = Recipe {
+            effects: vec![effect],
+            corrections: Vec::new(),
+            edits: Vec::new(),
+            strength: None,
+            ..asked.clone()
+        };
+        let (gain, reached, outcome) = Search::new(rig, alone, clips, wanted)?.gain()?;
+        recipe.effects[index].gain = gain;
+        found.push(Finding {
+            effect: Some((index, spec.effect.name())),
+            wanted,
+            gain,
+            reached,
+            outcome,
+            over: over.clone(),
+        });
+    }
+    if let Some(wanted) = asked.strength {
+        let (gain, reached, outcome) = Search::new(rig, recipe.clone(), clips, wanted)?.gain()?;
+        scale(&recipe.clone(), gain, &mut recipe);
+        found.push(Finding { effect: None, wanted, gain, reached, outcome, over });
+    }
+    Ok(Tuned { recipe, found })
+}
+
+/// The gains of a recipe times a factor, within what a gain may be.
+fn scale(recipe: &Recipe, factor: f64, out: &mut Recipe) {
+    for (spec, out) in recipe.effects.iter().zip(&mut out.effects) {
+        out.gain = (factor * spec.gain).clamp(GAIN.min, GAIN.max);
+    }
+}
+
+/// The largest gain of an effect over its clip.
+fn largest_gain(spec: &EffectSpec) -> f64 {
+    let keyed = spec.keys.iter().find(|(key, _)| key == "gain");
+    let peak = |keys: &[(f64, f64)]| keys.iter().fold(0.0, |most: f64, key| most.max(key.1.abs()));
+    (spec.gain * keyed.map_or(1.0, |(_, curve)| peak(curve.keys()))).abs()
+}
+
+/// The search for one gain.
+struct Search {
+    meter: Meter,
+    recipe: Recipe,
+    /// The recipe as it is tried.
+    tried: Recipe,
+    wanted: f64,
+    /// The largest factor with which all gains are gains.
+    ceiling: f64,
+    /// Strength without effects.
+    floor: f64,
+}
+
+impl Search {
+    fn new(
+        rig: &Arc<Rig>,
+        recipe: Recipe,
+        clips: &[(&Clip, MotionSettings)],
+        wanted: Strength,
+    ) -> Result<Self, StrengthError> {
+        let floor = if recipe.corrections.is_empty() && recipe.edits.is_empty() {
+            0.0
+        } else {
+            let mut bare = Meter::new(rig, &Recipe { effects: Vec::new(), ..recipe.clone() }, clips)?;
+            bare.strength()?
+        };
+        let largest = recipe.effects.iter().map(largest_gain).fold(0.0, f64::max);
+        let ceiling = if largest > 0.0 { GAIN.max / largest } else { 1.0 };
+        let meter = Meter::new(rig, &recipe, clips)?;
+        Ok(Self { meter, tried: recipe.clone(), recipe, wanted: wanted.share(), ceiling, floor })
+    }
+
+    fn measure(&mut self, gain: f64) -> Result<f64, StrengthError> {
+        scale(&self.recipe, gain, &mut self.tried);
+        self.meter.follow(&self.tried)?;
+        self.meter.strength()
+    }
+
+    /// The gain, the strength it gives, and whether that is what is wanted.
+    fn gain(&mut self) -> Result<(f64, f64, Outcome), StrengthError> {
+        let Self { wanted, floor, ceiling, .. } = *self;
+        let start = ceiling.min(1.0);
+        if wanted <= floor {
+            let outcome = if floor > wanted * (1.0 + PRECISION) { Outcome::TooStrong } else { Outcome::Reached };
+            return Ok((0.0, floor, outcome));
+        }
+        let first = self.measure(start)?;
+        if (first - floor).abs() <= STILL {
+            return Ok((start, first, Outcome::Still));
+        }
+        let mut low = (0.0, floor);
+        let mut high = (start, first);
+        // Straight on from what is known, and at least twice as far where that has fallen short.
+        let mut least = 1.0;
+        while high.1 < wanted && !self.is_near(high.1) {
+            if high.0 >= ceiling {
+                let most = high.1;
+                self.wanted = KNEE * most;
+                let low = if self.wanted > floor {
+                    (0.0, floor)
+                } else {
+                    return Ok((start, first, Outcome::TooWeak { most }));
+                };
+                let (gain, reached) = self.between(low, high)?;
+                return Ok((gain, reached, Outcome::TooWeak { most }));
+            }
+            let (gain, strength) = high;
+            let slope = if strength > floor { (wanted - floor) / (strength - floor) } else { f64::INFINITY };
+            low = high;
+            let next = (gain * slope.max(least)).min(ceiling);
+            high = (next, self.measure(next)?);
+            least = 2.0;
+        }
+        let (gain, reached) = self.between(low, high)?;
+        Ok((gain, reached, Outcome::Reached))
+    }
+
+    fn is_near(&self, strength: f64) -> bool {
+        (strength - self.wanted).abs() <= PRECISION * self.wanted
+    }
+
+    /// The gain between one that is too small and one that is not.
+    fn between(&mut self, mut low: (f64, f64), mut high: (f64, f64)) -> Result<(f64, f64), StrengthError> {
+        let wanted = self.wanted;
+        // What they are off by; halved where an end has stayed, so that the other one comes nearer.
+        let (mut below, mut above) = (wanted - low.1, high.1 - wanted);
+        let mut stayed = 0;
+        for _ in 0..MOST_GAINS {
+            if self.is_near(high.1) {
+                return Ok(high);
+            }
+            if self.is_near(low.1) {
+                return Ok(low);
+            }
+            let width = high.0 - low.0;
+            let share = if above.is_finite() { below / (below + above) } else { 0.5 };
+            let gain = low.0 + width * share.clamp(0.01, 0.99);
+            let strength = self.measure(gain)?;
+            if strength < wanted {
+                (low, below) = ((gain, strength), wanted - strength);
+                above = if stayed == 1 { above / 2.0 } else { high.1 - wanted };
+                stayed = 1;
+            } else {
+                (high, above) = ((gain, strength), strength - wanted);
+                below = if stayed == -1 { below / 2.0 } else { wanted - low.1 };
+                stayed = -1;
+            }
+        }
+        Ok(if wanted - low.1 < high.1 - wanted { low } else { high })
+    }
+}
+
+/// What a recipe does to clips, measured.
+struct Meter {
+    stage: Stage,
+    motions: Vec<Arc<Motion>>,
+    /// Clip and time of all frames, clip after clip.
+    frames: Vec<(usize, f64)>,
+    /// Vertices by character.
+    parts: Vec<(Range<usize>, usize)>,
+}
+
+impl Meter {
+    fn new(rig: &Arc<Rig>, recipe: &Recipe, clips: &[(&Clip, MotionSettings)]) -> Result<Self, StrengthError> {
+        let stage = Stage::new(rig, recipe)?;
+        let (mut motions, mut frames) = (Vec::new(), Vec::new());
+        for (index, (clip, settings)) in clips.iter().enumerate() {
+            let motion = Arc::clone(stage.motion(clip, settings)?.motion());
+            frames.extend(times(motion.report()).map(|time| (index, time)));
+            motions.push(motion);
+        }
+        let of_part = |part: &crate::rig::Part| {
+            part.primitives.iter().map(|primitive| (primitive.vertices.clone(), part.character)).collect::<Vec<_>>()
+        };
+        let parts = rig.parts().iter().flat_map(of_part).collect();
+        Ok(Self { stage, motions, frames, parts })
+    }
+
+    fn follow(&mut self, recipe: &Recipe) -> Result<(), StrengthError> {
+        // Gains filter nothing: motions stay.
+        let _ = self.stage.retune(recipe)?;
+        Ok(())
+    }
+
+    /// Of the liveliest clip and character; infinite where a frame is beyond what numbers hold.
+    fn strength(&mut self) -> Result<f64, StrengthError> {
+        let Self { stage, motions, frames, parts } = self;
+        let sizes: Vec<f64> = stage.rig().characters().iter().map(|character| character.size).collect();
+        let playing = motions.iter().map(|motion| stage.resume(motion)).collect::<Result<Vec<_>, _>>()?;
+        let workspace = || Workspace::with(Outputs { directions: false, base: true, engine: false });
+        let reach: Vec<Vec<f64>> = (frames.par_iter())
+            .map_init(workspace, |workspace, &(clip, time)| {
+                playing[clip].frame(time, workspace);
+                farthest(workspace, parts, &sizes)
+            })
+            .collect();
+        let mut most = 0.0f64;
+        let mut from = 0;
+        for clip in 0..playing.len() {
+            let count = frames[from..].iter().take_while(|frame| frame.0 == clip).count();
+            for character in 0..sizes.len() {
+                let mut values: Vec<f64> = reach[from..from + count].iter().map(|frame| frame[character]).collect();
+                most = most.max(percentile(&mut values));
+            }
+            from += count;
+        }
+        Ok(most)
+    }
+}
+
+/// Evenly spaced from the first key to the last, both included.
+fn times(report: &MotionReport) -> impl Iterator<Item = f64> {
+    let (start, length) = (report.start, report.last_key - report.start);
+    // A clip of 2 s keyed in f32 is 1.9999999 s long.
+    let steps = (length * RATE - 1e-3).ceil().clamp(0.0, MOST_FRAMES) as u32;
+    (0..=steps).map(move |step| start + length * f64::from(step) / f64::from(steps.max(1)))
+}
+
+/// By character: the farthest that a point is moved, in sizes.
+fn farthest(workspace: &Workspace, parts: &[(Range<usize>, usize)], sizes: &[f64]) -> Vec<f64> {
+    let (base, mesh) = (workspace.base(), workspace.mesh());
+    let mut most = vec![0.0f64; sizes.len()];
+    for (vertices, character) in parts {
+        for vertex in vertices.clone() {
+            let moved = mesh.world_position(*character, vertex).distance(base.world_position(*character, vertex));
+            let share = if moved == 0.0 { 0.0 } else { moved / sizes[*character] };
+            most[*character] = if share.is_finite() { most[*character].max(share) } else { f64::INFINITY };
+        }
+    }
+    most
+}
+
+/// The value below which 95 % of the values lie; 0 of none.
+fn percentile(values: &mut [f64]) -> f64 {
+    let Some(last) = values.len().checked_sub(1) else { return 0.0 };
+    let rank = ((PERCENTILE * values.len() as f64).ceil() as usize).clamp(1, last + 1) - 1;
+    *values.select_nth_unstable_by(rank, f64::total_cmp).1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn three_digits_are_told() {
+        for (value, text) in [
+            (0.0, "0"),
+            (1.8312, "1.83"),
+            (0.012345, "0.0123"),
+            (12.345, "12.3"),
+            (123.4, "123"),
+            (4.0, "4"),
+            (100.0, "100"),
+        ] {
+            assert_eq!(three_digits(value), text);
+        }
+    }
+
+    #[test]
+    fn percentiles_are_those_of_check() {
+        let mut values: Vec<f64> = (1..=61).map(f64::from).rev().collect();
+        assert_eq!(percentile(&mut values), 58.0);
+        assert_eq!(percentile(&mut [3.0]), 3.0);
+        assert_eq!(percentile(&mut []), 0.0);
+    }
+}
