@@ -11,7 +11,7 @@ use super::effect::EFFECT_KEYS;
 use super::error::{Fault, RecipeError, one_of};
 use super::settings::Schema;
 use super::surface_edit::EDIT_KEYS;
-use super::{Normals, Recipe, Riders, TotalLimit};
+use super::{Normals, Recipe, Riders, Rigid, TotalLimit};
 use crate::correct::CORRECTIONS;
 use crate::motion::{Ends, Looping, MotionSettings, Smoothing, Travel};
 use crate::param::Range;
@@ -54,8 +54,20 @@ impl MotionKeys {
     }
 }
 
-const TOP_KEYS: &[&str] =
-    &["version", "base", "riders", "normals", "max_total", "maps", "motion", "clip", "effect", "correction", "edit"];
+const TOP_KEYS: &[&str] = &[
+    "version",
+    "base",
+    "riders",
+    "rigid",
+    "normals",
+    "max_total",
+    "maps",
+    "motion",
+    "clip",
+    "effect",
+    "correction",
+    "edit",
+];
 const MOTION_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing"];
 const CLIP_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing", "teleports"];
 
@@ -107,6 +119,8 @@ pub(super) const LOOP_WORDS: &[(&str, Looping)] =
 pub(super) const ENDS_WORDS: &[(&str, Ends)] = &[("rest", Ends::Rest), ("continue", Ends::Continue)];
 pub(super) const TRAVEL_WORDS: &[(&str, Travel)] = &[("subtract", Travel::Subtract), ("keep", Travel::Keep)];
 pub(super) const RIDERS_WORDS: &[(&str, Riders)] = &[("move", Riders::Move), ("still", Riders::Still)];
+/// Whether pieces are found by themselves.
+pub(super) const RIGID_WORDS: &[(&str, bool)] = &[("auto", true), ("none", false)];
 pub(super) const NORMALS_WORDS: &[(&str, Normals)] =
     &[("auto", Normals::Auto), ("engine", Normals::Engine), ("exact", Normals::Exact), ("faces", Normals::Faces)];
 
@@ -204,6 +218,9 @@ impl Reader {
         if let Some(at) = At::of(root, "riders", "") {
             meaning.recipe.riders = self.word(&at, RIDERS_WORDS).unwrap_or_default();
         }
+        if let Some(at) = At::of(root, "rigid", "") {
+            meaning.recipe.rigid = self.rigid(&at);
+        }
         if let Some(at) = At::of(root, "normals", "") {
             meaning.recipe.normals = self.word(&at, NORMALS_WORDS).unwrap_or_default();
         }
@@ -233,6 +250,27 @@ impl Reader {
             meaning.recipe.edits = self.sections(&at, "{ type = \"radial\" }", Self::surface_edit);
         }
         meaning
+    }
+
+    /// A word, or a list of names.
+    fn rigid(&mut self, at: &At<'_>) -> Rigid {
+        const EXPECTED: &str = "\"auto\", \"none\" or a list such as [\"@prop\", \"Sword*\"]";
+        if at.item.as_str().is_some() {
+            return match self.word(at, RIGID_WORDS) {
+                Some(true) => Rigid::Auto,
+                _ => Rigid::None,
+            };
+        }
+        let mut names = Vec::new();
+        for (offset, path, item) in self.list(at, EXPECTED) {
+            let at = At { item: &item, path, offset };
+            let Some(name) = self.name(&at, "a role, bone or mesh in quotes", "name a role, bone or mesh or remove it")
+            else {
+                continue;
+            };
+            names.push(name);
+        }
+        Rigid::Only(names)
     }
 
     /// A number of sizes, or a table that also says how it binds.

@@ -23,5 +23,6 @@ mod points;
 mod presets;
 mod recipe;
 mod retune;
+mod rigid;
 mod springs;
 mod volume;

@@ -53,7 +53,7 @@ pub fn run(options: &RenderArgs, talk: &Talk) -> Result<(), Fault> {
     let mut scene = load(&options.input, &recipe.maps)?;
     let document = scene.document.take();
     talk.warnings(&scene.warnings);
-    recipe.idle_sections(&scene.clips).iter().for_each(|words| talk.note(words));
+    recipe.idle_words(&scene).iter().for_each(|words| talk.note(words));
     let play = Play { clip: options.clip.as_deref(), base: options.base, looping: options.looping };
     let sitting = Sitting::new(&scene, document.as_ref(), &recipe, play, talk)?;
     drop(document);
