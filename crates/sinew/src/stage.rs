@@ -54,6 +54,7 @@
 //! | [`Stage::posed`] | one pose, with the motion of its bones set by hand |
 //! | [`Stage::resting`] | nothing: the nodes' default transforms |
 
+use crate::anatomy::Role;
 use crate::clip::Clip;
 use crate::correct::MuscleReport;
 use crate::gradients::Slopes;
@@ -319,6 +320,11 @@ impl Stage {
     /// The muscles of its corrections: those named, or those found in fleshy places.
     pub fn muscles(&self) -> Vec<MuscleReport> {
         self.graph.muscles()
+    }
+
+    /// The roles (`@tail`) that the recipe names and this character has no part of: what is said of them does nothing.
+    pub fn absent_roles(&self) -> Vec<Role> {
+        self.recipe.absent_roles(&self.rig)
     }
 
     /// The cones its effects are filtered by, with how well they fit, by effect.

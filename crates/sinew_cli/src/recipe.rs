@@ -122,12 +122,18 @@ impl LoadedRecipe {
         self.recipe.motion(&clip.name)
     }
 
-    /// Words about clip sections that no clip of the file goes by.
-    pub fn idle_sections(&self, clips: &[Clip]) -> Vec<String> {
-        let idle = |pattern: &&str| !clips.iter().any(|clip| wildcard(pattern, &clip.name));
+    /// Words about what does nothing here: sections of clips that the file does not have, roles (`@tail`) that the
+    /// character has no part of.
+    pub fn idle_words(&self, scene: &Scene) -> Vec<String> {
+        let idle = |pattern: &&str| !scene.clips.iter().any(|clip| wildcard(pattern, &clip.name));
         let say =
             |pattern: &str| format!("{}: no clip is named {}; its section is ignored", self.file, quoted(pattern));
-        self.recipe.clip_patterns().filter(idle).map(say).collect()
+        let mut words: Vec<String> = self.recipe.clip_patterns().filter(idle).map(say).collect();
+        let absent: Vec<&str> = self.recipe().absent_roles(&scene.rig).iter().map(|role| role.name()).collect();
+        if !absent.is_empty() {
+            words.push(format!("{}: no {} found; what it says of that is ignored", self.file, absent.join(", no ")));
+        }
+        words
     }
 }
 

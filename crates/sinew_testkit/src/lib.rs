@@ -6,8 +6,10 @@
 //! | [`spec`] | an evaluator in f64, written straight from the glTF 2.0 specification |
 //! | [`glb`] | a builder of small glTF files, to be bent and broken |
 //! | [`random`] | a seeded generator of numbers |
+//! | [`rigid_fit`] | the rigid motion nearest to what happened to points |
 
 pub mod assets;
 pub mod glb;
 pub mod random;
+pub mod rigid_fit;
 pub mod spec;

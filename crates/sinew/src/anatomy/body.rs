@@ -305,7 +305,7 @@ fn moved(rig: &Rig, owner: &[usize], slot: usize) -> Vec<(usize, f64)> {
 }
 
 /// The nearest joint of a skin at or above each bone; itself where there is none.
-fn owners(rig: &Rig, slots: &[usize]) -> Vec<usize> {
+pub(crate) fn owners(rig: &Rig, slots: &[usize]) -> Vec<usize> {
     let mut is_joint = vec![false; rig.skeleton().len()];
     for &slot in slots.iter().filter(|&&slot| !rig.is_rider(slot)) {
         for influence in rig.influences(slot) {

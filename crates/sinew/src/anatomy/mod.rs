@@ -16,11 +16,12 @@ mod pieces;
 mod role;
 mod shape;
 
+pub(crate) use body::owners;
 pub use pieces::Piece;
 pub use role::{Firmness, Role, Segment, Side};
 
 use crate::maps::RestSurface;
-use crate::rig::{PartKind, Rig};
+use crate::rig::{OfRig, PartKind, Rig};
 use crate::skeleton::BoneId;
 use crate::text::wildcard;
 use body::Body;
@@ -173,6 +174,12 @@ impl Anatomy {
             Some(place) if role.is_body() => place,
             _ => role,
         }
+    }
+}
+
+impl OfRig for Anatomy {
+    fn of(rig: &Rig) -> Self {
+        Self::of(rig)
     }
 }
 

@@ -6,6 +6,7 @@ mod cone_filter;
 mod evaluate;
 mod moving;
 mod retune;
+mod rigid_pieces;
 mod terms;
 
 pub use cone_filter::FittedCone;
@@ -14,6 +15,7 @@ pub(crate) use evaluate::{Frame, Results, Scratch, evaluate, evaluate_rows};
 pub(crate) use retune::{Change, adopt};
 pub(crate) use terms::{DisplacementNode, Kind, Node};
 
+use crate::anatomy::{Anatomy, Role};
 use crate::base::{Base, BaseBinding, ByPoint};
 use crate::correct::{Asked, AskedEdit, BONES, Corrections, Field, Fields, MuscleReport};
 use crate::gradients::{Gradient, Gradients, Slopes, gain_slopes, gradient_of};
@@ -25,7 +27,7 @@ use crate::param::Values;
 use crate::propagated::Propagated;
 use crate::recipe::{
     BaseSpec, BoneGain, CorrectionSpec, Drive, EditShape, EditSpec, EffectSpec, HierarchySpec, KeyCurve, Normals,
-    Recipe, Riders, TotalLimit,
+    Recipe, Riders, Rigid, TotalLimit,
 };
 use crate::rig::{Rig, VertexMap};
 use crate::simd::{LANES, Lanes};
@@ -34,6 +36,7 @@ use crate::text::{nearest, wildcard};
 use collapsed::Stretches;
 use cone_filter::ConeFilter;
 use moving::MovingBones;
+use rigid_pieces::RigidPieces;
 use std::sync::Arc;
 
 /// Why a recipe does not fit a rig.
@@ -54,6 +57,26 @@ pub enum GraphError {
         pattern: String,
         /// The effect it stands in.
         effect: &'static str,
+        /// The nearest name.
+        nearest: Option<String>,
+    },
+    /// A role that there is none of.
+    #[error("\"@{name}\" is no role of a part ({place}){}", did_you_mean(.nearest))]
+    UnknownRole {
+        /// The role asked for.
+        name: String,
+        /// The effect or key it stands in.
+        place: &'static str,
+        /// The nearest there is.
+        nearest: Option<String>,
+    },
+    /// A name in `rigid` that no separate piece has.
+    #[error(
+        "no separate piece of skin is called \"{pattern}\", by its bone or by its mesh (rigid){}", did_you_mean(.nearest)
+    )]
+    UnknownPiece {
+        /// The pattern.
+        pattern: String,
         /// The nearest name.
         nearest: Option<String>,
     },
@@ -113,6 +136,8 @@ pub(crate) struct FrameIndependentGraph {
     effects: Vec<GraphEffect>,
     stretches: Stretches,
     max_total: Option<TotalLimit>,
+    /// Where effects would bend what does not bend.
+    rigid: Option<RigidPieces>,
     corrections: Corrections,
     /// Where segments are to be told of the base too.
     base_meter: Option<Corrections>,
@@ -209,7 +234,20 @@ impl FrameIndependentGraph {
         let stretches = if effects.is_empty() { Stretches::default() } else { Stretches::new(rig, &tree) };
         let adds = !(effects.is_empty() && corrections.is_empty());
         let max_total = recipe.max_total;
-        Ok(Self { base, tree, effects, stretches, max_total, corrections, base_meter: None, normals, adds, filtered })
+        let rigid = if effects.is_empty() { None } else { RigidPieces::build(rig, &recipe.rigid, recipe.riders)? };
+        Ok(Self {
+            base,
+            tree,
+            effects,
+            stretches,
+            max_total,
+            rigid,
+            corrections,
+            base_meter: None,
+            normals,
+            adds,
+            filtered,
+        })
     }
 
     /// The same graph with exact derivatives in place of fitted ones, for exact normals of a rig made in code.
@@ -452,19 +490,67 @@ fn bound_tables(maps: Maps<'_>, tables: &Tables, place: &'static str) -> Result<
     told.map(table).collect::<Result<_, _>>().map(BoundTables)
 }
 
-/// The bones whose names match, or the error that names the nearest.
+/// The bones whose names match, or those of a role such as `@tail`, which may be none; or the error that names the nearest.
 fn bones_called<'a>(
     rig: &'a Rig,
     pattern: &'a str,
     effect: &'static str,
 ) -> Result<impl Iterator<Item = crate::BoneId> + 'a, GraphError> {
     let skeleton = rig.skeleton();
-    let mut found = skeleton.bones().filter(move |&bone| wildcard(pattern, skeleton.name(bone))).peekable();
-    if found.peek().is_some() {
-        return Ok(found);
+    let named = move |bone: crate::BoneId| wildcard(pattern, skeleton.name(bone));
+    let role = if skeleton.bones().any(named) { None } else { role_called(pattern, effect)? };
+    if role.is_none() && !skeleton.bones().any(named) {
+        let names = skeleton.bones().map(|bone| skeleton.name(bone));
+        return Err(GraphError::UnknownBone { pattern: pattern.to_owned(), effect, nearest: nearest(pattern, names) });
     }
-    let names = skeleton.bones().map(|bone| skeleton.name(bone));
-    Err(GraphError::UnknownBone { pattern: pattern.to_owned(), effect, nearest: nearest(pattern, names) })
+    let anatomy = role.map(|role| (role, rig.kept::<Anatomy>()));
+    Ok(skeleton.bones().filter(move |&bone| match &anatomy {
+        Some((role, anatomy)) => anatomy.bone(bone).role == *role,
+        None => named(bone),
+    }))
+}
+
+/// The role that `@tail` and the like stand for; `None` for a plain name.
+fn role_called(pattern: &str, place: &'static str) -> Result<Option<Role>, GraphError> {
+    let Some(name) = pattern.strip_prefix('@') else { return Ok(None) };
+    let unknown = || GraphError::UnknownRole {
+        name: name.to_owned(),
+        place,
+        nearest: nearest(name, Role::ALL.into_iter().map(Role::name)).map(|name| format!("@{name}")),
+    };
+    Role::from_name(name).map(Some).ok_or_else(unknown)
+}
+
+/// The roles that a recipe names and a rig does not have, in the order of [`Role::ALL`].
+pub(crate) fn absent_roles(rig: &Rig, recipe: &Recipe) -> Vec<Role> {
+    let mut names: Vec<&str> = Vec::new();
+    let corrections = recipe.corrections.iter().map(|correction| &correction.tables);
+    for (_, rows) in corrections.chain([&recipe.base.tables]).flat_map(Tables::iter) {
+        for (pattern, row) in rows {
+            names.push(pattern);
+            let lists = row.cells().iter().filter_map(|(_, cell)| match cell {
+                Cell::Bones(patterns) => Some(patterns),
+                _ => None,
+            });
+            names.extend(lists.flatten().map(String::as_str));
+        }
+    }
+    for effect in &recipe.effects {
+        names.extend(effect.bones.iter().map(|(pattern, _)| pattern.as_str()));
+        names.extend(effect.cone.as_ref().and_then(|cone| cone.bone.as_deref()));
+    }
+    names.extend(recipe.edits.iter().flat_map(|edit| &edit.bones).map(String::as_str));
+    if let Rigid::Only(patterns) = &recipe.rigid {
+        names.extend(patterns.iter().map(String::as_str));
+    }
+    let asked: Vec<Role> = names.iter().filter_map(|name| Role::from_name(name.strip_prefix('@')?)).collect();
+    if asked.is_empty() {
+        return Vec::new();
+    }
+    let anatomy = rig.kept::<Anatomy>();
+    let is_there =
+        |role: Role| anatomy.bones().iter().any(|finding| finding.role == role) || anatomy.points().contains(&role);
+    Role::ALL.into_iter().filter(|role| asked.contains(role) && !is_there(*role)).collect()
 }
 
 /// Gains of all points: global × painted, none for riders that are to stay still.

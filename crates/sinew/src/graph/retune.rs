@@ -76,6 +76,9 @@ impl FrameIndependentGraph {
             None => {}
         }
         self.max_total = wanted.max_total;
+        if let Some(rigid) = &mut self.rigid {
+            rigid.retune(wanted.riders);
+        }
         for (effect, pair) in self.effects.iter_mut().zip(change.effects()) {
             if refilters {
                 effect.inputs = inputs(pair.1, &mut self.filtered);
@@ -238,7 +241,8 @@ fn same_structure(held: &Recipe, wanted: &Recipe) -> bool {
     let edits = all(&held.edits, &wanted.edits, |held, wanted| {
         held.drive == wanted.drive && is_active(held) == is_active(wanted)
     });
-    held.normals == wanted.normals && held.hierarchy == wanted.hierarchy && effects && corrections && edits
+    let tree = held.hierarchy == wanted.hierarchy && held.rigid == wanted.rigid;
+    held.normals == wanted.normals && tree && effects && corrections && edits
 }
 
 /// Whether two effects of the same structure have the same numbers.

@@ -7,10 +7,10 @@
 use super::correction::correction_entries;
 use super::effect::effect_entries;
 use super::error::RecipeError;
-use super::parse::{NORMALS_WORDS, RIDERS_WORDS, parse};
+use super::parse::{NORMALS_WORDS, RIDERS_WORDS, RIGID_WORDS, parse};
 use super::splice::{Step, append_section, find, insert, insert_element, remove};
 use super::surface_edit::edit_entries;
-use super::{ConeSpec, CorrectionSpec, EditSpec, EffectSpec, KeyCurve, Normals, RecipeFile, Riders, TotalLimit};
+use super::{ConeSpec, CorrectionSpec, EditSpec, EffectSpec, KeyCurve, Normals, RecipeFile, Riders, Rigid, TotalLimit};
 use crate::param::{ParamKind, ParamSpec, Values};
 use glam::DVec3;
 use toml_edit::Value;
@@ -26,6 +26,8 @@ pub enum Place<'a> {
     BaseRow(&'a str, &'a str),
     /// `riders`
     Riders,
+    /// `rigid`
+    Rigid,
     /// `normals`
     Normals,
     /// `max_total`
@@ -64,6 +66,7 @@ impl<'a> Place<'a> {
             Self::BaseKey(key) => vec![Key("base"), Key(key)],
             Self::BaseRow(table, name) => vec![Key("base"), Key(table), Key(name)],
             Self::Riders => vec![Key("riders")],
+            Self::Rigid => vec![Key("rigid")],
             Self::Normals => vec![Key("normals")],
             Self::MaxTotal => vec![Key("max_total")],
             Self::Strength => vec![Key("strength")],
@@ -135,6 +138,16 @@ impl From<&[&str]> for Literal {
 impl From<Riders> for Literal {
     fn from(riders: Riders) -> Self {
         Self::word(riders, RIDERS_WORDS)
+    }
+}
+
+impl From<&Rigid> for Literal {
+    fn from(rigid: &Rigid) -> Self {
+        match rigid {
+            Rigid::Auto => Self::word(true, RIGID_WORDS),
+            Rigid::None => Self::word(false, RIGID_WORDS),
+            Rigid::Only(names) => Self::list(names.iter().map(|name| name.as_str().into())),
+        }
     }
 }
 

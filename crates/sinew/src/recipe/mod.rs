@@ -9,6 +9,7 @@
 //! version = 1                    # required
 //! base = "dqs"                   # or another; with settings { type = "blend", factor = 0.5, map = "twist" }
 //! riders = "move"                # or still: rigid parts just follow their bone
+//! rigid = "auto"                 # or none, or what never bends: ["@prop", "Sword*"]
 //! normals = "auto"               # engine, exact, faces
 //! maps = ["belly.map.json"]      # painted map files beside the recipe
 //!
@@ -89,12 +90,15 @@ pub use parse::VERSION;
 pub use shared::{KeyKind, SharedKey};
 pub use strength::{NoStrength, Strength, StrengthOver};
 
+use crate::anatomy::Role;
 use crate::base::{self, BaseEntry};
 use crate::cone::Cone;
 use crate::correct::surface_edit::Profile;
 use crate::correct::{self, Correction};
+use crate::graph::absent_roles;
 use crate::param::{LONGEST, ValueError, Values};
 use crate::registry::{self, Effect};
+use crate::rig::Rig;
 use crate::table::Tables;
 use glam::DVec3;
 
@@ -105,6 +109,8 @@ pub struct Recipe {
     pub base: BaseSpec,
     /// What happens to rigid parts.
     pub riders: Riders,
+    /// Which pieces never bend.
+    pub rigid: Rigid,
     /// How normals are made.
     pub normals: Normals,
     /// Which bone carries which, as effects see it.
@@ -140,6 +146,11 @@ impl Recipe {
         let mut recipe = Self { strength: None, ..self.clone() };
         recipe.effects.iter_mut().for_each(|effect| effect.strength = None);
         recipe
+    }
+
+    /// The roles (`@tail`) that it names and a rig has no part of: what it says of them does nothing.
+    pub fn absent_roles(&self, rig: &Rig) -> Vec<Role> {
+        absent_roles(rig, self)
     }
 
     /// Whether it adds anything to its base.
@@ -228,6 +239,19 @@ pub enum Riders {
     Move,
     /// They follow their bone rigidly.
     Still,
+}
+
+/// Which separate pieces of a character no effect bends: each moves as one with the skin under it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Rigid {
+    /// Eyes, teeth, props, armour, parts of machines, and what one bone alone moves, unless it is soft or most of the
+    /// character.
+    #[default]
+    Auto,
+    /// None: every point is moved by itself.
+    None,
+    /// Those of these roles (`@prop`), bones or meshes; `*` and `?` match any.
+    Only(Vec<String>),
 }
 
 /// One effect with its settings.

@@ -12,7 +12,7 @@ use super::error::{Fault, RecipeError, one_of};
 use super::settings::Schema;
 use super::strength::OVER_WORDS;
 use super::surface_edit::EDIT_KEYS;
-use super::{HierarchySpec, Normals, Recipe, Riders, TotalLimit};
+use super::{HierarchySpec, Normals, Recipe, Riders, Rigid, TotalLimit};
 use crate::correct::CORRECTIONS;
 use crate::motion::{Ends, Looping, MotionSettings, Smoothing, Travel};
 use crate::param::Range;
@@ -59,6 +59,7 @@ const TOP_KEYS: &[&str] = &[
     "version",
     "base",
     "riders",
+    "rigid",
     "normals",
     "max_total",
     "strength",
@@ -122,6 +123,8 @@ pub(super) const LOOP_WORDS: &[(&str, Looping)] =
 pub(super) const ENDS_WORDS: &[(&str, Ends)] = &[("rest", Ends::Rest), ("continue", Ends::Continue)];
 pub(super) const TRAVEL_WORDS: &[(&str, Travel)] = &[("subtract", Travel::Subtract), ("keep", Travel::Keep)];
 pub(super) const RIDERS_WORDS: &[(&str, Riders)] = &[("move", Riders::Move), ("still", Riders::Still)];
+/// Whether pieces are found by themselves.
+pub(super) const RIGID_WORDS: &[(&str, bool)] = &[("auto", true), ("none", false)];
 pub(super) const NORMALS_WORDS: &[(&str, Normals)] =
     &[("auto", Normals::Auto), ("engine", Normals::Engine), ("exact", Normals::Exact), ("faces", Normals::Faces)];
 
@@ -223,6 +226,9 @@ impl Reader {
         if let Some(at) = At::of(root, "riders", "") {
             meaning.recipe.riders = self.word(&at, RIDERS_WORDS).unwrap_or_default();
         }
+        if let Some(at) = At::of(root, "rigid", "") {
+            meaning.recipe.rigid = self.rigid(&at);
+        }
         if let Some(at) = At::of(root, "normals", "") {
             meaning.recipe.normals = self.word(&at, NORMALS_WORDS).unwrap_or_default();
         }
@@ -285,6 +291,27 @@ impl Reader {
             }
         }
         HierarchySpec::Told(told)
+    }
+
+    /// A word, or a list of names.
+    fn rigid(&mut self, at: &At<'_>) -> Rigid {
+        const EXPECTED: &str = "\"auto\", \"none\" or a list such as [\"@prop\", \"Sword*\"]";
+        if at.item.as_str().is_some() {
+            return match self.word(at, RIGID_WORDS) {
+                Some(true) => Rigid::Auto,
+                _ => Rigid::None,
+            };
+        }
+        let mut names = Vec::new();
+        for (offset, path, item) in self.list(at, EXPECTED) {
+            let at = At { item: &item, path, offset };
+            let Some(name) = self.name(&at, "a role, bone or mesh in quotes", "name a role, bone or mesh or remove it")
+            else {
+                continue;
+            };
+            names.push(name);
+        }
+        Rigid::Only(names)
     }
 
     /// A number of sizes, or a table that also says how it binds.

@@ -31,6 +31,8 @@ impl RecipeFile {
             lines.base(base);
         }
         lines.key("riders", "\"move\"", &format!("rigid parts carried by bones: {}", choices(RIDERS_WORDS)));
+        lines.key("rigid", "\"auto\"", "pieces that never bend: auto (props, eyes, what one bone moves) or none,");
+        lines.comment("  or a list of roles, bones or meshes such as [\"@prop\", \"@eye\", \"Sword*\"]");
         lines.key(
             "normals",
             "\"auto\"",

@@ -23,6 +23,7 @@ mod points;
 mod presets;
 mod recipe;
 mod retune;
+mod rigid;
 mod springs;
 mod strength;
 mod volume;

@@ -106,7 +106,7 @@ pub fn run(options: &BakeArgs, talk: &Talk) -> Result<(), Fault> {
     }
     let scene = load_original(&options.input, &recipe.maps)?;
     talk.warnings(&scene.warnings);
-    recipe.idle_sections(&scene.clips).iter().for_each(|words| talk.note(words));
+    recipe.idle_words(&scene).iter().for_each(|words| talk.note(words));
     let chosen = chosen_clips(&scene, &options.clips)?;
     if options.format != BakeFormat::Glb {
         return cache::run(options, &scene, &recipe, &chosen, talk);

@@ -83,7 +83,7 @@ pub fn run(options: &CheckArgs, talk: &Talk) -> Result<(), Fault> {
     // With a recipe, effects come from it alone; without one, the file is measured with what it holds.
     let scene =
         if recipe.file.is_empty() { load(&options.input, &[])? } else { load_original(&options.input, &recipe.maps)? };
-    recipe.idle_sections(&scene.clips).iter().for_each(|words| talk.note(words));
+    recipe.idle_words(&scene).iter().for_each(|words| talk.note(words));
     let culprit =
         if recipe.file.is_empty() { scene.name.clone() } else { format!("{} on {}", recipe.file, scene.name) };
     let chosen = chosen_clips(&scene, &options.clips)?;

@@ -23,7 +23,7 @@ use std::sync::Arc;
 pub fn run(options: &InspectArgs, talk: &Talk) -> Result<(), Fault> {
     let recipe = LoadedRecipe::asked(&options.recipe)?;
     let scene = load(&options.input, &recipe.maps)?;
-    recipe.idle_sections(&scene.clips).iter().for_each(|words| talk.note(words));
+    recipe.idle_words(&scene).iter().for_each(|words| talk.note(words));
     let mut report = Report::new(&scene, &recipe)?;
     report.anatomy = options.anatomy.then(|| AnatomyReport::new(&scene));
     if options.json {

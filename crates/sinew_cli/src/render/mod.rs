@@ -54,7 +54,7 @@ pub fn run(options: &RenderArgs, talk: &Talk) -> Result<(), Fault> {
     let mut scene = load(&options.input, &recipe.maps)?;
     let document = scene.document.take();
     talk.warnings(&scene.warnings);
-    recipe.idle_sections(&scene.clips).iter().for_each(|words| talk.note(words));
+    recipe.idle_words(&scene).iter().for_each(|words| talk.note(words));
     let clip = match &options.clip {
         Some(wanted) => Some(find_clip(&scene, wanted)?),
         None => (!scene.clips.is_empty()).then_some(0),

@@ -18,6 +18,7 @@ mod map_files;
 mod normals_on_real_characters;
 mod posed;
 mod real_characters;
+mod rigid_on_real_characters;
 mod springs_on_real_characters;
 mod surfaces;
 mod turned_normals_on_real_characters;
