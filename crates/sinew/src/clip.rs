@@ -141,7 +141,7 @@ fn check_keys(times: &[f64], values: usize, per_key: usize) -> Result<(), CurveE
 
 /// Where a time falls among the keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Place {
+pub enum KeySpan {
     /// At or before the first key, at or after the last, or exactly on a key: that key's value holds.
     At(usize),
     /// Between key `key` and the next, at fraction `s` ∈ (0, 1).
@@ -154,15 +154,15 @@ pub enum Place {
 }
 
 /// Finds `time` among sorted key `times`.
-pub fn place(times: &[f64], time: f64) -> Place {
+pub fn key_span(times: &[f64], time: f64) -> KeySpan {
     let after = times.partition_point(|&t| t <= time);
     if after == 0 {
-        Place::At(0)
+        KeySpan::At(0)
     } else if after == times.len() || times[after - 1] == time {
-        Place::At(after - 1)
+        KeySpan::At(after - 1)
     } else {
         let (t0, t1) = (times[after - 1], times[after]);
-        Place::Between { key: after - 1, s: (time - t0) / (t1 - t0) }
+        KeySpan::Between { key: after - 1, s: (time - t0) / (t1 - t0) }
     }
 }
 
@@ -176,9 +176,9 @@ impl Curve<Vec3> {
     /// Value at `time`, evaluated in f64.
     pub fn sample(&self, time: f64) -> DVec3 {
         let value = |key| self.key_value(key).as_dvec3();
-        match place(&self.times, time) {
-            Place::At(key) => value(key),
-            Place::Between { key, s } => match self.interpolation {
+        match key_span(&self.times, time) {
+            KeySpan::At(key) => value(key),
+            KeySpan::Between { key, s } => match self.interpolation {
                 Interpolation::Step => value(key),
                 Interpolation::Linear => value(key) * (1.0 - s) + value(key + 1) * s,
                 Interpolation::CubicSpline => {
@@ -198,9 +198,9 @@ impl Curve<Quat> {
     /// Unit rotation at `time`, evaluated in f64: shortest arc for linear curves, normalised for cubic ones.
     pub fn sample(&self, time: f64) -> DQuat {
         let unit = |key| self.key_value(key).as_dquat().normalize();
-        match place(&self.times, time) {
-            Place::At(key) => unit(key),
-            Place::Between { key, s } => match self.interpolation {
+        match key_span(&self.times, time) {
+            KeySpan::At(key) => unit(key),
+            KeySpan::Between { key, s } => match self.interpolation {
                 Interpolation::Step => unit(key),
                 Interpolation::Linear => slerp(unit(key), unit(key + 1), s),
                 Interpolation::CubicSpline => {
@@ -293,11 +293,11 @@ impl MorphCurve {
         let n = self.targets;
         let (stride, offset) = if self.interpolation == Interpolation::CubicSpline { (3 * n, n) } else { (n, 0) };
         let value = |key: usize, target: usize| f64::from(self.values[key * stride + offset + target]);
-        let place = place(&self.times, time);
+        let place = key_span(&self.times, time);
         for (target, out) in out.iter_mut().enumerate().take(n) {
             *out = match place {
-                Place::At(key) => value(key, target),
-                Place::Between { key, s } => match self.interpolation {
+                KeySpan::At(key) => value(key, target),
+                KeySpan::Between { key, s } => match self.interpolation {
                     Interpolation::Step => value(key, target),
                     Interpolation::Linear => value(key, target) * (1.0 - s) + value(key + 1, target) * s,
                     Interpolation::CubicSpline => {

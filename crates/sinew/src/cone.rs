@@ -62,7 +62,7 @@ pub enum ConeError {
         /// What would do.
         remedy: &'static str,
     },
-    /// Lists of different lengths.
+    /// Csr of different lengths.
     #[error("the region has {points} points, {normals} normals and {weights} weights: give one of each per point")]
     Lengths {
         /// Points.

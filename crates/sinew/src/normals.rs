@@ -14,11 +14,11 @@
 //! Means come from rings ([`crate::rings`]) of the base and of the deformed points at once: a neighbour is one load for
 //! both. They are turned into normals sixteen at a time.
 
-use crate::half_rows::{Half, cross, dot, load_half, load_lanes, mul_add, scale, store_half, sub};
-use crate::lists::Lists;
+use crate::csr::Csr;
 use crate::rig::{NO_VERTEX, OfRig, Rig};
 use crate::rings::{Record, RingsOf, Walk, areas, coordinates, four_records, in_blocks, load_pair, opposite, turn};
 use crate::simd::{LANES, Lanes, Level, PointRow, Points, Simd, dispatch, prelude::*};
+use crate::simd8::{Half, cross, dot, load_half, load_lanes, mul_add, scale, store_half, sub};
 use fearless_simd::{f32x8, mask32x8, u32x8};
 use glam::Vec3;
 
@@ -32,7 +32,7 @@ pub(crate) struct Fans {
     row_of_layer: Vec<u32>,
     torn: Vec<Lanes>,
     /// Rows that share a face with each row, itself included.
-    near: Lists,
+    near: Csr,
 }
 
 /// Cosine of the widest angle between a normal and the faces under it, and of one at which they are torn for certain.
@@ -71,7 +71,7 @@ impl OfRig for Fans {
         }
         let faces = rig.triangles().iter().enumerate();
         let pairs = faces.flat_map(|(face, corners)| corners.map(|v| (fan_of_vertex[v as usize], face as u32)));
-        let faces = Lists::new(count as usize, pairs.collect());
+        let faces = Csr::new(count as usize, pairs.collect());
 
         let layers = rig.vertex_of_layer();
         let mut row_of_layer = vec![0u32; layers.len()];
@@ -103,7 +103,7 @@ impl OfRig for Fans {
             let [a, b, c] = corners.map(|slot| slot / LANES as u32);
             [(a, a), (a, b), (a, c), (b, a), (b, b), (b, c), (c, a), (c, b), (c, c)]
         });
-        let near = Lists::new(rig.rows().len(), near.collect());
+        let near = Csr::new(rig.rows().len(), near.collect());
         Self { stops, to, row_of_layer, torn, near }
     }
 }

@@ -8,9 +8,9 @@
 //! here than rows whose lanes have to be gathered. A ring closes on its first neighbour. Where it is open or comes in
 //! several pieces, the point itself stands between the ends: its edge is zero and adds nothing.
 
-use crate::half_rows::Half;
-use crate::lists::Lists;
+use crate::csr::Csr;
 use crate::simd::{LANES, PointRow, Simd, prelude::*};
+use crate::simd8::Half;
 use fearless_simd::{f32x4, f32x8, u8x32};
 use rayon::prelude::*;
 use std::ops::Range;
@@ -30,7 +30,7 @@ impl Rings {
     /// From the faces of `count` points, which is even.
     pub fn new(count: usize, faces: &[[u32; 3]]) -> Self {
         let corners = faces.iter().enumerate().flat_map(|(face, corners)| corners.map(|point| (point, face as u32)));
-        let corners = Lists::new(count, corners.collect());
+        let corners = Csr::new(count, corners.collect());
         let mut rings = Self { stops: Vec::with_capacity(count / 2), to: Vec::new() };
         let (mut first, mut second) = (Walk::default(), Walk::default());
         for pair in 0..count as u32 / 2 {

@@ -313,8 +313,8 @@ impl Stage {
     }
 
     /// The base that places point by point, where it is the recipe's.
-    pub fn by_point(&self) -> Option<&crate::base::ByPoint> {
-        self.graph.by_point()
+    pub fn pointwise(&self) -> Option<&crate::base::Pointwise> {
+        self.graph.pointwise()
     }
 
     /// The muscles of its corrections: those named, or those found in fleshy places.

@@ -4,7 +4,7 @@ use crate::CheckError;
 use crate::compare::{Compared, Comparing, Comparison, Given, Memory, Skin};
 use crate::cracks::Coincident;
 use crate::keys::{KeyReport, keys};
-use crate::place::{Extreme, Place, Worst, place};
+use crate::location::{Extreme, Location, Worst, place};
 use crate::positions::{Positions, Subject, workspace};
 use crate::seam::{Around, Seam};
 use crate::shape::Piece;
@@ -59,9 +59,9 @@ pub struct ClipReport {
     /// What effects do to triangles.
     pub effect_triangles: TriangleReport,
     /// Where triangles first turn over and collapse: in the base, by effects.
-    pub first_turned: [Option<Place>; 2],
+    pub first_turned: [Option<Location>; 2],
     /// Likewise for collapsed ones.
-    pub first_collapsed: [Option<Place>; 2],
+    pub first_collapsed: [Option<Location>; 2],
     /// How far vertices that lie together at rest part in the base.
     pub parting: Option<Extreme>,
     /// What effects add to that.

@@ -17,7 +17,7 @@ use crate::distortion::{self, WorstDistortion};
 use crate::footing::{self, Contact, Lowest};
 use crate::gaps::{Fitted, Gaps, WorstGap};
 use crate::groups::{GroupKind, Grouping, Groups, quantile};
-use crate::place::{Extreme, Place, Worst, place};
+use crate::location::{Extreme, Location, Worst, place};
 use crate::positions::{Positions, Subject, workspace};
 use crate::shape::{NONE, Piece, Shape, u32_of};
 use crate::strain::{self, Strains};
@@ -103,9 +103,9 @@ pub struct StrainedEdge {
     /// Whether it is longer with effects.
     pub is_longer: bool,
     /// One end.
-    pub place: Place,
+    pub place: Location,
     /// The vertex at the other end.
-    pub other: Place,
+    pub other: Location,
 }
 
 /// A gap between two pieces.
@@ -155,7 +155,7 @@ pub struct Crossings {
     /// Pairs that cross by effects alone.
     pub within: usize,
     /// A triangle of the frame with most of those.
-    pub worst: Option<Place>,
+    pub worst: Option<Location>,
     /// Pairs of two pieces that cross in the base.
     pub base_between: usize,
     /// Pairs that cross by effects alone.

@@ -4,7 +4,7 @@
 //! with other weights: two meshes that meet at the neck, or lips that touch. These part in the base already where they
 //! are meant to; a crack is what effects add to that.
 
-use crate::place::Worst;
+use crate::location::Worst;
 use crate::positions::{Positions, Subject};
 use glam::DVec3;
 

@@ -25,7 +25,7 @@ pub mod gaps;
 pub mod groups;
 pub mod keys;
 pub mod limits;
-pub mod place;
+pub mod location;
 mod positions;
 pub mod seam;
 pub mod shape;
@@ -41,7 +41,7 @@ pub mod weights;
 pub use clip::{Checker, ClipReport};
 pub use compare::{Comparison, Given};
 pub use groups::Groups;
-pub use place::{Extreme, Place};
+pub use location::{Extreme, Location};
 
 use sinew::MotionError;
 use sinew::graph::GraphError;

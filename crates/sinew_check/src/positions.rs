@@ -1,6 +1,6 @@
 //! One frame as it is measured: with effects and without, and what the blended 3×3 makes of areas.
 
-use crate::place::character_of_vertex;
+use crate::location::character_of_vertex;
 use glam::{DMat3, DVec3};
 use sinew::correct::SegmentVolume;
 use sinew::graph::GraphError;

@@ -8,7 +8,7 @@
 //! A loop that travels ends elsewhere by intent: of it the displacements by effects are compared, in the frame of the
 //! character's root.
 
-use crate::place::{Extreme, Worst};
+use crate::location::{Extreme, Worst};
 use crate::positions::{Positions, Subject};
 use glam::DVec3;
 

@@ -301,10 +301,10 @@ fn key(signal: Signal) -> &'static str {
         Signal::AngularVelocity => "angular_velocity",
         Signal::LinearAcceleration => "linear_acceleration",
         Signal::AngularAcceleration => "angular_acceleration",
-        Signal::FeltAcceleration => "felt_acceleration",
-        Signal::FeltStrainX => "felt_strain_x",
-        Signal::FeltStrainY => "felt_strain_y",
-        Signal::FeltStrainZ => "felt_strain_z",
-        Signal::FeltUp => "felt_up",
+        Signal::FleshAcceleration => "felt_acceleration",
+        Signal::FleshStrainX => "felt_strain_x",
+        Signal::FleshStrainY => "felt_strain_y",
+        Signal::FleshStrainZ => "felt_strain_z",
+        Signal::FleshUp => "felt_up",
     }
 }

@@ -15,7 +15,7 @@
 
 use crate::layer::NodeWeights;
 use sinew::Interpolation;
-use sinew::clip::{MorphCurve, Place, place};
+use sinew::clip::{KeySpan, MorphCurve, key_span};
 
 /// The weights of a file's own targets.
 pub(crate) enum Own {
@@ -97,13 +97,13 @@ fn own_slopes(own: &MorphCurve, time: f64) -> [Vec<f64>; 2] {
     // Part 0: in-tangents, 1: values, 2: out-tangents.
     let part = |key: usize, part: usize| values[(3 * key + part) * n..][..n].iter().map(|&v| f64::from(v));
     let still = || vec![0.0; n];
-    match place(times, time) {
-        Place::At(key) if times[key] == time => [
+    match key_span(times, time) {
+        KeySpan::At(key) if times[key] == time => [
             if key == 0 { still() } else { part(key, 0).collect() },
             if key == last { still() } else { part(key, 2).collect() },
         ],
-        Place::At(_) => [still(), still()],
-        Place::Between { key, s } => {
+        KeySpan::At(_) => [still(), still()],
+        KeySpan::Between { key, s } => {
             let dt = times[key + 1] - times[key];
             let ends = part(key, 1).zip(part(key, 2)).zip(part(key + 1, 1).zip(part(key + 1, 0)));
             let slope = |((v0, b0), (v1, a1)): ((f64, f64), (f64, f64))| {
@@ -132,9 +132,9 @@ impl<'a> Line<'a> {
     }
 
     fn at(&self, time: f64) -> Vec<f32> {
-        match place(&self.keys, time) {
-            Place::At(key) => self.weights[key * self.count..][..self.count].to_vec(),
-            Place::Between { key, s } => {
+        match key_span(&self.keys, time) {
+            KeySpan::At(key) => self.weights[key * self.count..][..self.count].to_vec(),
+            KeySpan::Between { key, s } => {
                 self.key(key).zip(self.key(key + 1)).map(|(a, b)| (a * (1.0 - s) + b * s) as f32).collect()
             }
         }
@@ -150,10 +150,10 @@ impl<'a> Line<'a> {
             }
             None => vec![0.0; self.count],
         };
-        match place(&self.keys, time) {
-            Place::At(key) if self.keys[key] == time => [segment(key.checked_sub(1)), segment(Some(key))],
-            Place::At(_) => [segment(None), segment(None)],
-            Place::Between { key, .. } => [segment(Some(key)), segment(Some(key))],
+        match key_span(&self.keys, time) {
+            KeySpan::At(key) if self.keys[key] == time => [segment(key.checked_sub(1)), segment(Some(key))],
+            KeySpan::At(_) => [segment(None), segment(None)],
+            KeySpan::Between { key, .. } => [segment(Some(key)), segment(Some(key))],
         }
     }
 }

@@ -11,7 +11,7 @@ use super::smoothed::{ROUNDS, smooth};
 use super::{Attachment, Gap, Line, largest_gap};
 use crate::base::incremental_rotation::{PosedLine, Turned, turned};
 use crate::correct::surface::{NO_SEGMENT, Surface, Surfaces};
-use crate::lists::Lists;
+use crate::csr::Csr;
 use crate::param::{ParamSpec, Values};
 use crate::polar::polar_rotation;
 use crate::rig::{OfRig, Rig};
@@ -202,7 +202,7 @@ impl Hanging {
         entries.iter().for_each(|&entry| entry_of_bone[bone_of(entry).index()] = Some(entry));
         let parent_of = |entry: u32| entry_of_bone[bone_of(rig.palette()[entry as usize].parent?).index()];
         let below = |&entry: &u32| Some((parent_of(entry)?, entry));
-        let below = Lists::new(rig.palette().len(), entries.iter().filter_map(below).collect());
+        let below = Csr::new(rig.palette().len(), entries.iter().filter_map(below).collect());
         for &entry in &entries {
             let start = bind_from_bone(entry).translation;
             let (bone, before) = (bone_of(entry), parent_of(entry));

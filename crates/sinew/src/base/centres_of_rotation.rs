@@ -13,8 +13,8 @@
 //!
 //! Oracle: on a tube bent at a joint the centres lie on the axis; twists keep the radius.
 
-use super::by_point::{ByPoint, Placed, Placing};
 use super::incremental_rotation::Turned;
+use super::pointwise::{Placed, Placing, Pointwise};
 use super::{Base, BaseEntry};
 use crate::correct::surface::Surface;
 use crate::rig::Rig;
@@ -136,7 +136,7 @@ pub const CENTRES_OF_ROTATION: BaseEntry = BaseEntry {
     mapped: None,
     tables: &[],
     bind: |binding| {
-        Base::ByPoint(Box::new(ByPoint::new(binding.rig, |surface| Some(Centres::new(binding.rig, surface)))))
+        Base::Pointwise(Box::new(Pointwise::new(binding.rig, |surface| Some(Centres::new(binding.rig, surface)))))
     },
 };
 

@@ -13,7 +13,7 @@
 //!
 //! Oracle: a straight skeleton gives rigid; at a bent joint both sides meet; the correction keeps the distance.
 
-use super::by_point::{ByPoint, Placed, Placing};
+use super::pointwise::{Placed, Placing, Pointwise};
 use super::{Base, BaseBinding, BaseEntry};
 use crate::attach::hanging::{ATTACH, DividerEdit, HangPlan, Hanging, SMOOTHING};
 use crate::attach::{Attachment, Gap, Line};
@@ -146,7 +146,9 @@ pub const INCREMENTAL_ROTATION: BaseEntry = BaseEntry {
             ]),
         },
     ],
-    bind: |binding| Base::ByPoint(Box::new(ByPoint::new(binding.rig, |surface| Incremental::new(binding, surface)))),
+    bind: |binding| {
+        Base::Pointwise(Box::new(Pointwise::new(binding.rig, |surface| Incremental::new(binding, surface))))
+    },
 };
 
 #[derive(Debug)]

@@ -4,19 +4,19 @@
 //! apply it (the blended 3×3, not its inverse transpose).
 //!
 //! [`incremental_rotation`], [`centres_of_rotation`] and [`stretchable_twistable`] skin single points in f64;
-//! [`by_point`] binds them to a rig.
+//! [`pointwise`] binds them to a rig.
 //!
 //! **Adding a base** is a file here with its [`BaseEntry`], its lines in this one (the module, and [`BASES`]), and its
-//! oracle test. A base that places points one by one implements [`by_point`]'s trait; recipes, the template, the
+//! oracle test. A base that places points one by one implements [`pointwise`]'s trait; recipes, the template, the
 //! command line, benchmarks and conformance find it by themselves.
 
 mod blend;
-pub mod by_point;
 pub mod centres_of_rotation;
 mod dqs;
 mod entry;
 pub mod incremental_rotation;
 mod lbs;
+pub mod pointwise;
 mod rigid;
 pub mod stretchable_twistable;
 
@@ -38,11 +38,11 @@ pub fn find(name: &str) -> Option<&'static BaseEntry> {
 }
 
 pub use blend::BLEND;
-pub use by_point::ByPoint;
 pub use dqs::{Antipodality, DQS};
 pub(crate) use entry::BaseBinding;
 pub use entry::BaseEntry;
 pub use lbs::LBS;
+pub use pointwise::Pointwise;
 pub use rigid::RIGID;
 
 pub(crate) use dqs::DqsPalette;
@@ -148,7 +148,7 @@ pub enum Base {
     /// Points carried along the way to the pose; directions as in linear blending.
     FoldOverFree(Box<FoldOverFree>),
     /// Points placed one by one; directions as in linear blending.
-    ByPoint(Box<ByPoint>),
+    Pointwise(Box<Pointwise>),
 }
 
 impl Base {
@@ -156,7 +156,7 @@ impl Base {
     #[inline(always)]
     pub(crate) fn linear_weights<'a>(&'a self, rig: &'a Rig) -> Option<&'a [Lanes]> {
         match self {
-            Self::Lbs | Self::Blend(..) | Self::FoldOverFree(_) | Self::ByPoint(_) => Some(rig.skin_weights()),
+            Self::Lbs | Self::Blend(..) | Self::FoldOverFree(_) | Self::Pointwise(_) => Some(rig.skin_weights()),
             Self::Rigid(weights) => Some(weights),
             Self::Dqs(_) => None,
         }
@@ -166,7 +166,7 @@ impl Base {
     pub(crate) fn antipodality(&self) -> Option<&Antipodality> {
         match self {
             Self::Dqs(antipodality) | Self::Blend(_, antipodality) => Some(antipodality),
-            Self::Lbs | Self::Rigid(_) | Self::FoldOverFree(_) | Self::ByPoint(_) => None,
+            Self::Lbs | Self::Rigid(_) | Self::FoldOverFree(_) | Self::Pointwise(_) => None,
         }
     }
 

@@ -12,8 +12,8 @@
 //! Oracle: without stretch and twist it is linear blending; a stretched straight limb keeps its radius; a twist of one
 //! bone is spread evenly and keeps it as well.
 
-use super::by_point::{ByPoint, Placed, Placing};
 use super::incremental_rotation::PosedLine;
+use super::pointwise::{Placed, Placing, Pointwise};
 use super::{Base, BaseEntry};
 use crate::attach::Line;
 use crate::attach::hanging::{HangPlan, Hanging};
@@ -78,7 +78,7 @@ pub const STRETCHABLE_TWISTABLE: BaseEntry = BaseEntry {
     tables: &[],
     bind: |binding| {
         let share = binding.values.number("share");
-        Base::ByPoint(Box::new(ByPoint::new(binding.rig, |surface| Twisting::new(binding.rig, surface, share))))
+        Base::Pointwise(Box::new(Pointwise::new(binding.rig, |surface| Twisting::new(binding.rig, surface, share))))
     },
 };
 

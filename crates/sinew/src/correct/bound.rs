@@ -97,7 +97,7 @@ pub(super) trait Bound: Send + Sync {
     /// Follows other amounts and stiffnesses of edits, in the order of the recipe.
     fn retune_edits(&mut self, _: &[EditSpec]) {}
     /// Moves the body; tells how many nodes it brought into contact.
-    fn apply(&self, place: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize;
+    fn apply(&self, place: &PosedBones<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize;
     /// The muscles it moves.
     fn muscles(&self) -> Vec<MuscleReport> {
         Vec::new()
@@ -117,7 +117,7 @@ pub(super) trait Bound: Send + Sync {
 }
 
 /// Where the bones are.
-pub(super) struct Place<'a> {
+pub(super) struct PosedBones<'a> {
     pub rig: &'a Rig,
     pub world: &'a WorldPose,
     /// What the frame's points are relative to.

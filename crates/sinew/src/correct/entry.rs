@@ -59,7 +59,7 @@ pub(crate) const BONES: &str = "bones";
 
 /// One correction as a recipe asks for it, with its names looked up. Holds nothing but numbers where the recipe names no
 /// bones.
-pub(crate) struct Asked<'a> {
+pub(crate) struct CorrectionRequest<'a> {
     pub correction: &'static Correction,
     pub values: &'a Values,
     pub gain: f64,

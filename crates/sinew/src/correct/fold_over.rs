@@ -17,10 +17,10 @@
 
 use super::body::surface::Segment;
 use super::body::{Body, Reach, Surface};
-use super::bound::{AtRest, Binding, Bound, Log, Place, Work};
+use super::bound::{AtRest, Binding, Bound, Log, PosedBones, Work};
 use super::entry::{Correction, no_signals};
+use crate::csr::Csr;
 use crate::limbs::{Leaf, Limbs};
-use crate::lists::Lists;
 use crate::param::ParamSpec;
 use glam::DVec3;
 
@@ -65,7 +65,7 @@ struct Pair {
 pub(super) struct FoldOver {
     pairs: Vec<Pair>,
     /// Nodes of each pair.
-    nodes: Lists,
+    nodes: Csr,
     /// Cosine of the angle from which a joint counts as bent.
     straight: f64,
     gain: f64,
@@ -95,13 +95,13 @@ impl FoldOver {
                 }
             }
         }
-        let nodes = Lists::new(meeting.len(), nodes);
+        let nodes = Csr::new(meeting.len(), nodes);
         let pairs = meeting.into_iter().map(|(own, other)| Pair { own, other }).collect();
         Self { pairs, nodes, straight: straight(binding), gain: binding.gain }
     }
 
     /// Brings back what has crossed over and holds it there; tells how many nodes.
-    fn bring_back(&self, place: &Place<'_>, surface: &Surface, body: &mut Body, limbs: &mut Limbs) -> usize {
+    fn bring_back(&self, place: &PosedBones<'_>, surface: &Surface, body: &mut Body, limbs: &mut Limbs) -> usize {
         let mut found = 0;
         limbs.pose(place.rig, place.world, Leaf::Skin, place.origin + body.centre());
         for (index, pair) in self.pairs.iter().enumerate() {
@@ -155,7 +155,7 @@ impl Bound for FoldOver {
         (self.straight, self.gain) = (straight(binding), binding.gain);
     }
 
-    fn apply(&self, place: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
+    fn apply(&self, place: &PosedBones<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
         let Work { body, memory } = work;
         let still = body.is_still();
         let points = if still { 0 } else { memory.with(|limbs| self.bring_back(place, surface, body, limbs)) };

@@ -43,9 +43,9 @@ pub fn find(name: &str) -> Option<&'static Correction> {
 }
 
 pub(crate) use body::surface;
-pub(crate) use edits::{AskedEdit, Field, Fields};
+pub(crate) use edits::{EditRequest, Field, Fields};
 pub use entry::Correction;
-pub(crate) use entry::{Asked, BONES};
+pub(crate) use entry::{BONES, CorrectionRequest};
 pub use report::{ContactReport, CorrectionReport, Measure, MuscleReport, Outcome, SegmentVolume, VolumeReport};
 
 use crate::motion::Kinematics;
@@ -54,7 +54,7 @@ use crate::recipe::EditSpec;
 use crate::rig::Rig;
 use crate::simd::{Level, Points};
 use body::{BodyFrame, Reach, Surface, Surfaces};
-use bound::{Binding, Bound, EditList, Log, Place, RowsFrame, Work};
+use bound::{Binding, Bound, EditList, Log, PosedBones, RowsFrame, Work};
 use edits::{BoundEdits, DirectEdits};
 use glam::{DAffine3, DVec3};
 use std::fmt;
@@ -109,8 +109,13 @@ pub(crate) struct CorrectionFrame<'a> {
     pub pool: Option<&'a rayon::ThreadPool>,
 }
 
-fn binding<'a>(rig: &'a Rig, surface: &'a Surface, asked: &'a Asked<'_>, edits: &'a EditList) -> Binding<'a> {
-    let Asked { values, gain, painted, distances, tables, signals, painted_factors, .. } = asked;
+fn binding<'a>(
+    rig: &'a Rig,
+    surface: &'a Surface,
+    asked: &'a CorrectionRequest<'_>,
+    edits: &'a EditList,
+) -> Binding<'a> {
+    let CorrectionRequest { values, gain, painted, distances, tables, signals, painted_factors, .. } = asked;
     let (gain, painted) = (*gain, *painted);
     Binding { rig, surface, values, gain, painted, distances, tables, signals, painted_factors, edits }
 }
@@ -119,14 +124,14 @@ fn binding<'a>(rig: &'a Rig, surface: &'a Surface, asked: &'a Asked<'_>, edits: 
 const PASSES: usize = 4;
 
 impl Corrections {
-    pub fn build(rig: &Rig, asked: &[Asked<'_>], edits: &[AskedEdit<'_>]) -> Self {
+    pub fn build(rig: &Rig, asked: &[CorrectionRequest<'_>], edits: &[EditRequest<'_>]) -> Self {
         let mut corrections = Self { surfaces: Vec::new(), asked: asked.len(), meters: Vec::new() };
         if asked.is_empty() && edits.is_empty() {
             return corrections;
         }
         for surface in rig.kept::<Surfaces>().iter() {
             let BoundEdits { direct, sprung } = BoundEdits::new(rig, surface, edits);
-            let bind = |asked: &Asked<'_>| (asked.correction.bind)(&binding(rig, surface, asked, &sprung));
+            let bind = |asked: &CorrectionRequest<'_>| (asked.correction.bind)(&binding(rig, surface, asked, &sprung));
             let mut bound: Vec<Box<dyn Bound>> = asked.iter().map(bind).collect();
             bound.extend(DirectEdits::new(rig, surface, &direct).map(|edits| Box::new(edits) as Box<dyn Bound>));
             corrections.surfaces.push((Arc::clone(surface), bound));
@@ -135,7 +140,7 @@ impl Corrections {
     }
 
     /// Whether one of them can follow other values, gains and maps in place.
-    pub fn can_follow(&self, rig: &Rig, index: usize, asked: &Asked<'_>, repainted: bool) -> bool {
+    pub fn can_follow(&self, rig: &Rig, index: usize, asked: &CorrectionRequest<'_>, repainted: bool) -> bool {
         let none = EditList::default();
         let can_follow =
             |(surface, bound): &Corrected| bound[index].can_follow(&binding(rig, surface, asked, &none), repainted);
@@ -143,7 +148,7 @@ impl Corrections {
     }
 
     /// Lets it.
-    pub fn retune(&mut self, rig: &Rig, index: usize, asked: &Asked<'_>, repainted: bool) {
+    pub fn retune(&mut self, rig: &Rig, index: usize, asked: &CorrectionRequest<'_>, repainted: bool) {
         let none = EditList::default();
         for (surface, bound) in &mut self.surfaces {
             bound[index].retune(&binding(rig, surface, asked, &none), repainted);
@@ -156,7 +161,7 @@ impl Corrections {
     }
 
     /// Follows edits of other shapes.
-    pub fn redraw(&mut self, rig: &Rig, edits: &[AskedEdit<'_>]) {
+    pub fn redraw(&mut self, rig: &Rig, edits: &[EditRequest<'_>]) {
         for (surface, bound) in &mut self.surfaces {
             let BoundEdits { direct, sprung } = BoundEdits::new(rig, surface, edits);
             bound.truncate(self.asked);
@@ -208,7 +213,7 @@ impl Corrections {
                 continue;
             }
             let character = surface.character;
-            let place = Place {
+            let place = PosedBones {
                 rig,
                 world,
                 origin: frame.origins[character],

@@ -4,7 +4,7 @@ use crate::kinodynamic::{CAPSULE, ELLIPSOID};
 use crate::table::{CellKind, CellSpec, RowKind, TableSpec};
 
 /// What muscles feel: an acceleration, the three columns of a strain, the way up.
-pub(super) const FELT: usize = 5;
+pub(super) const FLESH_SIGNALS: usize = 5;
 
 /// What a muscle is fitted as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,9 +16,9 @@
 //! ahead; size is all that scale changes (tests/muscles.rs).
 
 use super::body::{Body, Reach, Surface};
-use super::bound::{Binding, Bound, Log, Place, Work};
+use super::bound::{Binding, Bound, Log, PosedBones, Work};
 use super::entry::{Correction, bones};
-use super::muscle_spec::{FELT, FittedShape, MUSCLE_TABLE};
+use super::muscle_spec::{FLESH_SIGNALS, FittedShape, MUSCLE_TABLE};
 use super::report::MuscleReport;
 use crate::kinodynamic::{Blocks, Follow, Followers, Following, Muscle, Shape, Sway, VortexField, spread};
 use crate::motion::{Filter, FilteredSignal, Oscillator, Signal, Window};
@@ -43,7 +43,7 @@ pub(super) const MUSCLES: Correction = Correction {
         MUSCLE_TABLE,
     ],
     scaled: &[],
-    signals: |values| felt_signals(values).into_flattened(),
+    signals: |values| flesh_signals(values).into_flattened(),
     bind: |binding| Box::new(Muscles::bind(binding)),
 };
 
@@ -88,9 +88,9 @@ const PARAMS: &[ParamSpec] = &[
 const INSTANTS: u32 = 32;
 
 /// The signals that a list of parameters asks for: now and, where a window is accumulated, at its instants, back in time.
-fn felt_signals(values: &Values) -> Vec<[FilteredSignal; FELT]> {
+fn flesh_signals(values: &Values) -> Vec<[FilteredSignal; FLESH_SIGNALS]> {
     let felt =
-        [Signal::FeltAcceleration, Signal::FeltStrainX, Signal::FeltStrainY, Signal::FeltStrainZ, Signal::FeltUp];
+        [Signal::FleshAcceleration, Signal::FleshStrainX, Signal::FleshStrainY, Signal::FleshStrainZ, Signal::FleshUp];
     let Some(oscillator) = Oscillator::new(values.number("frequency"), values.number("damping")) else {
         return Vec::new();
     };
@@ -119,7 +119,7 @@ pub(super) struct Muscles {
     /// What their shapes come from.
     form: (&'static str, f64, f64),
     /// Per moment that is read, from now back.
-    signals: Vec<[usize; FELT]>,
+    signals: Vec<[usize; FLESH_SIGNALS]>,
     /// Per node: how much of all fields moves it.
     shares: Vec<f64>,
     motion: Motion,
@@ -257,7 +257,7 @@ impl Muscles {
     }
 
     /// The sway of a muscle at one of the moments read.
-    fn sway(&self, place: &Place<'_>, placed: &Placed, moment: &[usize; FELT]) -> Sway {
+    fn sway(&self, place: &PosedBones<'_>, placed: &Placed, moment: &[usize; FLESH_SIGNALS]) -> Sway {
         let felt = moment.map(|signal| {
             let column = place.kinematics.filtered.get(signal);
             column.and_then(|column| column.get(placed.bone.index())).copied().unwrap_or_default()
@@ -274,7 +274,7 @@ impl Muscles {
     /// Fills the fields, the first for all muscles without a map of their own. `sway` tells that of each muscle.
     fn emit(
         &self,
-        place: &Place<'_>,
+        place: &PosedBones<'_>,
         centre: DVec3,
         contracts: bool,
         sway: impl Fn(usize) -> Sway,
@@ -300,7 +300,7 @@ impl Muscles {
     }
 
     /// Takes the nodes along the fields.
-    fn carry(&self, how: Follow, place: &Place<'_>, body: &mut Body, own: &mut MuscleWork) {
+    fn carry(&self, how: Follow, place: &PosedBones<'_>, body: &mut Body, own: &mut MuscleWork) {
         let MuscleWork { fields, followers, .. } = own;
         if fields.iter().all(VortexField::is_empty) {
             return;
@@ -319,7 +319,7 @@ impl Muscles {
     }
 
     /// Takes the body along with all muscles.
-    fn swing(&self, place: &Place<'_>, body: &mut Body, own: &mut MuscleWork) {
+    fn swing(&self, place: &PosedBones<'_>, body: &mut Body, own: &mut MuscleWork) {
         let centre = place.origin + body.centre();
         // What there was at the start of the window, or is now: by the flow.
         let Some((first, later)) =
@@ -328,7 +328,7 @@ impl Muscles {
             return;
         };
         let [mut now, mut before] = std::mem::take(&mut own.sways);
-        let sways = |moment: &[usize; FELT], sways: &mut Vec<Sway>| {
+        let sways = |moment: &[usize; FLESH_SIGNALS], sways: &mut Vec<Sway>| {
             sways.clear();
             sways.extend(self.muscles.iter().map(|placed| self.sway(place, placed, moment)));
         };
@@ -348,7 +348,7 @@ impl Muscles {
 
 impl Placed {
     /// How far the bones that flex it are bent, all together: 1 is half a turn of one.
-    fn bend(&self, place: &Place<'_>) -> f64 {
+    fn bend(&self, place: &PosedBones<'_>) -> f64 {
         let bent = self.flexed_by.iter().map(|&(bone, rest)| {
             let above = place.world.world_from_parent(place.rig.skeleton(), bone).matrix3;
             let now = turn(above.inverse() * place.world.world_from_bone(bone).matrix3);
@@ -387,7 +387,7 @@ impl Bound for Muscles {
         self.muscles.iter().map(report).collect()
     }
 
-    fn apply(&self, place: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
+    fn apply(&self, place: &PosedBones<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
         // Displacements are made once, however often contacts are sought.
         if log.is_later_pass() {
             return 0;

@@ -346,7 +346,7 @@ fn deform_here(
             base.carry(&free, cpu.level, cpu.pool, &mut scratch.free, &mut scratch.carried);
             Some(&scratch.carried.rows[..])
         }
-        Base::ByPoint(base) => {
+        Base::Pointwise(base) => {
             base.carry(&free, cpu.pool, &mut scratch.carried);
             Some(&scratch.carried.rows[..])
         }
@@ -387,7 +387,7 @@ fn deform_here(
         Some(pool) => pool.install(|| job.run_parallel(0..rows, slices)),
     }
     if let Some(rigid) = graph.rigid.as_ref().filter(|_| !scratch.moving.iter().all(MovingBones::is_at_rest)) {
-        let is_carried = matches!(graph.base, Base::FoldOverFree(_) | Base::ByPoint(_));
+        let is_carried = matches!(graph.base, Base::FoldOverFree(_) | Base::Pointwise(_));
         let before = if is_carried { &scratch.carried } else { &scratch.skinned };
         let RowSet { points, normals, tangents } = &mut scratch.result;
         let exact = guarded.then_some(&scratch.base);

@@ -16,8 +16,8 @@ pub(crate) use retune::{Change, adopt};
 pub(crate) use terms::{DisplacementNode, Kind, Node};
 
 use crate::anatomy::{Anatomy, Role};
-use crate::base::{Base, BaseBinding, ByPoint};
-use crate::correct::{Asked, AskedEdit, BONES, Corrections, Field, Fields, MuscleReport};
+use crate::base::{Base, BaseBinding, Pointwise};
+use crate::correct::{BONES, CorrectionRequest, Corrections, EditRequest, Field, Fields, MuscleReport};
 use crate::gradients::{Gradient, Gradients, Slopes, gain_slopes, gradient_of};
 use crate::hierarchy::{Circular, Hierarchy};
 use crate::kinodynamic::FoldOverFree;
@@ -210,7 +210,7 @@ impl FrameIndependentGraph {
         let mut filtered: Vec<FilteredSignal> = Vec::new();
         let corrections = corrections(maps, recipe, &mut filtered)?;
         // Composed rotations and corrections, and points carried in steps, have no closed Jacobian here.
-        let carried = matches!(base, Base::FoldOverFree(_) | Base::ByPoint(_));
+        let carried = matches!(base, Base::FoldOverFree(_) | Base::Pointwise(_));
         let closed = corrections.is_empty() && !carried && !recipe.effects.iter().any(|effect| effect.compensate);
         let normals = match recipe.normals {
             Normals::Engine => NormalsPlan::Engine,
@@ -293,9 +293,9 @@ impl FrameIndependentGraph {
     }
 
     /// The base that places point by point, where it is the recipe's.
-    pub fn by_point(&self) -> Option<&ByPoint> {
+    pub fn pointwise(&self) -> Option<&Pointwise> {
         match &self.base {
-            Base::ByPoint(base) => Some(base),
+            Base::Pointwise(base) => Some(base),
             _ => None,
         }
     }
@@ -346,7 +346,7 @@ fn asked_correction<'a>(
     maps: Maps<'a>,
     spec: &'a CorrectionSpec,
     filtered: &mut Vec<FilteredSignal>,
-) -> Result<Asked<'a>, GraphError> {
+) -> Result<CorrectionRequest<'a>, GraphError> {
     let name = spec.correction.name;
     let painted = spec.map.as_deref().map(|map| maps.named(map)).transpose()?;
     let tables = bound_tables(maps, &spec.tables, name)?;
@@ -356,7 +356,7 @@ fn asked_correction<'a>(
     let signals = (spec.correction.signals)(&spec.values);
     let signals = signals.into_iter().map(|wanted| place_of(wanted, filtered)).collect();
     let painted_by = |(param, map): &(&'static str, String)| Ok((*param, maps.named(map)?));
-    Ok(Asked {
+    Ok(CorrectionRequest {
         correction: spec.correction,
         values: &spec.values,
         gain: spec.gain,
@@ -374,13 +374,13 @@ fn is_active(edit: &EditSpec) -> bool {
 }
 
 /// The edits that do something, with their names looked up.
-fn asked_edits<'a>(maps: Maps<'_>, recipe: &'a Recipe) -> Result<Vec<AskedEdit<'a>>, GraphError> {
+fn asked_edits<'a>(maps: Maps<'_>, recipe: &'a Recipe) -> Result<Vec<EditRequest<'a>>, GraphError> {
     let edits = recipe.edits.iter().enumerate().filter(|(_, edit)| is_active(edit));
     edits.map(|(place, edit)| asked_edit(maps, place, edit)).collect()
 }
 
 /// An edit with its names looked up.
-fn asked_edit<'a>(maps: Maps<'_>, place: usize, spec: &'a EditSpec) -> Result<AskedEdit<'a>, GraphError> {
+fn asked_edit<'a>(maps: Maps<'_>, place: usize, spec: &'a EditSpec) -> Result<EditRequest<'a>, GraphError> {
     let mut bones = Vec::new();
     for pattern in &spec.bones {
         bones.extend(bones_called(maps.rig, pattern, "edit")?);
@@ -393,7 +393,7 @@ fn asked_edit<'a>(maps: Maps<'_>, place: usize, spec: &'a EditSpec) -> Result<As
         EditShape::Radial(_) | EditShape::Wave { .. } => Fields::default(),
     };
     let painted = spec.map.as_deref().map(|map| maps.painted(Some(map), 1.0)).transpose()?;
-    Ok(AskedEdit { spec, place, fields, bones, painted })
+    Ok(EditRequest { spec, place, fields, bones, painted })
 }
 
 /// The maps of the shape of that name; an empty name is no change.

@@ -23,15 +23,15 @@ pub enum Signal {
     /// α: radians per second squared.
     AngularAcceleration,
     /// Acceleration of the joint itself, in the bone's own frame. What is felt can be read through a filter alone.
-    FeltAcceleration,
+    FleshAcceleration,
     /// How that changes along the bone's x axis, per second squared.
-    FeltStrainX,
+    FleshStrainX,
     /// How it changes along the y axis.
-    FeltStrainY,
+    FleshStrainY,
     /// How it changes along the z axis.
-    FeltStrainZ,
+    FleshStrainZ,
     /// The world's y axis in the bone's own frame.
-    FeltUp,
+    FleshUp,
 }
 
 /// How a bone moves relative to its parent. All values are legal.

@@ -6,8 +6,8 @@
 //! last step, as the rates are. The history is the caller's: it can be cloned, kept and reset.
 //! Oracle: with short steps it gives what the clip's filters give, to second order.
 
-use super::felt::{PARTS, Whole, felt};
 use super::filter::{FilteredSignal, State};
+use super::flesh_load::{PARTS, Whole, felt};
 use super::kinematics::{BoneMotion, Kinematics, WorldAxes};
 use super::sampling::parts;
 use crate::clip::rotation_log;

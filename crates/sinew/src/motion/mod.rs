@@ -17,8 +17,8 @@
 //! | `live` | the same for poses that arrive one by one |
 
 mod derivatives;
-mod felt;
 mod filter;
+mod flesh_load;
 mod kinematics;
 mod live;
 mod looping;
@@ -46,8 +46,8 @@ use crate::hierarchy::Hierarchy;
 use crate::pose::{Pose, WorldPose};
 use crate::skeleton::{BoneId, Skeleton};
 use derivatives::{Keys, RateCurve, Value};
-use felt::{FeltRuns, felt};
 use filter::{FilterGrid, Runs};
+use flesh_load::{FleshRuns, felt};
 use glam::{DQuat, DVec3};
 use looping::{BoneKeys, Judgement, judge};
 use moving_bone::{Clock, MovingBone};
@@ -251,7 +251,7 @@ pub struct Motion {
     moving: Vec<MovingBone>,
     moving_bones: Vec<BoneId>,
     filtered: Vec<FilteredSignal>,
-    felt: FeltRuns,
+    felt: FleshRuns,
     report: MotionReport,
 }
 
@@ -321,7 +321,7 @@ impl Motion {
             moving_bones: moving.len(),
         };
         let clock = Clock { grid: FilterGrid::new(start, end), timeline, filters: Runs::new(filtered) };
-        let felt = FeltRuns::new(filtered, start, end);
+        let felt = FleshRuns::new(filtered, start, end);
         let needed = clock.bytes_per_bone() * moving.len() as u128 + felt.bytes(skeleton.len());
         if needed > settings.memory_limit as u128 {
             return Err(MotionError::FilterMemory {

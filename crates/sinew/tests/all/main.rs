@@ -5,7 +5,6 @@
 
 mod base;
 mod bind;
-mod by_point;
 mod common;
 mod cone;
 mod conformance;
@@ -20,6 +19,7 @@ mod motion;
 mod muscles;
 mod normals;
 mod points;
+mod pointwise;
 mod presets;
 mod recipe;
 mod retune;

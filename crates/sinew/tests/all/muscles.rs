@@ -105,11 +105,11 @@ fn a_flexed_muscle_bulges() {
     assert!((relaxed - 1.0).abs() < 0.02 && flexed > 1.03, "{relaxed} {flexed}");
 }
 
-const FELT: [Signal; 5] =
-    [Signal::FeltAcceleration, Signal::FeltStrainX, Signal::FeltStrainY, Signal::FeltStrainZ, Signal::FeltUp];
+const FLESH_SIGNALS: [Signal; 5] =
+    [Signal::FleshAcceleration, Signal::FleshStrainX, Signal::FleshStrainY, Signal::FleshStrainZ, Signal::FleshUp];
 
 fn motion(subject: &Subject, clip: usize, filter: Filter, settings: &MotionSettings) -> Motion {
-    let filtered = FELT.map(|signal| FilteredSignal { signal, filter });
+    let filtered = FLESH_SIGNALS.map(|signal| FilteredSignal { signal, filter });
     let (rig, clip) = (&subject.rig, &subject.clips[clip]);
     Motion::new(rig.puppet(), clip, settings, &filtered).unwrap()
 }
@@ -123,7 +123,7 @@ fn world_at(subject: &Subject, motion: &Motion, t: f64) -> WorldPose {
 }
 
 fn kinematics_at(subject: &Subject, motion: &Motion, t: f64) -> Kinematics {
-    let mut kinematics = Kinematics::at_rest(subject.rig.skeleton().len(), FELT.len());
+    let mut kinematics = Kinematics::at_rest(subject.rig.skeleton().len(), FLESH_SIGNALS.len());
     motion.kinematics(t, &world_at(subject, motion, t), subject.rig.skeleton(), &mut kinematics);
     kinematics
 }

@@ -10,7 +10,7 @@ use sinew_check::keys::{Jump, Noise};
 use sinew_check::shape::Piece;
 use sinew_check::surface::{Enclosure, TriangleReport};
 use sinew_check::weights::WeightReport;
-use sinew_check::{ClipReport, Comparison, Extreme, Place};
+use sinew_check::{ClipReport, Comparison, Extreme, Location};
 
 pub fn report(report: &Report<'_>, outcomes: &[Outcome]) -> Value {
     let warning =
@@ -160,7 +160,7 @@ fn extreme(e: &Extreme) -> Value {
     json
 }
 
-fn place(p: &Place) -> Value {
+fn place(p: &Location) -> Value {
     json!({
         "node": p.node, "mesh": p.mesh, "primitive": p.primitive, "vertex": p.vertex, "bone": p.bone, "time": p.time,
     })

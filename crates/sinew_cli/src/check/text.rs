@@ -7,7 +7,7 @@ use anstyle::{AnsiColor, Style};
 use sinew_check::clip::{Drift, SegmentDrift, VolumeDrift};
 use sinew_check::limits::LIMITS;
 use sinew_check::surface::TriangleReport;
-use sinew_check::{ClipReport, Place};
+use sinew_check::{ClipReport, Location};
 use std::io::{self, Write};
 
 const GOOD: Style = AnsiColor::Green.on_default();
@@ -72,7 +72,7 @@ pub(super) fn percent(share: f64) -> String {
 }
 
 /// `mesh "Body", vertex 12 (bone "tail"), at 0.25 s`.
-pub(super) fn at(place: &Place) -> String {
+pub(super) fn at(place: &Location) -> String {
     let primitive = if place.primitive == 0 { String::new() } else { format!(" primitive {}", place.primitive) };
     let (mesh, bone) = (quoted(&place.mesh), quoted(&place.bone));
     format!("mesh {mesh}{primitive} vertex {} (bone {bone}) at {} s", place.vertex, short(place.time))

@@ -1,7 +1,7 @@
 //! The connected pieces of a character's faces: open borders capped, what has an inside told from sheets.
 
 use crate::control_points::DisjointSets;
-use crate::lists::Lists;
+use crate::csr::Csr;
 use glam::DVec3;
 
 /// Of caps to faces, by area: beyond it a piece is a sheet. A tube three times as long as wide has a sixth.
@@ -50,7 +50,7 @@ pub(super) fn open_edges(faces: impl Iterator<Item = [u32; 3]>) -> Vec<OpenEdge>
 /// The loops that open edges make.
 struct Rings {
     ring_of_node: Vec<u32>,
-    nodes: Lists,
+    nodes: Csr,
 }
 
 impl Rings {
@@ -74,7 +74,7 @@ impl Rings {
                 on_rings.push((ring, node));
             }
         }
-        Self { ring_of_node, nodes: Lists::new(count as usize, on_rings) }
+        Self { ring_of_node, nodes: Csr::new(count as usize, on_rings) }
     }
 
     fn of(&self, edge: &OpenEdge) -> usize {
@@ -106,7 +106,7 @@ pub(super) struct Pieces {
     pub triangles: Vec<[u32; 3]>,
     pub first_cap: usize,
     pub first_sheet: usize,
-    pub rings: Lists,
+    pub rings: Csr,
     pub has_inside: Vec<bool>,
 }
 
@@ -169,7 +169,7 @@ impl Pieces {
             .iter()
             .enumerate()
             .flat_map(|(index, &ring)| rings.nodes.of(ring).iter().map(move |&node| (index as u32, node)));
-        let rings = Lists::new(kept.len(), on_kept.collect());
+        let rings = Csr::new(kept.len(), on_kept.collect());
         Self { triangles, first_cap, first_sheet, rings, has_inside }
     }
 }

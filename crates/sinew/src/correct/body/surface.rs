@@ -16,7 +16,7 @@ use super::pieces::{Pieces, capped_volume, open_edges, volume};
 use crate::bind_space::bind_spaces;
 use crate::bvh::Bvh;
 use crate::control_points::DisjointSets;
-use crate::lists::Lists;
+use crate::csr::Csr;
 use crate::rig::{OfRig, Rig};
 use crate::simd::{LANES, Points};
 use crate::skeleton::BoneId;
@@ -35,9 +35,9 @@ pub(crate) const NO_SEGMENT: u32 = u32::MAX;
 pub(crate) struct Surface {
     pub character: usize,
     /// Slots of each node.
-    pub members: Lists,
+    pub members: Csr,
     /// Nodes of each apex; apexes are numbered after the nodes.
-    rings: Lists,
+    rings: Csr,
     /// Faces of pieces with an inside, their caps, faces of sheets.
     pub triangles: Vec<[u32; 3]>,
     /// Where the caps begin.
@@ -45,7 +45,7 @@ pub(crate) struct Surface {
     /// Where the sheets begin.
     pub first_sheet: usize,
     /// Triangles of each node and apex.
-    pub corners: Lists,
+    pub corners: Csr,
     /// Whether a node is on a piece with an inside.
     pub has_inside: Vec<bool>,
     /// Nodes at rest, without morph targets, in bind space.
@@ -62,18 +62,18 @@ pub(crate) struct Surface {
     influence_stops: Vec<u32>,
     pub segment_of_node: Vec<u32>,
     pub segments: Vec<Segment>,
-    pub segment_nodes: Lists,
-    pub segment_triangles: Lists,
+    pub segment_nodes: Csr,
+    pub segment_triangles: Csr,
     /// Those of them whose corners all are the segment's own, and the others.
-    pub segment_insides: Lists,
-    pub segment_straddlers: Lists,
+    pub segment_insides: Csr,
+    pub segment_straddlers: Csr,
     /// Corners of a segment's triangles, and those of them that other segments' triangles share.
-    pub segment_corners: Lists,
-    pub segment_borders: Lists,
+    pub segment_corners: Csr,
+    pub segment_borders: Csr,
     /// Palette entries that move the corners of a segment's triangles.
-    pub segment_entries: Lists,
+    pub segment_entries: Csr,
     /// Segments that own a corner of a segment's triangles.
-    pub segment_neighbours: Lists,
+    pub segment_neighbours: Csr,
     /// Per palette entry: from bind space to the rest space it reads.
     rest_from_bind: Vec<DAffine3>,
     bind_from_rest: Vec<DAffine3>,
@@ -189,7 +189,7 @@ impl Surface {
             node_of[local(slot)] = node_of[root];
             pairs.push((node_of[root], slot));
         }
-        let members = Lists::new(nodes as usize, pairs);
+        let members = Csr::new(nodes as usize, pairs);
         let nodes = nodes as usize;
         let faces: Vec<[u32; 3]> = faces
             .into_iter()
@@ -233,17 +233,17 @@ impl Surface {
             owners.map(|(t, &segment)| (segment, t as u32))
         };
         let corners_of = |t: u32| pieces.triangles[t as usize];
-        let segment_triangles = Lists::new(used.len(), owned().collect());
+        let segment_triangles = Csr::new(used.len(), owned().collect());
         let is_inside =
             |&(segment, t): &(u32, u32)| corners_of(t).iter().all(|&node| segment_of_node[node as usize] == segment);
-        let segment_insides = Lists::new(used.len(), owned().filter(is_inside).collect());
-        let segment_straddlers = Lists::new(used.len(), owned().filter(|owned| !is_inside(owned)).collect());
+        let segment_insides = Csr::new(used.len(), owned().filter(is_inside).collect());
+        let segment_straddlers = Csr::new(used.len(), owned().filter(|owned| !is_inside(owned)).collect());
         let neighbours = owned().flat_map(|(segment, t)| {
             corners_of(t).map(|node| (segment, segment_of_node[node as usize])).into_iter().chain([(segment, segment)])
         });
-        let segment_neighbours = Lists::new(used.len(), neighbours.collect());
+        let segment_neighbours = Csr::new(used.len(), neighbours.collect());
         let segment_corners = owned().flat_map(|(segment, t)| corners_of(t).map(|node| (segment, node)));
-        let segment_corners = Lists::new(used.len(), segment_corners.collect());
+        let segment_corners = Csr::new(used.len(), segment_corners.collect());
         let mut owners = vec![0u8; nodes];
         for &node in segment_corners.iter().flatten() {
             owners[node as usize] = owners[node as usize].saturating_add(1);
@@ -251,7 +251,7 @@ impl Surface {
         let shared = segment_corners.iter().enumerate().flat_map(|(segment, corners)| {
             corners.iter().filter(|&&node| owners[node as usize] > 1).map(move |&node| (segment as u32, node))
         });
-        let segment_borders = Lists::new(used.len(), shared.collect());
+        let segment_borders = Csr::new(used.len(), shared.collect());
         let mut entries = Vec::new();
         for (segment, nodes) in segment_corners.iter().enumerate() {
             let slots = nodes.iter().flat_map(|&node| members.of(node as usize));
@@ -260,9 +260,9 @@ impl Surface {
             found.dedup();
             entries.extend(found.into_iter().map(|entry| (segment as u32, entry)));
         }
-        let segment_entries = Lists::new(used.len(), entries);
+        let segment_entries = Csr::new(used.len(), entries);
         let segment_nodes =
-            Lists::new(used.len(), segment_of_node.iter().enumerate().map(|(node, &s)| (s, node as u32)).collect());
+            Csr::new(used.len(), segment_of_node.iter().enumerate().map(|(node, &s)| (s, node as u32)).collect());
         let segments = used
             .iter()
             .enumerate()
@@ -313,7 +313,7 @@ impl Surface {
             rest_from_bind: bind_from_rest.iter().map(DAffine3::inverse).collect(),
             bind_from_rest,
             main_entry_of_member,
-            corners: Lists::new(nodes + apexes, corners.collect()),
+            corners: Csr::new(nodes + apexes, corners.collect()),
             main_weight: (0..nodes).map(|node| f64::from(main_of_node(node).weight)).collect(),
             has_inside: pieces.has_inside,
             rings: pieces.rings,
@@ -365,7 +365,7 @@ impl Surface {
     }
 
     /// Nodes around each apex.
-    pub fn apex_rings(&self) -> &Lists {
+    pub fn apex_rings(&self) -> &Csr {
         &self.rings
     }
 

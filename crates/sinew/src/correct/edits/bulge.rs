@@ -4,7 +4,7 @@
 
 use crate::attach::hanging::{ATTACH, HangPlan, Hanging, Hung, SMOOTHING};
 use crate::correct::body::{Body, Reach, Surface};
-use crate::correct::bound::{Binding, Bound, Log, Place, Work};
+use crate::correct::bound::{Binding, Bound, Log, PosedBones, Work};
 use crate::correct::entry::{Correction, bones, no_signals};
 use crate::correct::surface_edit::Profile;
 use crate::param::ParamSpec;
@@ -99,7 +99,7 @@ impl Bound for Bulge {
         Reach::Always
     }
 
-    fn apply(&self, _: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
+    fn apply(&self, _: &PosedBones<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
         let Work { body, memory } = work;
         // Passes that follow new contacts find it done.
         if !log.is_later_pass() {

@@ -9,7 +9,7 @@ mod bulge;
 pub(super) use bulge::BULGE;
 
 use super::body::{Body, Reach, Surface};
-use super::bound::{Binding, Bound, EditList, Log, Place, Work, node_means};
+use super::bound::{Binding, Bound, EditList, Log, PosedBones, Work, node_means};
 use super::surface_edit::{Change, EditedPoint, Encoded, Overlap, SurfaceEdit, Wave};
 use crate::attach::hanging::{Hanging, Hangings, Hung};
 use crate::pose::WorldPose;
@@ -35,7 +35,7 @@ pub(crate) struct Field {
 pub(crate) struct Fields(pub Vec<(f64, Field)>);
 
 /// An edit of a recipe with its names looked up.
-pub(crate) struct AskedEdit<'a> {
+pub(crate) struct EditRequest<'a> {
     pub spec: &'a EditSpec,
     /// Its place in the recipe.
     pub place: usize,
@@ -53,7 +53,7 @@ pub(super) struct BoundEdits {
 }
 
 impl BoundEdits {
-    pub fn new(rig: &Rig, surface: &Surface, asked: &[AskedEdit<'_>]) -> Self {
+    pub fn new(rig: &Rig, surface: &Surface, asked: &[EditRequest<'_>]) -> Self {
         let mut bound = Self::default();
         if asked.is_empty() {
             return bound;
@@ -72,7 +72,7 @@ impl BoundEdits {
 }
 
 /// How much each node takes, before the shape itself is looked at.
-fn takes(rig: &Rig, surface: &Surface, hanging: &Hanging, edit: &AskedEdit<'_>) -> Vec<f64> {
+fn takes(rig: &Rig, surface: &Surface, hanging: &Hanging, edit: &EditRequest<'_>) -> Vec<f64> {
     let painted = edit.painted.as_ref().map(|map| node_means(surface, map));
     let take = |(node, slots): (usize, &[u32])| {
         let hangs = edit.bones.is_empty() || edit.bones.contains(&hanging.bone(hanging.attachments[node].line));
@@ -82,7 +82,7 @@ fn takes(rig: &Rig, surface: &Surface, hanging: &Hanging, edit: &AskedEdit<'_>) 
     surface.members.iter().enumerate().map(take).collect()
 }
 
-fn bind(rig: &Rig, surface: &Surface, hanging: &Hanging, edit: &AskedEdit<'_>, takes: &[f64]) -> Option<SurfaceEdit> {
+fn bind(rig: &Rig, surface: &Surface, hanging: &Hanging, edit: &EditRequest<'_>, takes: &[f64]) -> Option<SurfaceEdit> {
     let EditSpec { shape, amount, stiffness, .. } = edit.spec;
     let nodes = 0..surface.nodes();
     let reached = |take: &dyn Fn(usize) -> f64| -> Vec<EditedPoint> {
@@ -244,7 +244,7 @@ impl Bound for DirectEdits {
         Reach::Always
     }
 
-    fn apply(&self, place: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
+    fn apply(&self, place: &PosedBones<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
         let Work { body, memory } = work;
         // Passes that follow new contacts find it done.
         if log.is_later_pass() {

@@ -76,7 +76,7 @@ pub(super) enum Scheme {
 
 /// What an energy is like where the points are.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Felt {
+pub(super) struct Evaluated {
     pub energy: f64,
     /// How far a plain step would move the farthest point.
     pub largest_move: f64,
@@ -91,7 +91,7 @@ pub(super) trait Energy {
     const ROUNDING: f64;
 
     /// The energy at `points`, and minus its gradient in `forces`.
-    fn forces(&mut self, points: &Self::Vectors, forces: &mut Self::Vectors) -> Felt;
+    fn forces(&mut self, points: &Self::Vectors, forces: &mut Self::Vectors) -> Evaluated;
     /// `points + k D⁻¹ f` in `out`, times the safety; with one D for all if `fixed`.
     fn plain_step(&self, points: &Self::Vectors, forces: &Self::Vectors, fixed: bool, k: f64, out: &mut Self::Vectors);
     /// `Σ a·D⁻¹ a`, times the safety.
@@ -137,7 +137,7 @@ pub(super) fn descend<E: Energy>(
     // The plain schemes remember a step that had to be halved and grow it again slowly.
     let mut trust = 1.0f64;
     loop {
-        let Felt { energy, largest_move, largest_force } = felt;
+        let Evaluated { energy, largest_move, largest_force } = felt;
         let met = if largest_move <= stop.largest_move {
             Some(Stopped::Move)
         } else if largest_force <= stop.largest_force {
@@ -188,7 +188,7 @@ pub(super) fn descend<E: Energy>(
         felt = lowered;
         iterations += 1;
         if stop.energy_share > 0.0 && energy - felt.energy <= stop.energy_share * felt.energy {
-            let Felt { energy, largest_move, .. } = felt;
+            let Evaluated { energy, largest_move, .. } = felt;
             return Solved { iterations, evaluations, energy, largest_move, stopped: Stopped::Energy };
         }
     }

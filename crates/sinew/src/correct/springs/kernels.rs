@@ -1,13 +1,13 @@
 //! The loops of [`super::rows`]: forces, and the sums that descent needs.
 
-use super::descent::Felt;
+use super::descent::Evaluated;
 use super::model::LEAST_LENGTH;
 use super::rows::{Record, RowFrame, SpringRows};
-use crate::half_rows::{
+use crate::simd::{LANES, Lanes, PointRow, Simd, prelude::*};
+use crate::simd8::{
     HALF, Half, dot, lane_max, lane_sum, load_half, load_lanes, mul_add, scale, store_half, store_lanes, sub,
     transposed_blocks,
 };
-use crate::simd::{LANES, Lanes, PointRow, Simd, prelude::*};
 use fearless_simd::f32x8;
 
 /// Added to squares of lengths in extents and of sines.
@@ -115,7 +115,7 @@ pub(super) fn some_forces<S: Simd, const ALIKE: bool>(
     first: usize,
     points: &[PointRow],
     forces: &mut [PointRow],
-) -> Felt {
+) -> Evaluated {
     let mut energy = 0.0;
     let [mut longest, mut largest] = [f32x8::splat(simd, 0.0); 2];
     for (local, forces) in forces.iter_mut().enumerate() {
@@ -133,7 +133,7 @@ pub(super) fn some_forces<S: Simd, const ALIKE: bool>(
         energy += lane_sum(energies);
     }
     let [longest, largest] = [longest, largest].map(|square| f64::from(lane_max(square)).sqrt());
-    Felt { energy, largest_move: longest, largest_force: largest }
+    Evaluated { energy, largest_move: longest, largest_force: largest }
 }
 
 /// Forces on eight points; twice their parts of the energy.

@@ -1,6 +1,6 @@
 //! The same descent on the f64 springs, point by point: what the rows are held against.
 
-use super::descent::{DescentScratch, Energy, Felt, Scheme, Solved, Stop, descend};
+use super::descent::{DescentScratch, Energy, Evaluated, Scheme, Solved, Stop, descend};
 use super::model::{FIXED_STEPS, SAFETY, SpringFrame, Springs};
 use glam::DVec3;
 
@@ -51,10 +51,10 @@ impl Energy for PointEnergy<'_> {
     type Vectors = Vec<DVec3>;
     const ROUNDING: f64 = 0.0;
 
-    fn forces(&mut self, points: &Vec<DVec3>, forces: &mut Vec<DVec3>) -> Felt {
+    fn forces(&mut self, points: &Vec<DVec3>, forces: &mut Vec<DVec3>) -> Evaluated {
         let energy =
             self.springs.forces(self.frame, points, &mut self.directions, &mut self.lengths, &mut self.terms, forces);
-        let mut felt = Felt { energy, ..Felt::default() };
+        let mut felt = Evaluated { energy, ..Evaluated::default() };
         for (i, force) in forces.iter().enumerate() {
             felt.largest_move = felt.largest_move.max(force.length() * self.gain(i, false));
             felt.largest_force = felt.largest_force.max(force.length());

@@ -1,6 +1,6 @@
 //! The springs of [`super::rows`] brought to rest.
 
-use super::descent::{DescentScratch, Energy, Felt, Scheme, Solved, Stop, descend};
+use super::descent::{DescentScratch, Energy, Evaluated, Scheme, Solved, Stop, descend};
 use super::kernels::{add_dot, dot_of, hang, plain_dot, plain_square, plain_step, some_forces, sum};
 use super::model::SpringFrame;
 use super::rows::{BLOCK, RowFrame, SpringRows};
@@ -68,7 +68,7 @@ impl Energy for RowEnergy<'_> {
     type Vectors = Vec<PointRow>;
     const ROUNDING: f64 = 1e-6;
 
-    fn forces(&mut self, points: &Vec<PointRow>, forces: &mut Vec<PointRow>) -> Felt {
+    fn forces(&mut self, points: &Vec<PointRow>, forces: &mut Vec<PointRow>) -> Evaluated {
         forces.resize(points.len(), [[0.0; LANES]; 3]);
         let (springs, level) = (self.springs, self.level);
         let RowFrame { anchors, hung, records, .. } = &mut *self.frame;
@@ -87,7 +87,7 @@ impl Energy for RowEnergy<'_> {
                 dispatch!(level, simd => some_forces::<_, false>(simd, springs, frame, first, points, forces))
             };
         });
-        let all = felt.iter().fold(Felt::default(), |all, block| Felt {
+        let all = felt.iter().fold(Evaluated::default(), |all, block| Evaluated {
             energy: all.energy + 0.5 * block.energy,
             largest_move: all.largest_move.max(block.largest_move),
             largest_force: all.largest_force.max(block.largest_force),

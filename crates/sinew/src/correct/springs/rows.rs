@@ -11,10 +11,10 @@
 //!
 //! Oracle: forces and energy of the f64 springs to rounding, and the same equilibrium.
 
-use super::descent::Felt;
+use super::descent::Evaluated;
 use super::model::{BoneSpring, Edge, FIXED_STEPS, SAFETY, SpringFrame, Springs};
-use crate::half_rows::HALF;
 use crate::simd::{LANES, Lanes, PointRow};
+use crate::simd8::HALF;
 use glam::DVec3;
 
 /// Rows that a thread takes at a time, and whose products are summed in single precision before they are added up in
@@ -78,7 +78,7 @@ pub(super) struct RowFrame {
     /// Per slot.
     pub records: Vec<Record>,
     /// What each block feels, with twice its energy.
-    pub felt: Vec<Felt>,
+    pub felt: Vec<Evaluated>,
 }
 
 impl SpringRows {
@@ -227,7 +227,7 @@ impl SpringRows {
         out.fixed_gain = SAFETY as f32 / largest;
         out.hung.resize(self.rest.len(), [[0.0; LANES]; 4]);
         out.records.resize(self.rest.len() * LANES, [0.0; 8]);
-        out.felt.resize(self.rest.len().div_ceil(BLOCK), Felt::default());
+        out.felt.resize(self.rest.len().div_ceil(BLOCK), Evaluated::default());
     }
 }
 

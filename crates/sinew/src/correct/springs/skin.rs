@@ -6,7 +6,7 @@ use super::row_energy::RowScratch;
 use super::rows::SpringRows;
 use crate::attach::hanging::{ATTACH, HangPlan, Hanging, Hung, SMOOTHING};
 use crate::correct::body::{Body, Reach, Surface};
-use crate::correct::bound::{Binding, Bound, EditList, Log, Place, Work, node_means};
+use crate::correct::bound::{Binding, Bound, EditList, Log, PosedBones, Work, node_means};
 use crate::correct::edits::{EditWork, HungEdits};
 use crate::correct::entry::{Correction, bones, no_signals};
 use crate::param::{ParamSpec, Range};
@@ -293,7 +293,7 @@ impl Bound for SpringSkin {
         if self.edits.is_some() { Reach::Always } else { Reach::Whole }
     }
 
-    fn apply(&self, place: &Place<'_>, surface: &Surface, work: &mut Work, _: &mut Log<'_>) -> usize {
+    fn apply(&self, place: &PosedBones<'_>, surface: &Surface, work: &mut Work, _: &mut Log<'_>) -> usize {
         let Work { body, memory } = work;
         memory.with(|own| self.pull(place, surface, body, own));
         0
@@ -301,7 +301,7 @@ impl Bound for SpringSkin {
 }
 
 impl SpringSkin {
-    fn pull(&self, place: &Place<'_>, surface: &Surface, body: &mut Body, own: &mut SpringWork) {
+    fn pull(&self, place: &PosedBones<'_>, surface: &Surface, body: &mut Body, own: &mut SpringWork) {
         let SpringWork { hung, edits, points, solver, springs, rows } = own;
         let Some(net) = &self.net else { return };
         // Bones that move as one leave the equilibrium where it is.

@@ -23,17 +23,17 @@ mod segment_rows;
 mod segment_steps;
 mod segments;
 mod sparse_lu;
-mod taken;
 #[cfg(test)]
 mod tests;
 mod whole;
+mod whole_frame;
 mod whole_kernels;
 mod whole_rows;
 
 pub(super) use meter::VolumeMeter;
 
 use super::body::{Body, Reach, Surface};
-use super::bound::{Binding, Bound, Log, Place, RowsFrame, Work};
+use super::bound::{Binding, Bound, Log, PosedBones, RowsFrame, Work};
 use super::entry::{Correction, bones, no_signals};
 use super::report::{Measure, Outcome, Restored};
 use crate::param::ParamSpec;
@@ -223,7 +223,7 @@ impl Bound for Volume {
         }
     }
 
-    fn apply(&self, _: &Place<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
+    fn apply(&self, _: &PosedBones<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
         let Work { body, memory } = work;
         memory.with(|own: &mut VolumeWork| self.apply_to_nodes(surface, body, &mut own.segments, log));
         0

@@ -8,7 +8,7 @@
 //! point: its neighbours are loaded once for two faces. Patches next to a whole ring are taken around the points across
 //! from its sides; on a regular mesh that covers everything with whole rings of every third point.
 
-use crate::lists::Lists;
+use crate::csr::Csr;
 use crate::rings::{Neighbour, Record, RingsOf, Walk, opposite, side_by_side, total, turn};
 use crate::simd::{LANES, Simd, prelude::*};
 use fearless_simd::f32x8;
@@ -138,7 +138,7 @@ impl Patches {
 /// What has been covered while patches are chosen.
 struct Cover<'a> {
     faces: &'a [[u32; 3]],
-    corners: Lists,
+    corners: Csr,
     /// The corner across from each directed edge.
     across: Vec<((u32, u32), u32)>,
     is_taken: Vec<bool>,
@@ -152,7 +152,7 @@ struct Cover<'a> {
 impl<'a> Cover<'a> {
     fn new(count: usize, faces: &'a [[u32; 3]]) -> Self {
         let corners = faces.iter().enumerate().flat_map(|(face, corners)| corners.map(|point| (point, face as u32)));
-        let corners = Lists::new(count, corners.collect());
+        let corners = Csr::new(count, corners.collect());
         let edges = faces.iter().flat_map(|&[a, b, c]| [((a, b), c), ((b, c), a), ((c, a), b)]);
         let mut across: Vec<((u32, u32), u32)> = edges.collect();
         across.sort_unstable();

@@ -3,14 +3,14 @@
 use super::segment_kernels::{advance, aim, bent, strip_sums};
 use super::segment_rows::{Chunk, Kind, RunSums, SegmentRows, SegmentRowsScratch, StripSums, bind_batches};
 use super::segments::{Expansion, Segmented};
-use super::taken::Taken;
+use super::whole_frame::WholeFrame;
 use super::whole_kernels::{BLOCK, place_apexes};
 use super::whole_rows::VolumeScratch;
 use crate::correct::body::Body;
 use crate::rings::in_blocks;
 use crate::simd::{LANES, dispatch};
 
-impl Taken<'_> {
+impl WholeFrame<'_> {
     /// Starts with segments, where they are asked for.
     pub fn prepare_segments(&mut self) {
         let Some(segments) = &self.of.segments else { return };
@@ -152,7 +152,7 @@ impl Taken<'_> {
     }
 }
 
-impl Segmented for Taken<'_> {
+impl Segmented for WholeFrame<'_> {
     fn body(&self) -> &Body {
         self.body
     }

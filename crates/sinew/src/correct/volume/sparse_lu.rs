@@ -3,12 +3,12 @@
 //! Segments meet along limbs, and they are numbered from the deepest bone up: on a tree that order makes no new
 //! entries, and the few cycles (a belt across three bones) make few.
 
-use crate::lists::Lists;
+use crate::csr::Csr;
 
 /// Which entries a square matrix may have: columns of each row, those that elimination makes included.
 #[derive(Clone, Debug)]
 pub(super) struct SparseLu {
-    pattern: Lists,
+    pattern: Csr,
 }
 
 /// The numbers of one matrix; its factors after [`SparseLu::solve`].
@@ -20,7 +20,7 @@ pub(super) struct Entries {
 
 impl SparseLu {
     /// For entries in the given columns of each row, and on the diagonal.
-    pub fn new(columns: &Lists) -> Self {
+    pub fn new(columns: &Csr) -> Self {
         let mut rows: Vec<Vec<u32>> = Vec::with_capacity(columns.len());
         for (i, own) in columns.iter().enumerate() {
             let mut row: std::collections::BTreeSet<u32> = own.iter().copied().chain([i as u32]).collect();
@@ -32,7 +32,7 @@ impl SparseLu {
             rows.push(row.into_iter().collect());
         }
         let pairs = rows.iter().enumerate().flat_map(|(i, row)| row.iter().map(move |&j| (i as u32, j)));
-        Self { pattern: Lists::new(columns.len(), pairs.collect()) }
+        Self { pattern: Csr::new(columns.len(), pairs.collect()) }
     }
 
     /// Sets all entries to 0.
@@ -100,7 +100,7 @@ mod tests {
     fn a_ring_with_chords_is_solved() {
         let n = 9;
         let pairs = (0..n as u32).flat_map(|i| [(i, i), (i, (i + 1) % 9), ((i + 1) % 9, i), (i, (i + 4) % 9)]);
-        let columns = Lists::new(n, pairs.collect());
+        let columns = Csr::new(n, pairs.collect());
         let entry =
             |i: usize, j: u32| if i == j as usize { 5.0 + i as f64 } else { 0.3 * i as f64 - 0.2 * f64::from(j) };
         let (lu, mut entries) = (SparseLu::new(&columns), Entries::default());

@@ -1,10 +1,10 @@
 //! The loops of [`super::whole_rows`]: records in and out, bends, moves.
 
-use crate::half_rows::{HALF, lane_max, store_lanes};
-use crate::lists::Lists;
+use crate::csr::Csr;
 use crate::rig::Rig;
 use crate::rings::{Record, Rings, areas, coordinates, load_pair, records_of, total, turn};
 use crate::simd::{LANES, PointRow, Simd, prelude::*};
+use crate::simd8::{HALF, lane_max, store_lanes};
 use fearless_simd::{f32x4, f32x8};
 use glam::{DVec3, Vec3};
 
@@ -64,7 +64,7 @@ pub(super) fn place(record: &Record) -> DVec3 {
 }
 
 /// Each apex is the mean of its ring.
-pub(super) fn place_apexes(apexes: &Lists, record_of: &[u32], records: &mut [Record]) {
+pub(super) fn place_apexes(apexes: &Csr, record_of: &[u32], records: &mut [Record]) {
     let first = record_of.len() - apexes.len();
     for (apex, ring) in apexes.iter().enumerate() {
         let sum: DVec3 = ring.iter().map(|&node| place(&records[record_of[node as usize] as usize])).sum();

@@ -21,7 +21,7 @@ use super::whole::WITH_EFFECTS;
 use super::whole_kernels::{BARRED, BLOCK, Share, Space, Sums, aim, bend, load, place, place_apexes, record, store};
 use crate::correct::body::{Body, Surface, unit};
 use crate::correct::bound::RowsFrame;
-use crate::lists::Lists;
+use crate::csr::Csr;
 use crate::rig::Rig;
 use crate::rings::{Record, Rings, in_blocks};
 use crate::simd::{LANES, PointRow, dispatch};
@@ -41,15 +41,15 @@ pub(super) struct VolumeRows {
     /// Segment of every record; their number for those that are no node.
     pub segment_of: Vec<u32>,
     /// Rows with corners of the triangles of each segment, with records of its nodes, and with nodes on capped borders.
-    pub corner_rows: Lists,
-    pub node_rows: Lists,
+    pub corner_rows: Csr,
+    pub node_rows: Csr,
     pub border_rows: Vec<u32>,
     /// Nodes of several slots: their records, and those of all their slots.
     pub joined: Vec<u32>,
-    pub members: Lists,
+    pub members: Csr,
     pub borders: Vec<Border>,
     /// Nodes around each apex.
-    pub apexes: Lists,
+    pub apexes: Csr,
     pub segments: Option<SegmentRows>,
 }
 
@@ -140,9 +140,9 @@ impl VolumeRows {
         on_border.sort_unstable();
         on_border.dedup();
         let of_rings = apexes.iter().enumerate().flat_map(|(apex, ring)| ring.iter().map(move |&n| (n, apex as u32)));
-        let apexes_of = Lists::new(nodes, of_rings.collect());
+        let apexes_of = Csr::new(nodes, of_rings.collect());
         let of_caps = caps.iter().enumerate().flat_map(|(cap, corners)| corners.map(|node| (node, cap as u32)));
-        let caps_of = Lists::new(nodes + apexes.len(), of_caps.collect());
+        let caps_of = Csr::new(nodes + apexes.len(), of_caps.collect());
         let borders = on_border.iter().map(|&node| {
             let share = |&apex: &u32| (apex, 1.0 / apexes.of(apex as usize).len() as f64);
             Border {
@@ -163,14 +163,14 @@ impl VolumeRows {
         });
         let node_row = |node: usize| (surface.segment_of_node[node], record_of[node] / LANES as u32);
         let count_of = surface.segments.len();
-        let corner_rows = Lists::new(count_of, corner_rows.collect());
-        let node_rows = Lists::new(count_of, (0..nodes).map(node_row).collect());
+        let corner_rows = Csr::new(count_of, corner_rows.collect());
+        let node_rows = Csr::new(count_of, (0..nodes).map(node_row).collect());
         let joined: Vec<u32> = (0..nodes as u32).filter(|&node| surface.members.of(node as usize).len() > 1).collect();
         let members = joined.iter().enumerate().flat_map(|(index, &node)| {
             surface.members.of(node as usize).iter().map(move |&slot| (index as u32, slot - first))
         });
         Self {
-            members: Lists::new(joined.len(), members.collect()),
+            members: Csr::new(joined.len(), members.collect()),
             joined: joined.iter().map(|&node| record_of[node as usize]).collect(),
             segments: by_segments.then(|| SegmentRows::new(surface, &record_of, &segment_of, zero as u32)),
             rings: Rings::new(count, &faces),

@@ -3,8 +3,8 @@
 mod scene;
 
 mod edges;
-mod felt;
 mod filters;
+mod flesh_load;
 mod loops;
 mod rates;
 mod relative;

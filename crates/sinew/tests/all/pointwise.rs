@@ -200,7 +200,7 @@ fn dividers_can_be_moved_and_the_gap_is_told() {
     let (as_found, moved) = (posed(&subject, planar(None), &pose), posed(&subject, planar(Some("forearm")), &pose));
     assert!(largest_difference(&as_found, &moved) > 0.01 * subject.size());
     let stage = subject.stage(&Recipe { base: planar(None), ..Recipe::default() });
-    assert_eq!(stage.by_point().expect("such a base").gaps().count(), 1);
+    assert_eq!(stage.pointwise().expect("such a base").gaps().count(), 1);
     let unknown = Recipe { base: planar(Some("elbow")), ..Recipe::default() };
     assert!(Stage::new(&subject.rig, &unknown).is_err());
 }

@@ -10,7 +10,7 @@ use crate::simd::{LANES, PointRow, Points};
 use glam::{DAffine3, DVec3, Vec3};
 
 /// A body at one frame, taken from its rows: what volumes are restored of.
-pub(super) struct Taken<'a> {
+pub(super) struct WholeFrame<'a> {
     pub of: &'a VolumeRows,
     pub shares: &'a Shares,
     pub surface: &'a Surface,
@@ -41,7 +41,7 @@ impl VolumeRows {
         frame: &'a RowsFrame<'a>,
         points: &'a mut Points,
         scratch: &'a mut VolumeScratch,
-    ) -> Option<Taken<'a>> {
+    ) -> Option<WholeFrame<'a>> {
         body.activate(surface);
         let centre = surface.centre(&body.from_bind);
         // A power of two: nothing is rounded by it.
@@ -56,13 +56,13 @@ impl VolumeRows {
         let (come, factor, before) = (0.0, 0.0, None);
         let of = self;
         let mut taken =
-            Taken { of, shares, surface, body, frame, rows, scratch, space, unit, noise, come, factor, before };
+            WholeFrame { of, shares, surface, body, frame, rows, scratch, space, unit, noise, come, factor, before };
         taken.prepare_segments();
         Some(taken)
     }
 }
 
-impl Taken<'_> {
+impl WholeFrame<'_> {
     /// Restores the volume inside. `None` where points are not finite.
     pub fn restore(&mut self, target: f64, limits: &Limits) -> Option<Restored> {
         let Self { of, shares, body, frame, unit, .. } = *self;

@@ -30,11 +30,11 @@ impl Signal {
     /// Its place among what a bone feels.
     pub(super) fn felt_part(self) -> Option<usize> {
         match self {
-            Self::FeltAcceleration => Some(0),
-            Self::FeltStrainX => Some(1),
-            Self::FeltStrainY => Some(2),
-            Self::FeltStrainZ => Some(3),
-            Self::FeltUp => Some(4),
+            Self::FleshAcceleration => Some(0),
+            Self::FleshStrainX => Some(1),
+            Self::FleshStrainY => Some(2),
+            Self::FleshStrainZ => Some(3),
+            Self::FleshUp => Some(4),
             _ => None,
         }
     }
@@ -102,7 +102,7 @@ struct Run {
 
 /// The filters that read what bones feel, run over a clip.
 #[derive(Clone, Debug)]
-pub(super) struct FeltRuns {
+pub(super) struct FleshRuns {
     runs: Vec<Run>,
     /// Places in the caller's list, the run that is read there, and how.
     readers: Vec<(usize, usize, Filter)>,
@@ -111,7 +111,7 @@ pub(super) struct FeltRuns {
     history: OnceLock<Box<[DVec3]>>,
 }
 
-impl FeltRuns {
+impl FleshRuns {
     pub fn new(filtered: &[FilteredSignal], start: f64, end: f64) -> Self {
         let (mut runs, mut readers) = (Vec::new(), Vec::new());
         for (place, entry) in filtered.iter().enumerate() {
@@ -328,7 +328,7 @@ fn between(from: State, to: State, secs: f64, share: f64) -> State {
 
 /// A filter at a start or after a cut.
 fn restart(part: usize, x: DVec3, timeline: &Timeline) -> State {
-    let lasts = Some(part) == Signal::FeltUp.felt_part();
+    let lasts = Some(part) == Signal::FleshUp.felt_part();
     if lasts || timeline.ends == Ends::Continue { State::steady(x) } else { State::ZERO }
 }
 
@@ -365,8 +365,8 @@ mod tests {
 
     /// The felt acceleration, and which way is up, through one filter.
     fn value(filter: Filter, timeline: &Timeline, t: f64) -> [DVec3; 2] {
-        let filtered = [Signal::FeltAcceleration, Signal::FeltUp].map(|signal| FilteredSignal { signal, filter });
-        let runs = FeltRuns::new(&filtered, timeline.start, timeline.end);
+        let filtered = [Signal::FleshAcceleration, Signal::FleshUp].map(|signal| FilteredSignal { signal, filter });
+        let runs = FleshRuns::new(&filtered, timeline.start, timeline.end);
         let mut now = Vec::new();
         felt_at(t, &mut now);
         let mut columns = vec![vec![DVec3::ZERO]; 2];

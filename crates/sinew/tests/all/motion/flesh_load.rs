@@ -9,12 +9,12 @@ use sinew::{
 };
 use std::f64::consts::TAU;
 
-const FELT: [Signal; 5] =
-    [Signal::FeltAcceleration, Signal::FeltStrainX, Signal::FeltStrainY, Signal::FeltStrainZ, Signal::FeltUp];
+const FLESH_SIGNALS: [Signal; 5] =
+    [Signal::FleshAcceleration, Signal::FleshStrainX, Signal::FleshStrainY, Signal::FleshStrainZ, Signal::FleshUp];
 
 fn feeling(skeleton: &Skeleton, clip: &Clip, settings: &MotionSettings, filter: impl Into<Filter>) -> Scene {
     let filter = filter.into();
-    let filtered = FELT.map(|signal| FilteredSignal { signal, filter });
+    let filtered = FLESH_SIGNALS.map(|signal| FilteredSignal { signal, filter });
     let motion = Motion::new(
         Puppet { skeleton, bone_sizes: &vec![1.0; skeleton.len()], morph_layout: &[], hierarchy: None },
         clip,

@@ -1,13 +1,13 @@
-//! Lists of indices in offset form.
+//! Lists of indices in offset form (compressed sparse rows).
 
 /// A list per key: offsets and one flat array.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lists {
+pub(crate) struct Csr {
     stops: Vec<u32>,
     items: Vec<u32>,
 }
 
-impl Lists {
+impl Csr {
     /// From (key, item) pairs with keys below `keys`; each list ascends and holds an item once.
     pub fn new(keys: usize, mut pairs: Vec<(u32, u32)>) -> Self {
         pairs.sort_unstable();

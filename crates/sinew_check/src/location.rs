@@ -4,7 +4,7 @@ use sinew::Rig;
 
 /// A vertex at a moment.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Place {
+pub struct Location {
     /// The mesh node.
     pub node: usize,
     /// Name of the mesh.
@@ -25,7 +25,7 @@ pub struct Extreme {
     /// How large.
     pub value: f64,
     /// Where.
-    pub place: Place,
+    pub place: Location,
 }
 
 /// The largest value so far over vertices and frames. Of equals the first is kept, so that the order in which parts of
@@ -54,12 +54,12 @@ impl Worst {
 }
 
 /// The place of a vertex of the rig.
-pub(crate) fn place(rig: &Rig, vertex: usize, time: f64) -> Place {
+pub(crate) fn place(rig: &Rig, vertex: usize, time: f64) -> Location {
     for part in rig.parts() {
         for (primitive, ranges) in part.primitives.iter().enumerate() {
             if ranges.vertices.contains(&vertex) {
                 let bone = rig.main_bone(rig.point(vertex));
-                return Place {
+                return Location {
                     node: part.node,
                     mesh: part.name.clone(),
                     primitive,
@@ -70,7 +70,7 @@ pub(crate) fn place(rig: &Rig, vertex: usize, time: f64) -> Place {
             }
         }
     }
-    Place { node: 0, mesh: String::new(), primitive: 0, vertex, bone: String::new(), time }
+    Location { node: 0, mesh: String::new(), primitive: 0, vertex, bone: String::new(), time }
 }
 
 /// The character of each vertex.

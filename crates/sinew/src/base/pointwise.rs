@@ -33,7 +33,7 @@ pub(crate) trait Placed: Sync {
 
 /// One of these bases, bound to a rig.
 #[derive(Clone, Debug)]
-pub struct ByPoint {
+pub struct Pointwise {
     /// Per character; none where there are no faces or no bones.
     skins: Vec<Option<Skin>>,
 }
@@ -46,7 +46,7 @@ struct Skin {
     placing: Arc<dyn Placing>,
 }
 
-impl ByPoint {
+impl Pointwise {
     /// Binds a base to the surface of every character; one that cannot be bound follows its bones linearly.
     pub(crate) fn new<P: Placing + 'static>(rig: &Rig, bind: impl Fn(&Surface) -> Option<P>) -> Self {
         let skin = |character: usize| {
