@@ -4,9 +4,9 @@
 //! corner is one fan, each side of a hard edge its own. The base's normal is turned by the smallest rotation that
 //! takes the fan's mean normal (by area) in the base to the one after the effects, so hard edges and authored normals
 //! survive, and where nothing moved the normal is the base's to the bit: rows of points that lie as the base put them,
-//! among rows that do, are passed over. Where the base has torn its faces (rigid skinning at a twisted joint), so that
-//! they no longer lie under its normals as they did at rest, there is nothing to turn from, and the mean after the
-//! effects is taken, the more so the farther they turned.
+//! among rows that do, are passed over. Where the base has crumpled or torn its faces (the inside of a bend, rigid skinning
+//! at a twisted joint), so that they no longer lie under its normals as they did at rest, there is nothing to turn from:
+//! the base's normal stays, or, where the faces turned far, their mean after the effects is taken.
 //!
 //! However a normal was made, it gives way to the blended one before it stands against its faces ([`Fans::guard`]).
 //! All of this is continuous in what the effects do: an effect that hardly acts hardly turns a normal.
@@ -36,7 +36,7 @@ pub(crate) struct Fans {
 }
 
 /// Cosine of the widest angle between a normal and the faces under it, and of one at which they are torn for certain.
-const UNDER: f32 = 0.7;
+const UNDER: f32 = 0.8;
 const TORN: f32 = 0.5;
 /// One minus the cosine of the turn from which on torn faces say where the normal is.
 const FAR_TURN: f32 = 0.034;
@@ -122,10 +122,10 @@ impl Fans {
         scratch.moved.clear();
         scratch.moved.resize(rows, true);
         self.record((level, pool), points, points, scratch);
-        let records = &scratch.records[..];
+        let (records, mirrored) = (&scratch.records[..], &scratch.mirrored[..]);
         let none = &mut vec![(); normals.rows.len()][..];
         in_blocks(pool, (&mut normals.rows, BLOCK), (none, BLOCK), |block, normals, _| {
-            dispatch!(level, simd => guard_layers(simd, self, records, block, &blended.rows, normals));
+            dispatch!(level, simd => guard_layers(simd, self, (records, mirrored), block, &blended.rows, normals));
         });
     }
 
@@ -176,7 +176,7 @@ impl Fans {
         // From here on those that are read.
         moved.iter_mut().enumerate().for_each(|(row, read)| *read = near(turns, row));
         self.record((level, pool), base, deformed, scratch);
-        let (records, turns) = (&scratch.records[..], &scratch.turns[..]);
+        let (records, turns) = (&scratch.records[..], (&scratch.turns[..], &scratch.mirrored[..]));
         match tangents {
             Some(tangents) => {
                 in_blocks(pool, (&mut normals.rows, BLOCK), (&mut tangents.rows, BLOCK), |block, normals, tangents| {
@@ -201,6 +201,8 @@ pub(crate) struct FanScratch {
     moved: Vec<bool>,
     /// Per row: its normals turn.
     turns: Vec<bool>,
+    /// Per row: its bones turn space inside out, so that its faces are wound inward. To be filled in beforehand.
+    pub mirrored: Vec<bool>,
 }
 
 fn face_normal(rig: &Rig, face: u32) -> Vec3 {
@@ -237,7 +239,7 @@ fn turn_layers<S: Simd>(
     simd: S,
     fans: &Fans,
     records: &[Both],
-    turns: &[bool],
+    (turns, mirrored): (&[bool], &[bool]),
     block: usize,
     normals: &mut [PointRow],
     tangents: &mut [PointRow],
@@ -258,9 +260,10 @@ fn turn_layers<S: Simd>(
             deformed.store_array(after);
         }
         for half in 0..2 {
+            let outside = outside(simd, mirrored, row);
             let turn = Turn::new(simd, coordinates(simd, &before, half), coordinates(simd, &after, half));
             let n = load_half(simd, normals, half);
-            store_half(turn.normal(simd, n, load_lanes(simd, &fans.torn[layer], half)), normals, half);
+            store_half(turn.normal(simd, n, load_lanes(simd, &fans.torn[layer], half), outside), normals, half);
             if let Some(tangents) = tangents.get_mut(local) {
                 let t = load_half(simd, tangents, half);
                 store_half(turn.apply(t), tangents, half);
@@ -273,7 +276,7 @@ fn turn_layers<S: Simd>(
 fn guard_layers<S: Simd>(
     simd: S,
     fans: &Fans,
-    records: &[Both],
+    (records, mirrored): (&[Both], &[bool]),
     block: usize,
     blended: &[PointRow],
     normals: &mut [PointRow],
@@ -291,9 +294,15 @@ fn guard_layers<S: Simd>(
         for half in 0..2 {
             let faces = scaled(simd, coordinates(simd, &means, half));
             let (n, blended) = (load_half(simd, normals, half), load_half(simd, &blended[layer], half));
-            store_half(upright(simd, n, blended, faces), normals, half);
+            store_half(upright(simd, n, blended, scale(faces, outside(simd, mirrored, row))), normals, half);
         }
     }
+}
+
+/// 1, or −1 for faces that are wound inward.
+#[inline(always)]
+fn outside<S: Simd>(simd: S, mirrored: &[bool], row: usize) -> f32x8<S> {
+    f32x8::splat(simd, if mirrored.get(row).is_some_and(|&mirrored| mirrored) { -1.0 } else { 1.0 })
 }
 
 /// The normal, or the blended one where it would stand against its faces and the blended one does not; between them a
@@ -387,28 +396,28 @@ impl<S: Simd> Turn<S> {
         [self.turns.select(turned[0], n[0]), self.turns.select(turned[1], n[1]), self.turns.select(turned[2], n[2])]
     }
 
-    /// The normal, or the mean after the effects where the base has torn the faces.
+    /// The normal; where the base has torn the faces the base's, or their mean after the effects.
     #[inline(always)]
-    fn normal(&self, simd: S, n: Half<S>, torn: f32x8<S>) -> Half<S> {
+    fn normal(&self, simd: S, n: Half<S>, torn: f32x8<S>, outside: f32x8<S>) -> Half<S> {
         let (zero, one) = (f32x8::splat(simd, 0.0), f32x8::splat(simd, 1.0));
         let turned = self.apply(n);
-        // Faces of a mirrored character are wound inward.
-        let along = dot(n, self.before);
-        let apart = (torn * torn * self.square - along * along)
+        let along = dot(n, self.before) * outside;
+        let apart = (torn * torn * self.square - along * along.abs())
             / (self.square * f32x8::splat(simd, UNDER * UNDER - TORN * TORN));
-        let far = (one - self.cosine) * f32x8::splat(simd, 1.0 / FAR_TURN);
         // No number, where the base has no faces, is not above 0.
-        let is_torn = apart.simd_gt(zero) & torn.simd_gt(zero) & far.simd_gt(zero) & !self.same & self.has_after;
+        let is_torn = apart.simd_gt(zero) & torn.simd_gt(zero) & !self.same & self.has_after;
+        let after = scale(self.after, outside);
         let found = if is_torn.any_true() {
-            let length = dot(self.after, self.after).sqrt().copysign(dot(n, self.after));
-            let unit = scale(self.after, one / self.has_after.select(length, one));
-            let share = is_torn.select(apart.min(one) * far.min(one), zero);
-            let mixed = mixed(simd, turned, unit, share);
+            let far = (one - self.cosine) * f32x8::splat(simd, 1.0 / FAR_TURN);
+            let (apart, far) = (is_torn.select(apart.min(one), zero), far.min(one).max(zero));
+            let unit = scale(after, one / self.has_after.select(dot(after, after).sqrt(), one));
+            let kept = mixed(simd, turned, n, apart);
+            let mixed = mixed(simd, kept, unit, apart * far);
             [0, 1, 2].map(|k| is_torn.select(mixed[k], turned[k]))
         } else {
             turned
         };
-        let upright = upright(simd, found, n, self.after);
+        let upright = upright(simd, found, n, after);
         [0, 1, 2].map(|k| self.same.select(n[k], upright[k]))
     }
 }

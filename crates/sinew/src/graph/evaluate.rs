@@ -421,6 +421,11 @@ fn deform_here(
     if !graph.corrections.is_empty() {
         graph.corrections.run(&corrections, &mut scratch.result.points, &mut scratch.corrected, corrected);
     }
+    if faces || guarded {
+        let base = BaseFrame { rig, palette: &scratch.palette, dual: &scratch.dual };
+        scratch.fans.mirrored.clear();
+        scratch.fans.mirrored.extend((0..rows).map(|row| base.mirrored(row)));
+    }
     turn_normals(
         normals,
         cpu,

@@ -33,6 +33,8 @@ const REACH: f64 = 0.02;
 const FAINT: f64 = 1e-3;
 /// How much larger than all other skin of its joint a piece is that is the limb itself.
 const LIMB: f64 = 4.0;
+/// How much where a limb meets what carries it counts, against all of it.
+const MEETS: f64 = 3.0;
 /// How strongly a fit is drawn to no turn, in the spread of the anchors.
 const DRAW: f64 = 1e-8;
 
@@ -319,11 +321,53 @@ impl<'a> Finder<'a> {
         shared
     }
 
+    /// The points of a piece that is a limb itself. Where it meets what carries it counts most, so that a head stays on its
+    /// neck.
     fn own_anchors(&self, piece: usize) -> Vec<(u32, f64)> {
-        let areas = self.surface.areas();
-        let all: f64 = self.slots[piece].iter().map(|&slot| areas[slot as usize]).sum();
-        let weight = |slot: u32| if all > 0.0 { areas[slot as usize] / all } else { 1.0 };
-        self.slots[piece].iter().map(|&slot| (slot, weight(slot))).filter(|anchor| anchor.1 > 0.0).collect()
+        let (areas, points) = (self.surface.areas(), self.surface.points());
+        let slots = &self.slots[piece];
+        let all: f64 = slots.iter().map(|&slot| areas[slot as usize]).sum();
+        let share = |slot: u32| if all > 0.0 { areas[slot as usize] / all } else { 1.0 / slots.len().max(1) as f64 };
+        let mut own: Vec<(u32, f64)> = slots.iter().map(|&slot| (slot, share(slot))).collect();
+        let carriers = self.carriers(piece);
+        if !carriers.is_empty() {
+            let tree = Bvh::of_points(&carriers);
+            let away = |&(slot, _): &(u32, f64)| {
+                let p = points[slot as usize];
+                let to = |i: u32| Some(carriers[i as usize].distance_squared(p));
+                tree.nearest(p, f64::INFINITY, to).map_or(0.0, |(_, squared)| squared.sqrt())
+            };
+            let distances: Vec<f64> = own.iter().map(away).collect();
+            let near: Vec<f64> = self.nearness(piece, &distances);
+            let meets: f64 = own.iter().zip(&near).map(|(anchor, near)| anchor.1 * near).sum();
+            if meets > 0.0 {
+                own.iter_mut().zip(near).for_each(|(anchor, near)| anchor.1 *= 1.0 + MEETS * near / meets);
+            }
+        }
+        own.retain(|anchor| anchor.1 > 0.0);
+        own
+    }
+
+    /// The points of firm pieces of the joints above a piece.
+    fn carriers(&self, piece: usize) -> Vec<DVec3> {
+        let (pieces, skeleton) = (self.anatomy.pieces(), self.rig.skeleton());
+        let Some(joint) = skeleton.bones().nth(self.joint(piece)) else { return Vec::new() };
+        let above: Vec<usize> = skeleton.ancestors(joint).skip(1).map(crate::BoneId::index).collect();
+        let carries = |&other: &usize| {
+            pieces[other].character == pieces[piece].character
+                && above.contains(&self.joint(other))
+                && !self.is_put_on(other)
+                && !self.is_soft(other)
+        };
+        let slots = (0..pieces.len()).filter(carries).flat_map(|other| &self.slots[other]);
+        slots.map(|&slot| self.surface.points()[slot as usize]).collect()
+    }
+
+    /// From 1 at a piece to 0 far from it, by distances.
+    fn nearness(&self, piece: usize, distances: &[f64]) -> Vec<f64> {
+        let least = distances.iter().copied().fold(f64::INFINITY, f64::min);
+        let reach = least + REACH * self.rig.characters()[self.anatomy.pieces()[piece].character].size;
+        distances.iter().map(|distance| (1.0 + (distance / reach).powi(2)).powi(-2)).collect()
     }
 
     /// What a piece stands on: skin, or a rigid piece earlier in the order. What is part of the body looks at its own joint
@@ -357,12 +401,8 @@ impl<'a> Finder<'a> {
 
     /// Of the skin of a joint, what is near a piece.
     fn nearest_ground(&self, piece: usize, mut skin: Vec<(u32, f64)>) -> Ground {
-        let distances = self.distances(piece, &skin);
-        let least = distances.iter().copied().fold(f64::INFINITY, f64::min);
-        let reach = least + REACH * self.rig.characters()[self.anatomy.pieces()[piece].character].size;
-        for (anchor, distance) in skin.iter_mut().zip(distances) {
-            anchor.1 /= (1.0 + (distance / reach).powi(2)).powi(2);
-        }
+        let nearness = self.nearness(piece, &self.distances(piece, &skin));
+        skin.iter_mut().zip(nearness).for_each(|(anchor, near)| anchor.1 *= near);
         let (mut loose, mut stiff) = (0.0, BTreeMap::new());
         let stiff_piece = |slot: u32| self.anatomy.piece_of_point(slot as usize).filter(|&other| self.rigid[other]);
         for &(slot, weight) in &skin {

@@ -134,8 +134,9 @@ fn pieces_keep_their_shape_and_go_with_the_skin_under_them() {
             let ground = fit_of(&base, &free, near);
             let apart = (0..3).map(|a| (fit.to[a] - ground.of(fit.from)[a]).powi(2)).sum::<f64>().sqrt();
             assert!(apart < 0.01 * size, "{mesh} at {time}: {apart}");
-            let angle =
-                |r: &RigidFit| (0.5 * (r.rotation[0][0] + r.rotation[1][1] + r.rotation[2][2] - 1.0)).min(1.0).acos();
+            let angle = |r: &RigidFit| {
+                (0.5f64 * (r.rotation[0][0] + r.rotation[1][1] + r.rotation[2][2] - 1.0)).min(1.0).acos()
+            };
             turned = turned.max(angle(&fit));
             assert!(
                 (angle(&fit) - angle(&ground)).abs() < 0.08,
