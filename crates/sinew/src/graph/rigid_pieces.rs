@@ -207,16 +207,24 @@ impl<'a> Finder<'a> {
         const WHOLE: f64 = 0.9;
         /// Share of it from which all that one joint moves is most of the character.
         const MOST: f64 = 0.5;
+        /// Share of it up to which a piece is a small thing on a piece that is most of the character.
+        const SMALL: f64 = 0.05;
         let pieces = self.anatomy.pieces();
         let is_rigid_thing = |piece: usize| pieces[piece].role.is_some_and(Role::is_rigid);
         let plain = |&piece: &usize| pieces[piece].rigid && !is_rigid_thing(piece) && !self.is_soft(piece);
-        let mut moved = vec![0.0; self.owner.len()];
+        // Per joint: what it moves in all, and the largest piece of it.
+        let mut moved = vec![(0.0, 0.0f64); self.owner.len()];
         for piece in (0..pieces.len()).filter(plain) {
-            moved[self.joint(piece)] += pieces[piece].share;
+            let (all, largest) = &mut moved[self.joint(piece)];
+            (*all, *largest) = (*all + pieces[piece].share, largest.max(pieces[piece].share));
         }
+        let apart = |piece: usize| {
+            let (all, largest) = moved[self.joint(piece)];
+            all <= MOST || (largest > MOST && pieces[piece].share <= SMALL)
+        };
         let decide = |piece: usize| match is_rigid_thing(piece) {
             true => pieces[piece].share < WHOLE && self.held(piece) >= HELD,
-            false => plain(&piece) && moved[self.joint(piece)] <= MOST,
+            false => plain(&piece) && apart(piece),
         };
         (0..pieces.len()).map(decide).collect()
     }

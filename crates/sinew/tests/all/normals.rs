@@ -3,7 +3,7 @@
 use crate::common::reference::{self, Bone, Knobs};
 use crate::common::{Subject, based, effect, recipe};
 use glam::{DAffine3, DVec3};
-use sinew::recipe::{BaseSpec, Normals, TotalLimit};
+use sinew::recipe::{BaseSpec, Normals, Rigid, TotalLimit};
 use sinew::*;
 use sinew_zoo::ZooCharacter;
 
@@ -123,7 +123,7 @@ fn errors_within(
     if steep_map {
         (floppy.map, squash.map) = (Some("steep".to_owned()), Some("steep".to_owned()));
     }
-    let mut stage = subject.stage(&Recipe { normals, max_total, ..recipe(vec![floppy, squash]) });
+    let mut stage = subject.stage(&Recipe { normals, max_total, rigid: Rigid::None, ..recipe(vec![floppy, squash]) });
     if from == Gradients::Analytic {
         let analytic = Analytic { zoo: &zoo, rig: &subject.rig, height, h: 1e-6 * subject.size() };
         stage = stage.with_slopes(&analytic);

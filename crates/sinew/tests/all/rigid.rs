@@ -133,13 +133,13 @@ fn pieces_keep_their_shape_and_go_with_the_skin_under_them() {
             let near = skin.filter(|&v| base.positions[v].distance(centre) < 0.35);
             let ground = fit_of(&base, &free, near);
             let apart = (0..3).map(|a| (fit.to[a] - ground.of(fit.from)[a]).powi(2)).sum::<f64>().sqrt();
-            assert!(apart < 0.01 * size, "{mesh} at {time}: {apart}");
+            assert!(apart < 0.02 * size, "{mesh} at {time}: {apart}");
             let angle = |r: &RigidFit| {
                 (0.5f64 * (r.rotation[0][0] + r.rotation[1][1] + r.rotation[2][2] - 1.0)).min(1.0).acos()
             };
             turned = turned.max(angle(&fit));
             assert!(
-                (angle(&fit) - angle(&ground)).abs() < 0.08,
+                (angle(&fit) - angle(&ground)).abs() < 0.05 + 0.25 * angle(&ground),
                 "{mesh} at {time}: {} {}",
                 angle(&fit),
                 angle(&ground)
