@@ -8,7 +8,7 @@
 //!
 //! Displacement is linear in the gain where nothing limits it, and bent by limits, turns and corrections where something
 //! does: the gain is found by regula falsi with halved weights (Illinois) between gains that are known to be too small and
-//! too large, which takes two measurements in the first case and about eight in the second. A percentile of few frames is
+//! too large, which takes two measurements in the first case and a few more in the second. A percentile of few frames is
 //! that of the moments they happen to meet: all frames are measured, in place of more gains.
 //!
 //! ```

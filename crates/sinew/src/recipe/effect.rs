@@ -49,7 +49,7 @@ pub static EFFECT_KEYS: &[SharedKey<EffectSpec>] = &[
     },
     SharedKey {
         name: "strength",
-        about: "in place of gain: how far the effect alone moves the skin, of the size; the gain is solved for",
+        about: "in place of gain, which is solved for: how far the effect alone moves the skin, of the size",
         kind: KeyKind::Share { example: "\"4 %\"" },
         behind: false,
         applies: |_| true,

@@ -54,12 +54,14 @@ impl FromStr for Strength {
 }
 
 impl fmt::Display for Strength {
-    /// In percent, to as many digits as it takes to read the same again.
+    /// In percent, or as a number where no percentage reads the same again.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let percent = 100.0 * self.0;
-        let short = (0..17).map(|digits| format!("{percent:.digits$}"));
+        let percent = (0..17).map(|digits| format!("{:.digits$}", 100.0 * self.0));
         let exact = |text: &String| text.parse::<f64>().is_ok_and(|read| read / 100.0 == self.0);
-        write!(f, "{} %", short.into_iter().find(exact).unwrap_or_else(|| percent.to_string()))
+        match percent.into_iter().find(exact) {
+            Some(percent) => write!(f, "{percent} %"),
+            None => write!(f, "{}", self.0),
+        }
     }
 }
 

@@ -174,7 +174,8 @@ impl Lines {
                 let default = (key.name == "gain").then_some("0.0");
                 self.described(key.name, kind, key.about, default);
             }
-            KeyKind::Share { example } => self.comment(&format!("{} = {example}  # {}", key.name, key.about)),
+            // Beside the gain that stands above it would be one too many.
+            KeyKind::Share { example } => self.comment(&format!("  or {}, such as {example}: {}", key.name, key.about)),
             KeyKind::Map => self.comment(&format!("{} = \"NAME\"  # {}", key.name, key.about)),
             KeyKind::Cells { cells, example } => {
                 self.comment(&format!("{} = {example}  # {}", key.name, key.about));
