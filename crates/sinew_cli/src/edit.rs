@@ -126,7 +126,9 @@ pub fn run(options: &EditArgs, talk: &Talk) -> Result<(), Fault> {
     let mut files: Vec<(PathBuf, MapFile)> = Vec::new();
     for edit in &asked {
         let words = |fault: String| Fault::in_file(&file, format!("edit \"{}\": {fault}", edit.name));
-        let clip = edit.clip.as_deref().map(|clip| find_clip(&scene, clip)).transpose()?;
+        let clip = edit.clip.as_deref().map(|clip| find_clip(&scene, clip)).transpose();
+        // Named in a file, not on the command line.
+        let clip = clip.map_err(|fault| if let Fault::Usage(text) = fault { words(text) } else { fault })?;
         let played = Played { clips: clip.as_slice(), ..Played::default() };
         let playable = solved(&recipe, &scene, &played).map_err(|error| words(error.to_string()))?;
         let made = make(&scene, playable.recipe(0), edit).map_err(words)?;

@@ -234,7 +234,7 @@ impl FrameIndependentGraph {
         let stretches = if effects.is_empty() { Stretches::default() } else { Stretches::new(rig, &tree) };
         let adds = !(effects.is_empty() && corrections.is_empty());
         let max_total = recipe.max_total;
-        let rigid = if effects.is_empty() { None } else { RigidPieces::build(rig, &recipe.rigid, recipe.riders)? };
+        let rigid = if effects.is_empty() { None } else { RigidPieces::build(rig, tree.hierarchy(), recipe)? };
         Ok(Self {
             base,
             tree,

@@ -18,9 +18,10 @@
 use super::{GraphError, role_called};
 use crate::anatomy::{Anatomy, Role, owners};
 use crate::bvh::Bvh;
+use crate::hierarchy::Hierarchy;
 use crate::maps::RestSurface;
 use crate::polar::nearest_rotation;
-use crate::recipe::{Riders, Rigid};
+use crate::recipe::{Recipe, Riders, Rigid};
 use crate::rig::Rig;
 use crate::simd::{LANES, Points};
 use crate::text::{nearest, wildcard};
@@ -67,15 +68,15 @@ struct RigidMotion {
 
 impl RigidPieces {
     /// `None` where no piece is rigid.
-    pub fn build(rig: &Rig, wanted: &Rigid, riders: Riders) -> Result<Option<Self>, GraphError> {
-        if *wanted == Rigid::None {
+    pub fn build(rig: &Rig, tree: &Hierarchy, recipe: &Recipe) -> Result<Option<Self>, GraphError> {
+        if recipe.rigid == Rigid::None {
             return Ok(None);
         }
         let anatomy = rig.kept::<Anatomy>();
         let surface = RestSurface::new(rig);
-        let finder = Finder::new(rig, &anatomy, &surface, wanted)?;
+        let finder = Finder::new(rig, tree, &anatomy, &surface, &recipe.rigid)?;
         let shared = finder.shared();
-        Ok((!shared.is_empty()).then_some(Self { shared, riders_still: riders == Riders::Still }))
+        Ok((!shared.is_empty()).then_some(Self { shared, riders_still: recipe.riders == Riders::Still }))
     }
 
     /// Follows another word for riders.
@@ -155,6 +156,7 @@ enum Ground {
 /// Finds out which pieces are rigid and what they stand on.
 struct Finder<'a> {
     rig: &'a Rig,
+    tree: &'a Hierarchy,
     anatomy: &'a Anatomy,
     surface: &'a RestSurface<'a>,
     /// The joint that carries each bone.
@@ -169,6 +171,7 @@ struct Finder<'a> {
 impl<'a> Finder<'a> {
     fn new(
         rig: &'a Rig,
+        tree: &'a Hierarchy,
         anatomy: &'a Anatomy,
         surface: &'a RestSurface<'a>,
         wanted: &Rigid,
@@ -186,7 +189,7 @@ impl<'a> Finder<'a> {
                 slots[piece].push(slot as u32);
             }
         }
-        let mut finder = Self { rig, anatomy, surface, owner, skin, slots, rigid: Vec::new() };
+        let mut finder = Self { rig, tree, anatomy, surface, owner, skin, slots, rigid: Vec::new() };
         finder.rigid = match wanted {
             Rigid::None => vec![false; finder.slots.len()],
             Rigid::Auto => finder.by_itself(),
@@ -292,8 +295,7 @@ impl<'a> Finder<'a> {
         // Each stands on one before it: the body before what is put on it, joints above before those below, large
         // before small.
         let pieces = self.anatomy.pieces();
-        let skeleton = self.rig.skeleton();
-        let depth = |piece: usize| skeleton.ancestors(pieces[piece].bone).count();
+        let depth = |piece: usize| self.tree.ancestors(pieces[piece].bone).count();
         let mut order: Vec<usize> = (0..pieces.len()).filter(|&piece| self.rigid[piece]).collect();
         order.sort_by(|&a, &b| {
             let put_on = self.is_put_on(a).cmp(&self.is_put_on(b));
@@ -360,7 +362,7 @@ impl<'a> Finder<'a> {
     fn carriers(&self, piece: usize) -> Vec<DVec3> {
         let (pieces, skeleton) = (self.anatomy.pieces(), self.rig.skeleton());
         let Some(joint) = skeleton.bones().nth(self.joint(piece)) else { return Vec::new() };
-        let above: Vec<usize> = skeleton.ancestors(joint).skip(1).map(crate::BoneId::index).collect();
+        let above: Vec<usize> = self.tree.ancestors(joint).skip(1).map(crate::BoneId::index).collect();
         let carries = |&other: &usize| {
             pieces[other].character == pieces[piece].character
                 && above.contains(&self.joint(other))
@@ -385,7 +387,7 @@ impl<'a> Finder<'a> {
         let own: f64 = self.slots[piece].iter().map(|&slot| areas[slot as usize]).sum();
         let put_on = self.is_put_on(piece);
         let Some(joint) = skeleton.bones().nth(self.joint(piece)) else { return Ground::Own };
-        for joint in skeleton.ancestors(joint).take(if put_on { usize::MAX } else { 1 }) {
+        for joint in self.tree.ancestors(joint).take(if put_on { usize::MAX } else { 1 }) {
             let under = |&&(slot, _): &&(u32, f64)| {
                 let other = self.anatomy.piece_of_point(slot as usize);
                 other.is_some_and(|other| other != piece && (!self.rigid[other] || place[other] < place[piece]))
