@@ -2,15 +2,15 @@
 //!
 //! | module | what it measures |
 //! |---|---|
-//! | [`strain`](crate::strain) | edges that get longer or shorter |
-//! | [`gaps`](crate::gaps) | pieces of skin that part |
-//! | [`distortion`](crate::distortion) | pieces on one bone that bend |
-//! | [`footing`](crate::footing) | planted feet that slip, skin below the ground |
-//! | [`tremble`](crate::tremble) | shaking, and steps in time |
-//! | [`crossings`](crate::crossings) | skin through skin |
-//! | [`thickness`](crate::thickness) | limbs pressed flat |
+//! | `strain` | edges that get longer or shorter |
+//! | `gaps` | pieces of skin that part |
+//! | `distortion` | pieces on one bone that bend |
+//! | `footing` | planted feet that slip, skin below the ground |
+//! | `tremble` | shaking, and steps in time |
+//! | `crossings` | skin through skin |
+//! | `thickness` | limbs pressed flat |
 //!
-//! What a figure may be is in [`limits`](crate::limits).
+//! What a figure may be is in `limits`.
 
 use crate::crossings::{self, Boxes, Crossed};
 use crate::distortion::{self, WorstDistortion};

@@ -4,7 +4,7 @@
 //! point; the engine multiplies by the propagated weight and sums, so their order does not matter. Each gives its
 //! derivatives by the point and by the gain in closed form, which is what exact normals are made of.
 //!
-//! What depends on the bone alone is worked out once per frame, as a [`Term`], which is plain numbers; the kernels are
+//! What depends on the bone alone is worked out once per frame, as a `Term`, which is plain numbers; the kernels are
 //! those of the terms, and effects that differ only in what drives them share one.
 
 mod acceleration_drag;
@@ -130,7 +130,7 @@ impl<S: Simd> Psi<S> {
 }
 
 /// One signal an effect reads, with the parameters that hold its filter's constants. The filtered vector stands in the
-/// signal's own place in [`BoneInput`].
+/// signal's own place in `BoneInput`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Input {
     /// Through a low-pass filter.
