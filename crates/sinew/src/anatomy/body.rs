@@ -180,7 +180,8 @@ impl Body {
         };
         for &bone in &self.skinned.clone() {
             let ancestors = above(bone);
-            let parent = ancestors.iter().copied().find(|&b| self.area[b] > 0.0);
+            // Seams may have hung the parent on this bone already: no circle.
+            let parent = ancestors.iter().copied().find(|&b| self.area[b] > 0.0 && !self.carried_by(b, bone));
             let below = |other: usize| other == bone || above(other).contains(&bone);
             let outward: Vec<(usize, f64)> = seams[bone].iter().copied().filter(|&(other, _)| !below(other)).collect();
             let whole: f64 = outward.iter().map(|(_, amount)| amount).sum();
