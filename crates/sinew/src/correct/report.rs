@@ -52,7 +52,7 @@ pub struct CorrectionReport {
     pub volumes: Vec<VolumeReport>,
     /// Contacts, likewise.
     pub contacts: Vec<ContactReport>,
-    /// Segments after all corrections, of graphs that are [`crate::graph::FrameIndependentGraph::metered`].
+    /// Segments after all corrections, of stages that are [`crate::Stage::metered`].
     pub segments: Vec<SegmentVolume>,
 }
 
