@@ -7,6 +7,7 @@ mod evaluate;
 mod moving;
 mod retune;
 mod rigid_pieces;
+mod settle;
 mod terms;
 
 pub use cone_filter::FittedCone;
@@ -36,7 +37,7 @@ use crate::text::{nearest, wildcard};
 use collapsed::Stretches;
 use cone_filter::ConeFilter;
 use moving::MovingBones;
-use rigid_pieces::RigidPieces;
+use settle::Settle;
 use std::sync::Arc;
 
 /// Why a recipe does not fit a rig.
@@ -136,8 +137,8 @@ pub(crate) struct FrameIndependentGraph {
     effects: Vec<GraphEffect>,
     stretches: Stretches,
     max_total: Option<TotalLimit>,
-    /// Where effects would bend what does not bend.
-    rigid: Option<RigidPieces>,
+    /// Where the skin as a whole has a say in what effects do to its points.
+    settle: Option<Settle>,
     corrections: Corrections,
     /// Where segments are to be told of the base too.
     base_meter: Option<Corrections>,
@@ -234,14 +235,14 @@ impl FrameIndependentGraph {
         let stretches = if effects.is_empty() { Stretches::default() } else { Stretches::new(rig, &tree) };
         let adds = !(effects.is_empty() && corrections.is_empty());
         let max_total = recipe.max_total;
-        let rigid = if effects.is_empty() { None } else { RigidPieces::build(rig, tree.hierarchy(), recipe)? };
+        let settle = if effects.is_empty() { None } else { Settle::build(rig, tree.hierarchy(), recipe)? };
         Ok(Self {
             base,
             tree,
             effects,
             stretches,
             max_total,
-            rigid,
+            settle,
             corrections,
             base_meter: None,
             normals,

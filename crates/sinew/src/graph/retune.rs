@@ -76,8 +76,8 @@ impl FrameIndependentGraph {
             None => {}
         }
         self.max_total = wanted.max_total;
-        if let Some(rigid) = &mut self.rigid {
-            rigid.retune(wanted.riders);
+        if let Some(settle) = &mut self.settle {
+            settle.retune(wanted);
         }
         for (effect, pair) in self.effects.iter_mut().zip(change.effects()) {
             if refilters {

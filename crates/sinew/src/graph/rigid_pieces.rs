@@ -15,6 +15,7 @@
 //!
 //! Oracles: a box on a bending tube whose skin is moved rigidly, a second formulation of the fit (`tests/all/rigid.rs`).
 
+use super::settle::Directions;
 use super::{GraphError, role_called};
 use crate::anatomy::{Anatomy, Role, owners};
 use crate::bvh::Bvh;
@@ -104,13 +105,6 @@ impl RigidPieces {
             }
         }
     }
-}
-
-/// Normals or tangents by layer.
-pub(super) struct Directions<'a> {
-    /// As the base has them; without, the result holds that still.
-    pub base: Option<&'a Points>,
-    pub result: &'a mut Points,
 }
 
 impl RigidMotion {
