@@ -40,6 +40,11 @@ impl Settle {
         }
     }
 
+    /// Slots of the pieces that do not bend.
+    pub fn rigid_slots(&self) -> impl Iterator<Item = usize> + '_ {
+        self.rigid.iter().flat_map(RigidPieces::slots)
+    }
+
     /// `base` is where the base has all points, `points` where the effects have them. `directions` are turned too: in
     /// place, or from where the base has them.
     pub fn run(&self, frame: &Frame<'_>, base: &Points, points: &mut Points, directions: &mut [Directions<'_>]) {
