@@ -415,7 +415,11 @@ impl<'a> Comparing<'a> {
             distortions,
             slips: self.slips(playing, times, &contacts),
             below_ground,
-            crossings: self.crossings(playing, times, if given.is_brief { FEW_CROSSING_FRAMES } else { CROSSING_FRAMES }),
+            crossings: self.crossings(
+                playing,
+                times,
+                if given.is_brief { FEW_CROSSING_FRAMES } else { CROSSING_FRAMES },
+            ),
             thinnest: (thinnest.point != u32::MAX).then(|| extreme(thinnest.ratio, thinnest.point, thinnest.time)),
             jolt: (jolt.value > 0.0).then(|| jolt.extreme(rig)),
         }

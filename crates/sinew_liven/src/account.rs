@@ -76,7 +76,8 @@ impl Account {
         for part in &self.parts {
             let name = part.moved.name();
             if !part.is_on {
-                let why = part.lowered.last().map_or(String::new(), |last| format!(": {} in {}", last.words, last.clip));
+                let why =
+                    part.lowered.last().map_or(String::new(), |last| format!(": {} in {}", last.words, last.clip));
                 lines.push(format!("{name}: nothing is left of it{why}"));
                 continue;
             }

@@ -191,7 +191,8 @@ impl<'a> Judging<'a> {
         solved: &Solved,
     ) -> Result<Self, LivenError> {
         let solved: Vec<Recipe> = (0..clips.len()).map(|clip| solved.recipe(clip).clone()).collect();
-        let effects = |(index, layer): (usize, &Layer)| vec![index; if layer.is_on() { layer.effects.len() } else { 0 }];
+        let effects =
+            |(index, layer): (usize, &Layer)| vec![index; if layer.is_on() { layer.effects.len() } else { 0 }];
         let layer_of = plan.layers.iter().enumerate().flat_map(effects).collect();
         let checker = Checker::new(rig, &solved[0])?;
         let given = Given {

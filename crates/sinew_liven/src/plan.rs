@@ -175,7 +175,10 @@ fn layer(part: &SoftPart, manner: &Manner, scale: f64) -> Layer {
     let bound = OF_MOTION * part.most_motion();
     if bound < strength {
         strength = bound;
-        reasons.push(format!("clips move it by {} of the size at most: it gets half of that", percent(part.most_motion())));
+        reasons.push(format!(
+            "clips move it by {} of the size at most: it gets half of that",
+            percent(part.most_motion())
+        ));
     }
     let swings = match part.own {
         Own::Overlaps { delay } => {
@@ -193,7 +196,8 @@ fn layer(part: &SoftPart, manner: &Manner, scale: f64) -> Layer {
     let drag = if swings { manner.drag } else { 1.0 };
     let mut effects = vec![PlannedEffect {
         kind: "floppy",
-        about: if manner.leads { "leads: ahead of the motion" } else { "drag: trails behind what carries it" }.to_owned(),
+        about: if manner.leads { "leads: ahead of the motion" } else { "drag: trails behind what carries it" }
+            .to_owned(),
         strength: drag * strength,
         values: vec![
             ("translation", sign * 0.04),
@@ -280,7 +284,13 @@ fn body(survey: &Survey, manner: &Manner, scale: f64, has_soft: bool) -> Layer {
             kind: "squash",
             about: "stretches where it is fast".to_owned(),
             strength: scale * manner.squash,
-            values: vec![("translation", 0.3), ("rotation", 0.08), ("max_stretch", 0.25), ("ease", 0.03), ("root", 0.6)],
+            values: vec![
+                ("translation", 0.3),
+                ("rotation", 0.08),
+                ("max_stretch", 0.25),
+                ("ease", 0.03),
+                ("root", 0.6),
+            ],
         });
     }
     Layer { moved: Moved::Body, effects, factor: 1.0, reasons, lowered: Vec::new() }
@@ -364,7 +374,8 @@ impl Plan {
             text.push('\n');
             comment(&format!("{}: {}.", layer.moved.name(), layer.reasons.join("; ")), &mut text);
             for lowered in &layer.lowered {
-                let left = if lowered.left > 0.0 { format!("to {}", percent(lowered.left)) } else { "to nothing".into() };
+                let left =
+                    if lowered.left > 0.0 { format!("to {}", percent(lowered.left)) } else { "to nothing".into() };
                 comment(&format!("Lowered {left} of it in clip {:?}: {}.", lowered.clip, lowered.words), &mut text);
             }
             if layer.is_on() {

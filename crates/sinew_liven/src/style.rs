@@ -24,8 +24,7 @@ pub enum Style {
 
 impl Style {
     /// All of them, in the order of the manual.
-    pub const ALL: [Self; 6] =
-        [Self::Subtle, Self::Lively, Self::Cartoon, Self::Heavy, Self::Bouncy, Self::Anticipate];
+    pub const ALL: [Self; 6] = [Self::Subtle, Self::Lively, Self::Cartoon, Self::Heavy, Self::Bouncy, Self::Anticipate];
 
     /// In one word, lower case.
     pub const fn name(self) -> &'static str {

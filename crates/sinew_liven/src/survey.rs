@@ -88,8 +88,11 @@ pub fn survey(rig: &Arc<Rig>, clips: &[PlayedClip<'_>], sprung: &[BoneId]) -> Re
             rigid.push(piece.mesh.clone());
         }
     }
-    let soft: Vec<(Role, &Vec<usize>)> =
-        slots.iter().filter(|(role, _)| role.firmness() == Firmness::Soft).map(|(&role, slots)| (role, slots)).collect();
+    let soft: Vec<(Role, &Vec<usize>)> = slots
+        .iter()
+        .filter(|(role, _)| role.firmness() == Firmness::Soft)
+        .map(|(&role, slots)| (role, slots))
+        .collect();
     let stage = Stage::new(rig, &Recipe::default())?;
     let motions = motions(&stage, clips, &soft)?;
     let mut parts = Vec::new();
