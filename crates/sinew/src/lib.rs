@@ -11,6 +11,7 @@
 //! | [`skeleton`], [`pose`] | bones, parents first; local and world transforms |
 //! | [`hierarchy`] | which bone carries which in the body, where the file's tree says otherwise |
 //! | [`motion`] | a clip as a function of time: pose, velocities and accelerations without history |
+//! | [`stance`] | which bones of a clip stand on the ground, and when |
 //! | [`recipe`], [`presets`] | what the user asks for, as data and as a file; ready-made ones |
 //! | [`maps`], [`cone`] | what the rest shape tells: maps of softness, the cone of a skirt |
 //! | [`strokes`], [`attach`] | what is drawn, as geometry; where on the bones the skin hangs |
@@ -56,6 +57,7 @@ mod simd;
 mod simd8;
 pub mod skeleton;
 pub mod stage;
+pub mod stance;
 pub mod strength;
 pub mod strokes;
 pub mod table;
@@ -80,4 +82,5 @@ pub use rig::{Rig, RigError};
 pub use simd::{LANES, Lanes, Level, PointRow, Points};
 pub use skeleton::{BoneId, Skeleton};
 pub use stage::{ForeignMotion, Live, Playing, PoseError, Posed, Retuned, Stage, Workspace};
+pub use stance::{Contact, Stance};
 pub use warning::Warning;

@@ -60,7 +60,7 @@ use crate::correct::MuscleReport;
 use crate::gradients::Slopes;
 use crate::graph::{
     Change, Cpu, DeformedMesh, DeformedRows, EngineSkinning, FittedCone, Frame, FrameIndependentGraph, GraphError,
-    Maps, Outputs, Results, Scratch, adopt, evaluate,
+    Maps, Outputs, Results, Scratch, adopt, bones_called, evaluate,
 };
 use crate::hierarchy::Hierarchy;
 use crate::maps::PointMap;
@@ -71,6 +71,7 @@ use crate::pose::{Pose, WorldPose};
 use crate::recipe::Recipe;
 use crate::rig::{Rig, VertexMap};
 use crate::skeleton::BoneId;
+use crate::stance::{Contact, Stance, Standing};
 use glam::DVec3;
 use std::sync::Arc;
 
@@ -91,7 +92,7 @@ pub struct Stage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[must_use]
 pub struct Retuned {
-    /// Filters have changed: motions made before no longer fit and are to be made again ([`Stage::motion`]). Without,
+    /// Filters have changed, or what stands is asked for: motions made before no longer fit and are to be made again ([`Stage::motion`]). Without,
     /// they are taken up as they are ([`Stage::resume`]).
     pub motion: bool,
     /// More than numbers has changed, and the recipe was bound anew: what it took was more than a moment.
@@ -104,6 +105,9 @@ pub enum ForeignMotion {
     /// Made for another rig, or for another tree of its bones.
     #[error("the motion was made for another rig: make it again with this stage")]
     Rig,
+    /// Made for other skin, or for a recipe that does not ask what stands on the ground.
+    #[error("the motion does not say what stands on the ground: make it again with this stage")]
+    Stance,
     /// Made for other filters.
     #[error("the motion was made for a recipe with other filters: make it again with this stage")]
     Filters,
@@ -199,7 +203,8 @@ impl Stage {
     /// Binds a recipe anew, to the maps there are.
     fn rebuild(&mut self, recipe: &Recipe) -> Result<Retuned, GraphError> {
         let graph = FrameIndependentGraph::build(Maps { rig: &self.rig, painted: &self.painted }, recipe)?;
-        let motion = graph.filtered_signals() != self.graph.filtered_signals();
+        let motion =
+            graph.filtered_signals() != self.graph.filtered_signals() || (graph.plants() && !self.graph.plants());
         self.graph = if self.is_metered { graph.metered(&self.rig) } else { graph };
         self.has_slopes = false;
         Ok(Retuned { motion, rebuilt: true })
@@ -237,7 +242,9 @@ impl Stage {
     /// Binds a clip.
     pub fn motion(&self, clip: &Clip, settings: &MotionSettings) -> Result<Playing<'_>, MotionError> {
         let motion = Motion::new(self.puppet(), clip, settings, self.filtered_signals())?;
-        Ok(Playing { stage: self, motion: Arc::new(motion) })
+        let told = told_contacts(&self.rig, clip, settings)?;
+        let stance = self.graph.plants().then(|| Stance::new(&self.rig, &motion, &told));
+        Ok(Playing { stage: self, motion: Arc::new(motion.standing(stance)) })
     }
 
     /// Takes up a motion that was made before, by this stage as it was or by another one.
@@ -247,6 +254,9 @@ impl Stage {
         }
         if motion.filtered() != self.filtered_signals() {
             return Err(ForeignMotion::Filters);
+        }
+        if self.graph.plants() && !motion.stance().is_some_and(|stance| stance.fits(&self.rig)) {
+            return Err(ForeignMotion::Stance);
         }
         Ok(Playing { stage: self, motion: Arc::clone(motion) })
     }
@@ -284,6 +294,7 @@ impl Stage {
         workspace.pose.clone_from(pose);
         workspace.world.compose(self.rig.skeleton(), pose);
         workspace.kinematics.clone_from(kinematics);
+        workspace.standing.clear();
         workspace.time = time;
         Ok(Posed { stage: self, workspace })
     }
@@ -293,6 +304,7 @@ impl Stage {
         self.rig.reset_pose(&mut workspace.pose);
         workspace.world.compose(self.rig.skeleton(), &workspace.pose);
         workspace.kinematics.reset(self.rig.skeleton().len(), self.filtered_signals().len());
+        workspace.standing.clear();
         workspace.time = 0.0;
         Posed { stage: self, workspace }
     }
@@ -340,6 +352,29 @@ impl Stage {
     }
 }
 
+/// The bones that a clip's settings say stand, with when.
+fn told_contacts(
+    rig: &Rig,
+    clip: &Clip,
+    settings: &MotionSettings,
+) -> Result<Vec<(BoneId, Vec<(f64, f64)>)>, MotionError> {
+    let mut told: Vec<(BoneId, Vec<(f64, f64)>)> = Vec::new();
+    for (pattern, spans) in &settings.contacts {
+        let bones = bones_called(rig, pattern, "contacts").map_err(|error| {
+            let nearest = match error {
+                GraphError::UnknownBone { nearest, .. } | GraphError::UnknownRole { nearest, .. } => nearest,
+                _ => None,
+            };
+            MotionError::NoSuchContact { clip: clip.name.clone(), pattern: pattern.clone(), nearest }
+        })?;
+        for bone in bones {
+            told.retain(|(known, _)| *known != bone);
+            told.push((bone, spans.clone()));
+        }
+    }
+    Ok(told)
+}
+
 /// A strength depends on the clips, which a stage does not know: it must be a gain by now.
 fn refuse_unsolved(recipe: &Recipe) -> Result<(), GraphError> {
     if recipe.strength.is_some() {
@@ -369,6 +404,11 @@ impl<'s> Playing<'s> {
         &self.motion
     }
 
+    /// When its bones stand on the ground; empty where the recipe does not ask ([`crate::recipe::Planted`]).
+    pub fn contacts(&self) -> &[Contact] {
+        self.motion.stance().map_or(&[], Stance::contacts)
+    }
+
     /// What was found about the clip.
     pub fn report(&self) -> &MotionReport {
         self.motion.report()
@@ -377,7 +417,11 @@ impl<'s> Playing<'s> {
     /// Poses the character at `time`, which is clamped to the clip, or wrapped into it where it loops.
     pub fn at<'w>(&'w self, time: f64, workspace: &'w mut Workspace) -> Posed<'w> {
         let rig = &self.stage.rig;
-        let Workspace { pose, world, kinematics, .. } = workspace;
+        let Workspace { pose, world, kinematics, standing, .. } = workspace;
+        match self.motion.stance().filter(|_| self.stage.graph.plants()) {
+            Some(stance) => stance.at(self.motion.sample_time(time), standing),
+            None => standing.clear(),
+        }
         rig.reset_pose(pose);
         self.motion.pose(time, pose);
         world.compose(rig.skeleton(), pose);
@@ -420,6 +464,7 @@ impl Live<'_> {
         workspace.pose.clone_from(pose);
         workspace.world.compose(skeleton, pose);
         self.history.push(skeleton, pose, &workspace.world, dt, &mut workspace.kinematics);
+        workspace.standing.clear();
         workspace.time = time;
         Ok(Posed { stage, workspace })
     }
@@ -436,8 +481,8 @@ impl Posed<'_> {
     /// Computes what the workspace is asked for ([`Workspace::outputs`]).
     pub fn deform(&mut self, cpu: &Cpu<'_>) {
         let Self { stage, workspace } = self;
-        let Workspace { outputs, pose, world, kinematics, time, scratch, mesh, base, engine, .. } = workspace;
-        let frame = Frame { rig: &stage.rig, pose, world, kinematics, time: *time };
+        let Workspace { outputs, pose, world, kinematics, standing, time, scratch, mesh, base, engine } = workspace;
+        let frame = Frame { rig: &stage.rig, pose, world, kinematics, time: *time, standing };
         let results = Results { mesh, base, engine };
         evaluate(&stage.graph, &frame, cpu, *outputs, scratch, results);
     }
@@ -446,8 +491,8 @@ impl Posed<'_> {
     /// order, at the speed of the kernels alone.
     pub fn deform_rows(&mut self, cpu: &Cpu<'_>, out: &mut DeformedRows) {
         let Self { stage, workspace } = self;
-        let Workspace { pose, world, kinematics, time, scratch, .. } = workspace;
-        let frame = Frame { rig: &stage.rig, pose, world, kinematics, time: *time };
+        let Workspace { pose, world, kinematics, standing, time, scratch, .. } = workspace;
+        let frame = Frame { rig: &stage.rig, pose, world, kinematics, time: *time, standing };
         crate::graph::evaluate_rows(&stage.graph, &frame, cpu, scratch, out);
     }
 
@@ -470,6 +515,7 @@ pub struct Workspace {
     pose: Pose,
     world: WorldPose,
     kinematics: Kinematics,
+    standing: Standing,
     time: f64,
     scratch: Scratch,
     mesh: DeformedMesh,

@@ -32,6 +32,11 @@ pub fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option
         .map(|(_, name)| name.to_owned())
 }
 
+/// A closing word of errors that name the nearest there is.
+pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
+    nearest.as_ref().map_or(String::new(), |name| format!("; did you mean \"{name}\"?"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

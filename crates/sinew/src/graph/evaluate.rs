@@ -2,7 +2,7 @@
 
 use super::accumulate::{Block, Moved, RowSums, accumulate, outer, transposed};
 use super::collapsed::Collapsed;
-use super::settle::Directions;
+use super::settle::{Directions, Displaced, SettleScratch};
 use super::{FrameIndependentGraph, MovingBones, NormalsPlan};
 use crate::base::{
     Base, BaseFrame, DqsPalette, LinearRows, Palette, Skinned, SurfaceGradients, lbs_linear_rows, lbs_row,
@@ -15,6 +15,7 @@ use crate::pose::{Pose, WorldPose};
 use crate::recipe::TotalLimit;
 use crate::rig::{NO_VERTEX, Rig};
 use crate::simd::{Bounded, LANES, Level, Limit, PointRow, Points, Simd, V3, dispatch, f32x4, prelude::*, splat};
+use crate::stance::Standing;
 use glam::{DMat3, DVec3, Vec3, Vec4};
 use std::ops::Range;
 
@@ -31,6 +32,8 @@ pub(crate) struct Frame<'a> {
     pub kinematics: &'a Kinematics,
     /// Time in the clip, for keyed parameters.
     pub time: f64,
+    /// What stands on the ground, where that is known.
+    pub standing: &'a Standing,
 }
 
 /// What a frame is to give.
@@ -201,6 +204,7 @@ pub(crate) struct Scratch {
     fans: FanScratch,
     corrected: CorrectScratch,
     metered: CorrectScratch,
+    settle: SettleScratch,
 }
 
 /// Rows a thread takes at a time: 256 points, whose sums and derivatives stay in the first cache.
@@ -319,17 +323,18 @@ fn deform_here(
     let faces = matches!(normals, NormalsPlan::Faces(_));
     let guarded = matches!(normals, NormalsPlan::Exact { .. });
     let whole = faces || guarded || !graph.corrections.is_empty() || graph.base_meter.is_some() || out.is_none();
-    let whole = whole || graph.settle.is_some();
+    let settle = graph.settle.as_ref().filter(|settle| settle.acts(frame));
+    let whole = whole || settle.is_some();
     // On one thread a block is written out before the next begins, and all blocks share one piece of cache.
     let (kept_rows, kept_layers) = match cpu.pool {
         None if !whole => (BLOCK.min(rows), largest_block(rig)),
         _ => (rows, layers),
     };
-    scratch.skinned.resize(if faces || graph.settle.is_some() { rows } else { 0 });
+    scratch.skinned.resize(if faces || settle.is_some() { rows } else { 0 });
     scratch.blended.resize(if guarded { layers } else { 0 });
     scratch.result.resize(kept_rows, kept_layers, has_tangents);
     // Exact normals of what is rigid start from the base's.
-    match base.is_some() || (guarded && graph.settle.is_some()) {
+    match base.is_some() || (guarded && settle.is_some()) {
         true => scratch.base.resize(kept_rows, kept_layers, has_tangents),
         false => scratch.base.resize(0, 0, false),
     }
@@ -386,7 +391,7 @@ fn deform_here(
         }
         Some(pool) => pool.install(|| job.run_parallel(0..rows, slices)),
     }
-    if let Some(settle) = graph.settle.as_ref().filter(|_| !scratch.moving.iter().all(MovingBones::is_at_rest)) {
+    if let Some(settle) = settle.filter(|_| !scratch.moving.iter().all(MovingBones::is_at_rest)) {
         let is_carried = matches!(graph.base, Base::FoldOverFree(_) | Base::Pointwise(_));
         let before = if is_carried { &scratch.carried } else { &scratch.skinned };
         let RowSet { points, normals, tangents } = &mut scratch.result;
@@ -397,7 +402,8 @@ fn deform_here(
         ];
         // What turns with the faces needs no other turn.
         let turned = if faces || !directions { 0 } else { 1 + usize::from(has_tangents) };
-        settle.run(frame, before, points, &mut both[..turned]);
+        let mut moved = Displaced { base: before, points };
+        settle.run(frame, origins, &mut moved, &mut both[..turned], &mut scratch.settle);
     }
     corrected.clear();
     if let Some(base) = &mut base {

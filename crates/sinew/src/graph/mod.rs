@@ -4,7 +4,9 @@ mod accumulate;
 mod collapsed;
 mod cone_filter;
 mod evaluate;
+mod ground;
 mod moving;
+mod planting;
 mod retune;
 mod rigid_pieces;
 mod settle;
@@ -28,12 +30,12 @@ use crate::param::Values;
 use crate::propagated::Propagated;
 use crate::recipe::{
     BaseSpec, BoneGain, CorrectionSpec, Drive, EditShape, EditSpec, EffectSpec, HierarchySpec, KeyCurve, Normals,
-    Recipe, Riders, Rigid, TotalLimit,
+    Planted, Recipe, Riders, Rigid, TotalLimit,
 };
 use crate::rig::{Rig, VertexMap};
 use crate::simd::{LANES, Lanes};
 use crate::table::{BoundRow, BoundTables, Cell, CellOf, Row, TableSpec, Tables};
-use crate::text::{nearest, wildcard};
+use crate::text::{did_you_mean, nearest, wildcard};
 use collapsed::Stretches;
 use cone_filter::ConeFilter;
 use moving::MovingBones;
@@ -122,10 +124,6 @@ pub enum GraphError {
         /// The effect.
         effect: &'static str,
     },
-}
-
-pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
-    nearest.as_ref().map_or(String::new(), |name| format!("; did you mean \"{name}\"?"))
 }
 
 /// A graph that needs nothing but the frame's own time: any frame, any order, any thread, same bits.
@@ -273,6 +271,11 @@ impl FrameIndependentGraph {
         }
         self.corrections.meter(rig);
         self
+    }
+
+    /// Whether frames want to know what stands on the ground.
+    pub fn plants(&self) -> bool {
+        self.settle.as_ref().is_some_and(Settle::plants)
     }
 
     /// The filtered signals its effects read: what [`crate::Motion::new`] must prepare.
@@ -497,7 +500,7 @@ fn bound_tables(maps: Maps<'_>, tables: &Tables, place: &'static str) -> Result<
 }
 
 /// The bones whose names match, or those of a role such as `@tail`, which may be none; or the error that names the nearest.
-fn bones_called<'a>(
+pub(crate) fn bones_called<'a>(
     rig: &'a Rig,
     pattern: &'a str,
     effect: &'static str,
@@ -547,6 +550,9 @@ pub(crate) fn absent_roles(rig: &Rig, recipe: &Recipe) -> Vec<Role> {
     }
     names.extend(recipe.edits.iter().flat_map(|edit| &edit.bones).map(String::as_str));
     if let Rigid::Only(patterns) = &recipe.rigid {
+        names.extend(patterns.iter().map(String::as_str));
+    }
+    if let Planted::Only(patterns) = &recipe.planted {
         names.extend(patterns.iter().map(String::as_str));
     }
     let asked: Vec<Role> = names.iter().filter_map(|name| Role::from_name(name.strip_prefix('@')?)).collect();

@@ -15,7 +15,7 @@
 //!
 //! Oracles: a box on a bending tube whose skin is moved rigidly, a second formulation of the fit (`tests/all/rigid.rs`).
 
-use super::settle::Directions;
+use super::settle::{Directions, Displaced};
 use super::{GraphError, role_called};
 use crate::anatomy::{Anatomy, Role, owners};
 use crate::bvh::Bvh;
@@ -26,7 +26,7 @@ use crate::recipe::{Recipe, Riders, Rigid};
 use crate::rig::Rig;
 use crate::simd::{LANES, Points};
 use crate::text::{nearest, wildcard};
-use glam::{DMat3, DVec3};
+use glam::{DMat3, DVec3, Vec3};
 use std::collections::BTreeMap;
 
 /// Distance from a piece over which skin counts as under it, in sizes.
@@ -108,6 +108,21 @@ impl RigidPieces {
                         result.set(slot, motion.map_or(at, |motion| (motion.turn * at.as_dvec3()).as_vec3()));
                     }
                 }
+            }
+        }
+    }
+
+    /// Lifts pieces that effects take below the ground, or farther below than the base has them.
+    pub fn lift(&self, rig: &Rig, floors: impl Iterator<Item = Option<f32>> + Clone, moved: &mut Displaced<'_>) {
+        for shared in &self.shared {
+            let riders = if self.riders_still { &[][..] } else { &shared.riders[..] };
+            let slots = || shared.skin.iter().chain(riders).map(|&slot| slot as usize);
+            let of = slots().next().and_then(|slot| rig.character_of_point(slot));
+            let Some(floor) = of.and_then(|of| floors.clone().nth(of).flatten()) else { continue };
+            let sunk = |slot: usize| moved.base.get(slot).y.min(floor) - moved.points.get(slot).y;
+            let deepest = slots().map(sunk).fold(0.0, f32::max);
+            if deepest > 0.0 {
+                slots().for_each(|slot| moved.points.set(slot, moved.points.get(slot) + Vec3::Y * deepest));
             }
         }
     }
@@ -478,7 +493,7 @@ fn nearest_on_triangle(p: DVec3, [a, b, c]: [DVec3; 3]) -> DVec3 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use glam::{DQuat, Vec3};
+    use glam::DQuat;
 
     fn points(all: &[DVec3]) -> Points {
         let mut points = Points::zeros(all.len().div_ceil(LANES));

@@ -3,20 +3,47 @@
 //!
 //! | step | what it does |
 //! |---|---|
+//! | `planting` | what stands on the ground stays where it stands |
 //! | `rigid_pieces` | what does not bend moves as one |
+//! | `ground` | nothing goes through the ground |
 
-use super::GraphError;
 use super::evaluate::Frame;
+use super::planting::{Held, Planting};
 use super::rigid_pieces::RigidPieces;
+use super::{GraphError, ground};
 use crate::hierarchy::Hierarchy;
-use crate::recipe::Recipe;
+use crate::recipe::{Planted, Recipe};
 use crate::rig::Rig;
 use crate::simd::Points;
+use glam::DVec3;
 
 /// The steps a recipe asks for.
 #[derive(Debug)]
 pub(super) struct Settle {
+    /// Whether what stands is looked after: feet that stay, skin that stays above the ground.
+    plants: bool,
+    planting: Option<Planting>,
     rigid: Option<RigidPieces>,
+}
+
+/// Memory for a frame.
+#[derive(Clone, Debug, Default)]
+pub(super) struct SettleScratch {
+    held: Vec<Held>,
+}
+
+/// Points that effects have moved.
+pub(super) struct Displaced<'a> {
+    /// Where the base has them.
+    pub base: &'a Points,
+    pub points: &'a mut Points,
+}
+
+impl Displaced<'_> {
+    /// How far a point has been moved.
+    pub fn by(&self, slot: usize) -> DVec3 {
+        self.points.get(slot).as_dvec3() - self.base.get(slot).as_dvec3()
+    }
 }
 
 /// Normals or tangents by layer.
@@ -29,12 +56,28 @@ pub(super) struct Directions<'a> {
 impl Settle {
     /// `None` where there is nothing to do.
     pub fn build(rig: &Rig, tree: &Hierarchy, recipe: &Recipe) -> Result<Option<Self>, GraphError> {
+        let plants = recipe.planted != Planted::None;
+        let planting = Planting::build(rig, tree, recipe)?;
         let rigid = RigidPieces::build(rig, tree, recipe)?;
-        Ok(rigid.is_some().then_some(Self { rigid }))
+        Ok((plants || rigid.is_some()).then_some(Self { plants, planting, rigid }))
+    }
+
+    /// Whether frames want to know what stands.
+    pub fn plants(&self) -> bool {
+        self.plants
+    }
+
+    /// Whether it does anything at a frame.
+    pub fn acts(&self, frame: &Frame<'_>) -> bool {
+        let stands = !frame.standing.bones.is_empty() || frame.standing.ground.iter().any(Option::is_some);
+        self.rigid.is_some() || (self.plants && stands)
     }
 
     /// Follows other numbers.
     pub fn retune(&mut self, recipe: &Recipe) {
+        if let Some(planting) = &mut self.planting {
+            planting.retune(recipe.riders);
+        }
         if let Some(rigid) = &mut self.rigid {
             rigid.retune(recipe.riders);
         }
@@ -45,11 +88,27 @@ impl Settle {
         self.rigid.iter().flat_map(RigidPieces::slots)
     }
 
-    /// `base` is where the base has all points, `points` where the effects have them. `directions` are turned too: in
-    /// place, or from where the base has them.
-    pub fn run(&self, frame: &Frame<'_>, base: &Points, points: &mut Points, directions: &mut [Directions<'_>]) {
+    /// `directions` are turned too: in place, or from where the base has them. `origins` are what points are relative to.
+    pub fn run(
+        &self,
+        frame: &Frame<'_>,
+        origins: &[DVec3],
+        moved: &mut Displaced<'_>,
+        directions: &mut [Directions<'_>],
+        scratch: &mut SettleScratch,
+    ) {
+        if let Some(planting) = &self.planting {
+            planting.hold(frame.rig, frame.standing, &mut scratch.held, moved);
+        }
         if let Some(rigid) = &self.rigid {
-            rigid.carry(frame.rig, base, points, directions);
+            rigid.carry(frame.rig, moved.base, moved.points, directions);
+        }
+        if self.plants {
+            let floors = ground::floors(frame.standing, origins);
+            if let Some(rigid) = &self.rigid {
+                rigid.lift(frame.rig, floors.clone(), moved);
+            }
+            ground::hold_up(frame.rig, floors, moved);
         }
     }
 }

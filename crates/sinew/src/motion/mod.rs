@@ -45,6 +45,7 @@ use crate::clip::Clip;
 use crate::hierarchy::Hierarchy;
 use crate::pose::{Pose, WorldPose};
 use crate::skeleton::{BoneId, Skeleton};
+use crate::stance::Stance;
 use derivatives::{Keys, RateCurve, Value};
 use filter::{FilterGrid, Runs};
 use flesh_load::{FleshRuns, felt};
@@ -101,6 +102,9 @@ pub struct MotionSettings {
     /// Times in seconds at which the character is moved elsewhere or the shot is cut: the key interval that holds one
     /// is no motion, and nothing before it is remembered after it.
     pub teleports: Vec<f64>,
+    /// When bones stand on the ground, in place of what is seen of them: names or roles (`@foot`), each with spans of
+    /// seconds, which may be none. `*` and `?` match any; later entries win.
+    pub contacts: Vec<(String, Vec<(f64, f64)>)>,
     /// Most bytes the filters may keep.
     pub memory_limit: usize,
 }
@@ -113,6 +117,7 @@ impl Default for MotionSettings {
             smoothing: Smoothing::Auto,
             travel: Travel::Subtract,
             teleports: Vec::new(),
+            contacts: Vec::new(),
             memory_limit: 1 << 30,
         }
     }
@@ -150,6 +155,16 @@ pub enum MotionError {
     BadSmoothing {
         /// The value given.
         secs: f64,
+    },
+    /// Contacts of a bone that is not there.
+    #[error("no bone is named \"{pattern}\" (contacts of clip \"{clip}\"){}", crate::text::did_you_mean(.nearest))]
+    NoSuchContact {
+        /// The clip.
+        clip: String,
+        /// The name or role.
+        pattern: String,
+        /// The nearest there is.
+        nearest: Option<String>,
     },
     /// The filters would not fit.
     #[error(
@@ -253,6 +268,7 @@ pub struct Motion {
     filtered: Vec<FilteredSignal>,
     felt: FleshRuns,
     report: MotionReport,
+    stance: Option<Stance>,
 }
 
 impl Motion {
@@ -344,6 +360,7 @@ impl Motion {
             filtered: filtered.to_vec(),
             felt,
             report,
+            stance: None,
         })
     }
 
@@ -360,6 +377,22 @@ impl Motion {
     /// Bones whose v or ω against what they follow is not zero throughout, ascending.
     pub fn moving(&self) -> &[BoneId] {
         &self.moving_bones
+    }
+
+    /// The same with what was found of where its bones stand.
+    pub(crate) fn standing(self, stance: Option<Stance>) -> Self {
+        Self { stance, ..self }
+    }
+
+    /// Where its bones stand on the ground; `None` where nobody asked.
+    pub fn stance(&self) -> Option<&Stance> {
+        self.stance.as_ref()
+    }
+
+    /// First and last moment, and whether it loops.
+    pub(crate) fn span(&self) -> (f64, f64, bool) {
+        let timeline = &self.clock.timeline;
+        (timeline.start, timeline.end, timeline.loops)
     }
 
     /// The signals that [`Kinematics::filtered`] holds, in its order.

@@ -7,10 +7,12 @@
 use super::correction::correction_entries;
 use super::effect::effect_entries;
 use super::error::RecipeError;
-use super::parse::{NORMALS_WORDS, RIDERS_WORDS, RIGID_WORDS, parse};
+use super::parse::{AUTO_WORDS, NORMALS_WORDS, RIDERS_WORDS, parse};
 use super::splice::{Step, append_section, find, insert, insert_element, remove};
 use super::surface_edit::edit_entries;
-use super::{ConeSpec, CorrectionSpec, EditSpec, EffectSpec, KeyCurve, Normals, RecipeFile, Riders, Rigid, TotalLimit};
+use super::{
+    ConeSpec, CorrectionSpec, EditSpec, EffectSpec, KeyCurve, Normals, Planted, RecipeFile, Riders, Rigid, TotalLimit,
+};
 use crate::param::{ParamKind, ParamSpec, Values};
 use glam::DVec3;
 use toml_edit::Value;
@@ -28,6 +30,8 @@ pub enum Place<'a> {
     Riders,
     /// `rigid`
     Rigid,
+    /// `planted`
+    Planted,
     /// `normals`
     Normals,
     /// `max_total`
@@ -67,6 +71,7 @@ impl<'a> Place<'a> {
             Self::BaseRow(table, name) => vec![Key("base"), Key(table), Key(name)],
             Self::Riders => vec![Key("riders")],
             Self::Rigid => vec![Key("rigid")],
+            Self::Planted => vec![Key("planted")],
             Self::Normals => vec![Key("normals")],
             Self::MaxTotal => vec![Key("max_total")],
             Self::Strength => vec![Key("strength")],
@@ -141,11 +146,21 @@ impl From<Riders> for Literal {
     }
 }
 
+impl From<&Planted> for Literal {
+    fn from(planted: &Planted) -> Self {
+        match planted {
+            Planted::Auto => Self::word(true, AUTO_WORDS),
+            Planted::None => Self::word(false, AUTO_WORDS),
+            Planted::Only(names) => Self::list(names.iter().map(|name| name.as_str().into())),
+        }
+    }
+}
+
 impl From<&Rigid> for Literal {
     fn from(rigid: &Rigid) -> Self {
         match rigid {
-            Rigid::Auto => Self::word(true, RIGID_WORDS),
-            Rigid::None => Self::word(false, RIGID_WORDS),
+            Rigid::Auto => Self::word(true, AUTO_WORDS),
+            Rigid::None => Self::word(false, AUTO_WORDS),
             Rigid::Only(names) => Self::list(names.iter().map(|name| name.as_str().into())),
         }
     }

@@ -1,8 +1,8 @@
 //! What is wrong with a recipe file, where, and how to mend it.
 
 use crate::cone::ConeError;
-use crate::graph::did_you_mean;
 use crate::param::Range;
+use crate::text::did_you_mean;
 use std::fmt;
 
 /// The first fault of a recipe file.

@@ -9,6 +9,7 @@
 //! version = 1                    # required
 //! base = "dqs"                   # or another; with settings { type = "blend", factor = 0.5, map = "twist" }
 //! riders = "move"                # or still: rigid parts just follow their bone
+//! planted = "auto"               # or none, or what stays where it stands: ["@foot"]
 //! rigid = "auto"                 # or none, or what never bends: ["@prop", "Sword*"]
 //! normals = "auto"               # engine, exact, faces
 //! maps = ["belly.map.json"]      # painted map files beside the recipe
@@ -111,6 +112,8 @@ pub struct Recipe {
     pub riders: Riders,
     /// Which pieces never bend.
     pub rigid: Rigid,
+    /// What stays where it stands on the ground.
+    pub planted: Planted,
     /// How normals are made.
     pub normals: Normals,
     /// Which bone carries which, as effects see it.
@@ -251,6 +254,18 @@ pub enum Rigid {
     /// None: every point is moved by itself.
     None,
     /// Those of these roles (`@prop`), bones or meshes; `*` and `?` match any.
+    Only(Vec<String>),
+}
+
+/// What no effect moves while it stands on the ground ([`crate::stance`]).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Planted {
+    /// Whatever stands. Nor does skin go through the ground.
+    #[default]
+    Auto,
+    /// Nothing, and effects do not know the ground.
+    None,
+    /// These bones or roles (`@foot`); `*` and `?` match any.
     Only(Vec<String>),
 }
 

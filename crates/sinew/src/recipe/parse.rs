@@ -12,7 +12,7 @@ use super::error::{Fault, RecipeError, one_of};
 use super::settings::Schema;
 use super::strength::OVER_WORDS;
 use super::surface_edit::EDIT_KEYS;
-use super::{HierarchySpec, Normals, Recipe, Riders, Rigid, TotalLimit};
+use super::{HierarchySpec, Normals, Planted, Recipe, Riders, Rigid, TotalLimit};
 use crate::correct::CORRECTIONS;
 use crate::motion::{Ends, Looping, MotionSettings, Smoothing, Travel};
 use crate::param::Range;
@@ -40,6 +40,7 @@ pub(super) struct MotionKeys {
     travel: Option<Travel>,
     smoothing: Option<Smoothing>,
     teleports: Option<Vec<f64>>,
+    contacts: Option<Vec<(String, Vec<(f64, f64)>)>>,
 }
 
 impl MotionKeys {
@@ -52,6 +53,9 @@ impl MotionKeys {
         if let Some(teleports) = &self.teleports {
             settings.teleports.clone_from(teleports);
         }
+        if let Some(contacts) = &self.contacts {
+            settings.contacts.clone_from(contacts);
+        }
     }
 }
 
@@ -60,6 +64,7 @@ const TOP_KEYS: &[&str] = &[
     "base",
     "riders",
     "rigid",
+    "planted",
     "normals",
     "max_total",
     "strength",
@@ -73,7 +78,7 @@ const TOP_KEYS: &[&str] = &[
     "edit",
 ];
 const MOTION_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing"];
-const CLIP_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing", "teleports"];
+const CLIP_KEYS: &[&str] = &["loop", "ends", "travel", "smoothing", "teleports", "contacts"];
 
 /// Where keys belong: writing a top key below the first section is the commonest slip in TOML.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -124,7 +129,18 @@ pub(super) const ENDS_WORDS: &[(&str, Ends)] = &[("rest", Ends::Rest), ("continu
 pub(super) const TRAVEL_WORDS: &[(&str, Travel)] = &[("subtract", Travel::Subtract), ("keep", Travel::Keep)];
 pub(super) const RIDERS_WORDS: &[(&str, Riders)] = &[("move", Riders::Move), ("still", Riders::Still)];
 /// Whether pieces are found by themselves.
-pub(super) const RIGID_WORDS: &[(&str, bool)] = &[("auto", true), ("none", false)];
+/// What a list names, and the remedy for an empty name.
+const PIECE: [&str; 2] = ["a role, bone or mesh in quotes", "name a role, bone or mesh or remove it"];
+const BONE: [&str; 2] = ["a role or bone in quotes", "name a role or bone or remove it"];
+
+/// What is left to Sinew, switched off, or named.
+enum Auto {
+    Auto,
+    None,
+    Only(Vec<String>),
+}
+
+pub(super) const AUTO_WORDS: &[(&str, bool)] = &[("auto", true), ("none", false)];
 pub(super) const NORMALS_WORDS: &[(&str, Normals)] =
     &[("auto", Normals::Auto), ("engine", Normals::Engine), ("exact", Normals::Exact), ("faces", Normals::Faces)];
 
@@ -227,7 +243,18 @@ impl Reader {
             meaning.recipe.riders = self.word(&at, RIDERS_WORDS).unwrap_or_default();
         }
         if let Some(at) = At::of(root, "rigid", "") {
-            meaning.recipe.rigid = self.rigid(&at);
+            meaning.recipe.rigid = match self.auto_or_names(&at, PIECE, "[\"@prop\", \"Sword*\"]") {
+                Auto::Auto => Rigid::Auto,
+                Auto::None => Rigid::None,
+                Auto::Only(names) => Rigid::Only(names),
+            };
+        }
+        if let Some(at) = At::of(root, "planted", "") {
+            meaning.recipe.planted = match self.auto_or_names(&at, BONE, "[\"@foot\", \"paw*\"]") {
+                Auto::Auto => Planted::Auto,
+                Auto::None => Planted::None,
+                Auto::Only(names) => Planted::Only(names),
+            };
         }
         if let Some(at) = At::of(root, "normals", "") {
             meaning.recipe.normals = self.word(&at, NORMALS_WORDS).unwrap_or_default();
@@ -293,25 +320,20 @@ impl Reader {
         HierarchySpec::Told(told)
     }
 
-    /// A word, or a list of names.
-    fn rigid(&mut self, at: &At<'_>) -> Rigid {
-        const EXPECTED: &str = "\"auto\", \"none\" or a list such as [\"@prop\", \"Sword*\"]";
+    /// `auto`, `none`, or a list of names of that kind.
+    fn auto_or_names(&mut self, at: &At<'_>, kind: [&'static str; 2], example: &str) -> Auto {
         if at.item.as_str().is_some() {
-            return match self.word(at, RIGID_WORDS) {
-                Some(true) => Rigid::Auto,
-                _ => Rigid::None,
+            return match self.word(at, AUTO_WORDS) {
+                Some(true) => Auto::Auto,
+                _ => Auto::None,
             };
         }
         let mut names = Vec::new();
-        for (offset, path, item) in self.list(at, EXPECTED) {
+        for (offset, path, item) in self.list(at, &format!("\"auto\", \"none\" or a list such as {example}")) {
             let at = At { item: &item, path, offset };
-            let Some(name) = self.name(&at, "a role, bone or mesh in quotes", "name a role, bone or mesh or remove it")
-            else {
-                continue;
-            };
-            names.push(name);
+            names.extend(self.name(&at, kind[0], kind[1]));
         }
-        Rigid::Only(names)
+        Auto::Only(names)
     }
 
     /// A number of sizes, or a table that also says how it binds.
@@ -509,7 +531,38 @@ impl Reader {
             }
             keys.teleports = Some(times);
         }
+        if valid.contains(&"contacts")
+            && let Some(at) = At::of(table, "contacts", path)
+        {
+            keys.contacts = Some(self.contacts(&at));
+        }
         keys
+    }
+
+    /// Bones, each with the spans in which it stands.
+    fn contacts(&mut self, at: &At<'_>) -> Vec<(String, Vec<(f64, f64)>)> {
+        const SPANS: &str = "a list of spans in seconds, such as [[0.0, 0.4]]";
+        let Some(table) = self.table(at, "a table of bones, such as { \"foot.L\" = [[0.0, 0.4]] }") else {
+            return Vec::new();
+        };
+        let mut contacts = Vec::new();
+        for (bone, _) in table.iter() {
+            let Some(at) = At::of(table, bone, &at.path) else { continue };
+            let mut spans = Vec::new();
+            for (offset, path, item) in self.list(&at, SPANS) {
+                let span = At { item: &item, path, offset };
+                let mut ends = Vec::new();
+                for (offset, path, item) in self.list(&span, SPANS) {
+                    ends.extend(self.number(&At { item: &item, path, offset }, TIME));
+                }
+                match ends[..] {
+                    [from, to] if from <= to => spans.push((from, to)),
+                    _ => self.wrong_type(&span, "two times in seconds, the earlier one first, such as [0.0, 0.4]"),
+                }
+            }
+            contacts.push((bone.to_owned(), spans));
+        }
+        contacts
     }
 
     fn smoothing(&mut self, at: &At<'_>) -> Option<Smoothing> {

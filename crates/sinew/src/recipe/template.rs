@@ -33,6 +33,8 @@ impl RecipeFile {
         lines.key("riders", "\"move\"", &format!("rigid parts carried by bones: {}", choices(RIDERS_WORDS)));
         lines.key("rigid", "\"auto\"", "pieces that never bend: auto (props, eyes, what one bone moves) or none,");
         lines.comment("  or a list of roles, bones or meshes such as [\"@prop\", \"@eye\", \"Sword*\"]");
+        lines.key("planted", "\"auto\"", "what stays where it stands on the ground: auto (whatever stands) or none,");
+        lines.comment("  or a list of roles or bones such as [\"@foot\"]; skin does not go through the ground");
         lines.key(
             "normals",
             "\"auto\"",
@@ -64,6 +66,9 @@ impl RecipeFile {
 
         lines.section("# [clip.\"NAME\"]", "the same keys for clips of that name (* and ? match any), and");
         lines.comment("teleports = [0.5]  # times in seconds at which the character teleports or the shot is cut");
+        lines.comment(
+            "contacts = { \"foot.L\" = [[0.0, 0.4]] }  # when bones stand, in seconds, in place of what is found",
+        );
         lines.0 += "\n";
         lines.comment(
             "Numbers of an effect, including its gain but not its filters, can change over the clip: give keys",
