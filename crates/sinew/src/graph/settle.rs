@@ -3,9 +3,11 @@
 //!
 //! | step | what it does |
 //! |---|---|
+//! | `bending` | parts that effects act on and one bone moves bend as rods |
 //! | `rigid_pieces` | what does not bend moves as one |
 
 use super::GraphError;
+use super::bending::Bending;
 use super::evaluate::Frame;
 use super::rigid_pieces::RigidPieces;
 use crate::hierarchy::Hierarchy;
@@ -16,6 +18,7 @@ use crate::simd::Points;
 /// The steps a recipe asks for.
 #[derive(Debug)]
 pub(super) struct Settle {
+    bending: Option<Bending>,
     rigid: Option<RigidPieces>,
 }
 
@@ -29,8 +32,9 @@ pub(super) struct Directions<'a> {
 impl Settle {
     /// `None` where there is nothing to do.
     pub fn build(rig: &Rig, tree: &Hierarchy, recipe: &Recipe) -> Result<Option<Self>, GraphError> {
+        let bending = Bending::build(rig, recipe)?;
         let rigid = RigidPieces::build(rig, tree, recipe)?;
-        Ok(rigid.is_some().then_some(Self { rigid }))
+        Ok((bending.is_some() || rigid.is_some()).then_some(Self { bending, rigid }))
     }
 
     /// Follows other numbers.
@@ -43,6 +47,9 @@ impl Settle {
     /// `base` is where the base has all points, `points` where the effects have them. `directions` are turned too: in
     /// place, or from where the base has them.
     pub fn run(&self, frame: &Frame<'_>, base: &Points, points: &mut Points, directions: &mut [Directions<'_>]) {
+        if let Some(bending) = &self.bending {
+            bending.bend(frame.rig, base, points, directions);
+        }
         if let Some(rigid) = &self.rigid {
             rigid.carry(frame.rig, base, points, directions);
         }

@@ -302,16 +302,18 @@ impl Reader {
                 _ => Rigid::None,
             };
         }
+        Rigid::Only(self.part_names(at, EXPECTED))
+    }
+
+    /// A list of roles, bones or meshes.
+    pub(super) fn part_names(&mut self, at: &At<'_>, expected: &str) -> Vec<String> {
         let mut names = Vec::new();
-        for (offset, path, item) in self.list(at, EXPECTED) {
+        for (offset, path, item) in self.list(at, expected) {
             let at = At { item: &item, path, offset };
-            let Some(name) = self.name(&at, "a role, bone or mesh in quotes", "name a role, bone or mesh or remove it")
-            else {
-                continue;
-            };
-            names.push(name);
+            let name = self.name(&at, "a role, bone or mesh in quotes", "name a role, bone or mesh or remove it");
+            names.extend(name);
         }
-        Rigid::Only(names)
+        names
     }
 
     /// A number of sizes, or a table that also says how it binds.
