@@ -336,6 +336,17 @@ impl Reader {
         Auto::Only(names)
     }
 
+    /// A list of roles, bones or meshes.
+    pub(super) fn part_names(&mut self, at: &At<'_>, expected: &str) -> Vec<String> {
+        let mut names = Vec::new();
+        for (offset, path, item) in self.list(at, expected) {
+            let at = At { item: &item, path, offset };
+            let name = self.name(&at, "a role, bone or mesh in quotes", "name a role, bone or mesh or remove it");
+            names.extend(name);
+        }
+        names
+    }
+
     /// A number of sizes, or a table that also says how it binds.
     fn max_total(&mut self, at: &At<'_>) -> Option<TotalLimit> {
         let Some(table) = at.item.as_table_like() else {
