@@ -368,7 +368,8 @@ impl Plan {
         );
         self.remarks.iter().for_each(|remark| comment(remark, &mut text));
         text.push_str("version = 1\n");
-        text.push_str("strength_over = \"each\"\n");
+        text.push_str("strength_over = \"balanced\"     # the liveliest clip has the strength, calmer ones less\n");
+        text.push_str("planted = \"auto\"             # feet that stand stay where they stand\n");
         text.push_str("rigid = \"auto\"               # props, eyes, armour and parts of machines never bend\n");
         for layer in &self.layers {
             text.push('\n');
@@ -388,22 +389,19 @@ impl Plan {
     fn effect(&self, layer: &Layer, effect: &PlannedEffect, text: &mut String) {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "[[effect]]\n{:<30} # {}", format!("type = \"{}\"", effect.kind), effect.about);
+        if let Moved::Part(role) = layer.moved {
+            let _ = writeln!(text, "parts = [\"@{role}\"]");
+        }
         let _ = writeln!(text, "strength = \"{}\"", percent(layer.strength(effect)));
         for (name, value) in &effect.values {
             let value = (1e4 * value).round() / 1e4;
             let _ = writeln!(text, "{name} = {value:?}");
         }
-        match layer.moved {
-            Moved::Part(role) => {
-                let _ = writeln!(text, "root = 0.0\n[effect.bones]\n\"*\" = 0.0\n\"@{role}\" = 1.0");
+        if layer.moved == Moved::Body && !self.still.is_empty() {
+            text.push_str("[effect.bones]                 # their own motion counts for nothing\n");
+            for role in &self.still {
+                let _ = writeln!(text, "\"@{role}\" = 0.0");
             }
-            Moved::Body if !self.still.is_empty() => {
-                text.push_str("[effect.bones]                 # their own motion counts for nothing\n");
-                self.still.iter().for_each(|role| {
-                    let _ = writeln!(text, "\"@{role}\" = 0.0");
-                });
-            }
-            Moved::Body => {}
         }
     }
 }
