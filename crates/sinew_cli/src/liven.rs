@@ -22,7 +22,6 @@ use sinew_liven::judge::{ClipFigures, PartFigures};
 use sinew_liven::plan::Lowered;
 use sinew_liven::words::UnknownPart;
 use sinew_liven::{Account, Livened, Parts, PlayedClip, Style, Wishes, liven};
-use std::io::Write;
 use std::path::PathBuf;
 use std::time::Instant;
 
