@@ -273,11 +273,6 @@ impl FrameIndependentGraph {
         self
     }
 
-    /// Whether frames want to know what stands on the ground.
-    pub fn plants(&self) -> bool {
-        self.settle.as_ref().is_some_and(Settle::plants)
-    }
-
     /// The filtered signals its effects read: what [`crate::Motion::new`] must prepare.
     pub fn filtered_signals(&self) -> &[FilteredSignal] {
         &self.filtered

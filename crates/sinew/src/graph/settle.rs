@@ -62,11 +62,6 @@ impl Settle {
         Ok((plants || rigid.is_some()).then_some(Self { plants, planting, rigid }))
     }
 
-    /// Whether frames want to know what stands.
-    pub fn plants(&self) -> bool {
-        self.plants
-    }
-
     /// Whether it does anything at a frame.
     pub fn acts(&self, frame: &Frame<'_>) -> bool {
         let stands = !frame.standing.bones.is_empty() || frame.standing.ground.iter().any(Option::is_some);

@@ -18,6 +18,7 @@ mod maps;
 mod motion;
 mod muscles;
 mod normals;
+mod planting;
 mod points;
 mod pointwise;
 mod presets;
