@@ -1,18 +1,22 @@
 //! The deformer graph: base → sum of displacements → corrections → normals, built once from a recipe and evaluated for any frame.
 
 mod accumulate;
+mod blocks;
 mod collapsed;
 mod cone_filter;
 mod evaluate;
 mod moving;
+mod output;
 mod retune;
 mod rigid_pieces;
+mod scatter;
 mod settle;
 mod terms;
 
 pub use cone_filter::FittedCone;
-pub use evaluate::{Cpu, DeformedMesh, DeformedRows, EngineSkinning, Outputs};
+pub use evaluate::Cpu;
 pub(crate) use evaluate::{Frame, Results, Scratch, evaluate, evaluate_rows};
+pub use output::{DeformedMesh, DeformedRows, EngineSkinning, Outputs};
 pub(crate) use retune::{Change, adopt};
 pub(crate) use terms::{DisplacementNode, Kind, Node};
 
