@@ -7,7 +7,7 @@ use super::output::{DeformedMesh, DeformedRows, EngineSkinning, Outputs, Vertice
 use super::scatter::gather;
 use super::settle::Directions;
 use super::{FrameIndependentGraph, MovingBones, NormalsPlan};
-use crate::base::{Base, BaseFrame, DqsPalette, Palette};
+use crate::base::{Base, BaseFrame, DqsPalette, Palette, PointwiseScratch};
 use crate::correct::{CorrectScratch, CorrectionFrame, CorrectionReport, SegmentVolume};
 use crate::kinodynamic::{FreeFrame, FreeScratch};
 use crate::motion::Kinematics;
@@ -69,6 +69,7 @@ pub(crate) struct Scratch {
     skinned: Points,
     blended: Points,
     free: FreeScratch,
+    pointwise: PointwiseScratch,
     carried: Points,
     result: RowSet,
     base: RowSet,
@@ -215,7 +216,7 @@ fn deform_here(
             Some(&scratch.carried.rows[..])
         }
         Base::Pointwise(base) => {
-            base.carry(&free, cpu.pool, &mut scratch.carried);
+            base.carry(&free, cpu.pool, &mut scratch.pointwise, &mut scratch.carried);
             Some(&scratch.carried.rows[..])
         }
         _ => None,
