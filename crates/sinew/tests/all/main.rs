@@ -3,6 +3,7 @@
 
 #![allow(clippy::print_stdout, reason = "figures and tables are read by hand")]
 
+mod allocations;
 mod base;
 mod bind;
 mod common;

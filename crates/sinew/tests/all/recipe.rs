@@ -310,6 +310,14 @@ const FAULTS: &[(&str, &str)] = &[
         "line 4, column 10: effect[0].cone.bne: no such key; did you mean \"bone\"?",
     ),
     (
+        "[[effect]]\ntype = \"floppy\"\ncone = { half_angel = 0.4 }",
+        "line 4, column 10: effect[0].cone.half_angel: no such key; did you mean \"half_angle\"?",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\ncone = { radius = 0.4 }",
+        "line 4, column 10: effect[0].cone.radius: no such key; did you mean \"base_radius\"?",
+    ),
+    (
         "[[effect]]\ntype = \"floppy\"\ncone = { bone = \"\" }",
         "line 4, column 17: effect[0].cone.bone: the name is empty; name a bone or leave the key out",
     ),
@@ -882,6 +890,22 @@ fn a_tree_is_a_word_or_bones_with_what_they_follow() {
     let mut file = RecipeFile::parse("version = 1\n").unwrap();
     file.set(Place::Follows("foot.L"), "shin.L").unwrap();
     assert_eq!(file.recipe().hierarchy, Told(vec![("foot.L".into(), "shin.L".into())]));
+}
+
+/// A bone that is not there is told with where its name stands and the nearest there is.
+#[test]
+fn a_misspelt_bone_is_told_with_its_place() {
+    let subject = crate::common::Subject::zoo("tube:vertices=100,bones=3");
+    for (text, place) in [
+        ("[hierarchy]\n\"tueb.2\" = \"tube.1\"", "hierarchy"),
+        ("[hierarchy]\n\"tube.2\" = \"tueb.1\"", "hierarchy"),
+        ("[[effect]]\ntype = \"floppy\"\nbones.\"tueb.2\" = 2.0", "floppy"),
+        ("[[edit]]\ntype = \"radial\"\nbones = [\"tueb.2\"]", "edit"),
+    ] {
+        let file = RecipeFile::parse(&format!("version = 1\n{text}\n")).unwrap_or_else(|error| panic!("{error}"));
+        let error = sinew::Stage::new(&subject.rig, file.recipe()).expect_err(text).to_string();
+        assert!(error.contains(&format!("({place}); did you mean \"tube.")), "{error}");
+    }
 }
 
 #[test]
