@@ -33,6 +33,16 @@ impl EdgeGraph {
         Self { ends, edges }
     }
 
+    /// The same with those edges alone that are to be kept, by their ends.
+    pub fn filtered(&self, keep: impl Fn(u32, u32) -> bool) -> Self {
+        let (mut ends, mut edges) = (Vec::with_capacity(self.ends.len()), Vec::new());
+        for slot in 0..self.ends.len() as u32 {
+            edges.extend(self.of(slot).iter().filter(|edge| keep(slot, edge.0)));
+            ends.push(edges.len());
+        }
+        Self { ends, edges }
+    }
+
     /// Edges at a slot: far end and length.
     pub fn of(&self, slot: u32) -> &[(u32, f64)] {
         let slot = slot as usize;

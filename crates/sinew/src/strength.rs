@@ -3,8 +3,11 @@
 //! The strength of a clip is what `sinew check` calls visible strength: the 95th percentile over its frames, 60 a second, of
 //! the farthest that a point is moved from where it is at the same frame without effects, as a share of its character's
 //! size. Of several clips it is that of the liveliest. An effect with a strength of its own is measured alone, so that
-//! other effects do not change its gain; then the strength of the recipe scales all gains by one factor, with everything
-//! at work.
+//! other effects do not change its gain, and on the parts that it acts on; then the strength of the recipe scales all gains
+//! by one factor, with everything at work.
+//!
+//! Balanced, a clip that the common gain moves by r gets the gain that moves it by √(r S), S being what the liveliest is
+//! moved by: between its own strength and that of the liveliest, and as a matter of ratios halfway.
 //!
 //! Displacement is linear in the gain where nothing limits it, and bent by limits, turns and corrections where something
 //! does: the gain is found by regula falsi with halved weights (Illinois) between gains that are known to be too small and
@@ -36,14 +39,13 @@
 //! Oracle: a character that is only shifted, without limits, is moved by gain × what it is moved by at gain 1.
 
 use crate::clip::Clip;
-use crate::graph::{GraphError, Outputs};
+use crate::graph::{GraphError, Outputs, Parts};
 use crate::motion::{Motion, MotionError, MotionReport, MotionSettings};
 use crate::recipe::{EffectSpec, GAIN, Recipe, Strength, StrengthOver};
 use crate::rig::Rig;
 use crate::stage::{ForeignMotion, Stage, Workspace};
 use rayon::prelude::*;
 use std::fmt;
-use std::ops::Range;
 use std::sync::Arc;
 
 /// Frames a second.
@@ -54,6 +56,8 @@ const MOST_FRAMES: f64 = 240.0;
 const PERCENTILE: f64 = 0.95;
 /// How near the strength found is to that asked for, of it.
 const PRECISION: f64 = 1e-4;
+/// Share of what the liveliest clip is moved by, below which a clip is still: what moves in it is noise.
+const NOISE: f64 = 0.01;
 /// Gains tried, at most.
 const MOST_GAINS: usize = 40;
 /// Share of the size: what is moved by less is not moved but rounded.
@@ -95,9 +99,15 @@ impl Solved {
         &self.tuned[clip.min(self.tuned.len() - 1)].recipe
     }
 
-    /// The gains found: those of single effects, then that of the recipe; clip by clip where each has its own.
+    /// The gains found: those of single effects, then that of the recipe; clip by clip where each has its own. An effect on
+    /// parts that the rig does not have is not among them.
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.tuned.iter().flat_map(|tuned| &tuned.found)
+    }
+
+    /// The gains found that the clip of that index is played by.
+    pub fn findings_of(&self, clip: usize) -> &[Finding] {
+        &self.tuned[clip.min(self.tuned.len() - 1)].found
     }
 }
 
@@ -123,6 +133,8 @@ pub struct Finding {
 pub enum Outcome {
     /// It was.
     Reached,
+    /// It was in the liveliest clip; this one is calmer, as it should be.
+    Balanced,
     /// Nothing moves that effects could follow; the gain is 1.
     Still,
     /// The largest gain there is gives no more than this; the gain found gives nine tenths of it.
@@ -154,6 +166,7 @@ impl fmt::Display for Finding {
         let gain = three_digits(*gain);
         match outcome {
             Outcome::Reached => write!(f, ": gain {gain}")?,
+            Outcome::Balanced => write!(f, ": gain {gain} gives {}", percent(*reached))?,
             Outcome::Still => write!(f, ": nothing moves that effects could follow; gain {gain}")?,
             Outcome::TooWeak { most } => write!(
                 f,
@@ -187,52 +200,96 @@ fn three_digits(value: f64) -> String {
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
 }
 
-/// Finds the gains for the strengths that a recipe asks for, over all of these clips together or each by itself, as it
-/// says. A recipe that asks for none stays as it is. Frames are evaluated on the caller's threads; the gains are the same
+/// Finds the gains for the strengths that a recipe asks for, over all of these clips together, each by itself or balanced,
+/// as it says. A recipe that asks for none stays as it is. Frames are evaluated on the caller's threads; the gains are the same
 /// to the bit on any number of them, and in any order of the clips.
 pub fn solve(rig: &Arc<Rig>, recipe: &Recipe, clips: &[(&Clip, MotionSettings)]) -> Result<Solved, StrengthError> {
     let tuned = match recipe.strength_over {
         StrengthOver::Each if !clips.is_empty() => {
             let one = |clip: &(&Clip, MotionSettings)| {
-                tune(rig, recipe, std::slice::from_ref(clip), Over::Clip(clip.0.name.clone()))
+                Ok(tune(rig, recipe, std::slice::from_ref(clip), Over::Clip(clip.0.name.clone()))?.0)
             };
-            clips.iter().map(one).collect::<Result<_, _>>()?
+            clips.iter().map(one).collect::<Result<_, StrengthError>>()?
         }
-        _ => vec![tune(rig, recipe, clips, Over::All(clips.len()))?],
+        StrengthOver::Balanced if clips.len() > 1 => balance(rig, recipe, clips)?,
+        _ => vec![tune(rig, recipe, clips, Over::All(clips.len()))?.0],
     };
     Ok(Solved { tuned })
 }
 
-fn tune(rig: &Arc<Rig>, asked: &Recipe, clips: &[(&Clip, MotionSettings)], over: Over) -> Result<Tuned, StrengthError> {
-    let mut recipe = asked.without_strength();
-    let mut found = Vec::new();
-    for (index, spec) in asked.effects.iter().enumerate() {
-        let Some(wanted) = spec.strength else { continue };
-        let effect = EffectSpec { strength: None, gain: 1.0, ..spec.clone() };
-        let alone = Recipe {
-            effects: vec![effect],
-            corrections: Vec::new(),
-            edits: Vec::new(),
-            strength: None,
-            ..asked.clone()
+/// The recipe with gains for all of the clips together, and what each of the findings comes to clip by clip.
+fn tune(
+    rig: &Arc<Rig>,
+    asked: &Recipe,
+    clips: &[(&Clip, MotionSettings)],
+    over: Over,
+) -> Result<(Tuned, Vec<Vec<f64>>), StrengthError> {
+    let mut tuned = Tuned { recipe: asked.without_strength(), found: Vec::new() };
+    let mut by_clip = Vec::new();
+    for (effect, wanted) in asked_strengths(asked) {
+        let Some(mut search) = Search::new(rig, &alone(asked, &tuned.recipe, effect), clips, wanted.share())? else {
+            continue;
         };
-        let (gain, reached, outcome) = Search::new(rig, alone, clips, wanted)?.gain()?;
-        recipe.effects[index].gain = gain;
-        found.push(Finding {
-            effect: Some((index, spec.effect.name())),
-            wanted,
-            gain,
-            reached,
-            outcome,
-            over: over.clone(),
-        });
+        let answer = search.gain(1.0)?;
+        by_clip.push(search.by_clip(answer.0)?);
+        tuned.take(effect, wanted, answer, over.clone());
     }
-    if let Some(wanted) = asked.strength {
-        let (gain, reached, outcome) = Search::new(rig, recipe.clone(), clips, wanted)?.gain()?;
-        scale(&recipe.clone(), gain, &mut recipe);
-        found.push(Finding { effect: None, wanted, gain, reached, outcome, over });
+    Ok((tuned, by_clip))
+}
+
+/// Gains clip by clip: the liveliest as strong as asked for, the others between that and what its gain makes of them.
+fn balance(rig: &Arc<Rig>, asked: &Recipe, clips: &[(&Clip, MotionSettings)]) -> Result<Vec<Tuned>, StrengthError> {
+    let (common, by_clip) = tune(rig, asked, clips, Over::All(clips.len()))?;
+    let mut all = Vec::new();
+    for (index, clip) in clips.iter().enumerate() {
+        let mut tuned = Tuned { recipe: asked.without_strength(), found: Vec::new() };
+        for (finding, by_clip) in common.found.iter().zip(&by_clip) {
+            let Finding { effect, wanted, gain, reached, outcome, .. } = *finding;
+            let effect = effect.map(|(effect, _)| effect);
+            let raw = by_clip[index];
+            let answer = if raw >= reached || gain == 0.0 || outcome == Outcome::Still {
+                (gain, reached, outcome)
+            } else if raw < NOISE * reached {
+                (gain, raw, Outcome::Still)
+            } else {
+                let share = (raw * reached).sqrt();
+                let alone = alone(asked, &tuned.recipe, effect);
+                let Some(mut search) = Search::new(rig, &alone, std::slice::from_ref(clip), share)? else { continue };
+                let (gain, reached, outcome) = search.gain(gain * share / raw)?;
+                (gain, reached, if outcome == Outcome::Reached { Outcome::Balanced } else { outcome })
+            };
+            tuned.take(effect, wanted, answer, Over::Clip(clip.0.name.clone()));
+        }
+        all.push(tuned);
     }
-    Ok(Tuned { recipe, found })
+    Ok(all)
+}
+
+/// The effects with a strength of their own, then the recipe, with what they ask for.
+fn asked_strengths(asked: &Recipe) -> impl Iterator<Item = (Option<usize>, Strength)> {
+    let of_effect = |(index, spec): (usize, &EffectSpec)| Some((Some(index), spec.strength?));
+    let of_recipe = asked.strength.map(|strength| (None, strength));
+    asked.effects.iter().enumerate().filter_map(of_effect).chain(of_recipe)
+}
+
+/// What is measured: an effect alone, or the recipe as it is tuned so far.
+fn alone(asked: &Recipe, tuned: &Recipe, effect: Option<usize>) -> Recipe {
+    let Some(effect) = effect else { return tuned.clone() };
+    let effect = EffectSpec { strength: None, gain: 1.0, ..asked.effects[effect].clone() };
+    Recipe { effects: vec![effect], corrections: Vec::new(), edits: Vec::new(), strength: None, ..asked.clone() }
+}
+
+impl Tuned {
+    /// Takes over a gain that was found.
+    fn take(&mut self, effect: Option<usize>, wanted: Strength, answer: (f64, f64, Outcome), over: Over) {
+        let (gain, reached, outcome) = answer;
+        match effect {
+            Some(effect) => self.recipe.effects[effect].gain = gain,
+            None => scale(&self.recipe.clone(), gain, &mut self.recipe),
+        }
+        let effect = effect.map(|effect| (effect, self.recipe.effects[effect].effect.name()));
+        self.found.push(Finding { effect, wanted, gain, reached, outcome, over });
+    }
 }
 
 /// The gains of a recipe times a factor, within what a gain may be.
@@ -260,37 +317,54 @@ struct Search {
     ceiling: f64,
     /// Strength without effects.
     floor: f64,
+    /// The gain measured last, and what it gave clip by clip.
+    last: (f64, Vec<f64>),
 }
 
 impl Search {
+    /// `None` where all effects act on parts that the rig does not have.
     fn new(
         rig: &Arc<Rig>,
-        recipe: Recipe,
+        recipe: &Recipe,
         clips: &[(&Clip, MotionSettings)],
-        wanted: Strength,
-    ) -> Result<Self, StrengthError> {
+        wanted: f64,
+    ) -> Result<Option<Self>, StrengthError> {
+        let seen = seen(rig, recipe)?;
+        if seen.is_empty() {
+            return Ok(None);
+        }
         let floor = if recipe.corrections.is_empty() && recipe.edits.is_empty() {
             0.0
         } else {
-            let mut bare = Meter::new(rig, &Recipe { effects: Vec::new(), ..recipe.clone() }, clips)?;
-            bare.strength()?
+            let bare = Recipe { effects: Vec::new(), ..recipe.clone() };
+            most(&Meter::new(rig, &bare, clips, seen.clone())?.by_clip()?)
         };
         let largest = recipe.effects.iter().map(largest_gain).fold(0.0, f64::max);
         let ceiling = if largest > 0.0 { GAIN.max / largest } else { 1.0 };
-        let meter = Meter::new(rig, &recipe, clips)?;
-        Ok(Self { meter, tried: recipe.clone(), recipe, wanted: wanted.share(), ceiling, floor })
+        let meter = Meter::new(rig, recipe, clips, seen)?;
+        let last = (f64::NAN, Vec::new());
+        Ok(Some(Self { meter, tried: recipe.clone(), recipe: recipe.clone(), wanted, ceiling, floor, last }))
     }
 
     fn measure(&mut self, gain: f64) -> Result<f64, StrengthError> {
         scale(&self.recipe, gain, &mut self.tried);
         self.meter.follow(&self.tried)?;
-        self.meter.strength()
+        self.last = (gain, self.meter.by_clip()?);
+        Ok(most(&self.last.1))
     }
 
-    /// The gain, the strength it gives, and whether that is what is wanted.
-    fn gain(&mut self) -> Result<(f64, f64, Outcome), StrengthError> {
+    /// The strength that a gain gives, clip by clip.
+    fn by_clip(&mut self, gain: f64) -> Result<Vec<f64>, StrengthError> {
+        if self.last.0 != gain {
+            self.measure(gain)?;
+        }
+        Ok(self.last.1.clone())
+    }
+
+    /// The gain, the strength it gives, and whether that is what is wanted; `guess` is the first that is tried.
+    fn gain(&mut self, guess: f64) -> Result<(f64, f64, Outcome), StrengthError> {
         let Self { wanted, floor, ceiling, .. } = *self;
-        let start = ceiling.min(1.0);
+        let start = ceiling.min(guess);
         if wanted <= floor {
             let outcome = if floor > wanted * (1.0 + PRECISION) { Outcome::TooStrong } else { Outcome::Reached };
             return Ok((0.0, floor, outcome));
@@ -367,12 +441,40 @@ struct Meter {
     motions: Vec<Arc<Motion>>,
     /// Clip and time of all frames, clip after clip.
     frames: Vec<(usize, f64)>,
-    /// Vertices by character.
-    parts: Vec<(Range<usize>, usize)>,
+    /// Vertices that are looked at, with their characters.
+    seen: Vec<(usize, usize)>,
+}
+
+/// The vertices that some effect acts on by half or more, with their characters; all of them where corrections and edits
+/// have a say.
+fn seen(rig: &Rig, recipe: &Recipe) -> Result<Vec<(usize, usize)>, StrengthError> {
+    let parts = recipe.effects.iter().map(|spec| match spec.parts.is_empty() {
+        true => Ok(None),
+        false => Parts::find(rig, &spec.parts, spec.effect.name()).map(Some),
+    });
+    let parts = parts.collect::<Result<Vec<_>, _>>()?;
+    let adds = recipe.effects.is_empty() || !recipe.corrections.is_empty() || !recipe.edits.is_empty();
+    let everywhere = adds || parts.iter().any(Option::is_none);
+    let acts = |vertex: usize| everywhere || parts.iter().flatten().any(|parts| parts.at(rig.point(vertex)) > 0.5);
+    let of_part = |part: &crate::rig::Part| {
+        let character = part.character;
+        let vertices = part.primitives.iter().flat_map(|primitive| primitive.vertices.clone());
+        vertices.map(move |vertex| (vertex, character)).collect::<Vec<_>>()
+    };
+    Ok(rig.parts().iter().flat_map(of_part).filter(|&(vertex, _)| acts(vertex)).collect())
+}
+
+fn most(by_clip: &[f64]) -> f64 {
+    by_clip.iter().copied().fold(0.0, f64::max)
 }
 
 impl Meter {
-    fn new(rig: &Arc<Rig>, recipe: &Recipe, clips: &[(&Clip, MotionSettings)]) -> Result<Self, StrengthError> {
+    fn new(
+        rig: &Arc<Rig>,
+        recipe: &Recipe,
+        clips: &[(&Clip, MotionSettings)],
+        seen: Vec<(usize, usize)>,
+    ) -> Result<Self, StrengthError> {
         let stage = Stage::new(rig, recipe)?;
         let (mut motions, mut frames) = (Vec::new(), Vec::new());
         for (index, (clip, settings)) in clips.iter().enumerate() {
@@ -380,11 +482,7 @@ impl Meter {
             frames.extend(times(motion.report()).map(|time| (index, time)));
             motions.push(motion);
         }
-        let of_part = |part: &crate::rig::Part| {
-            part.primitives.iter().map(|primitive| (primitive.vertices.clone(), part.character)).collect::<Vec<_>>()
-        };
-        let parts = rig.parts().iter().flat_map(of_part).collect();
-        Ok(Self { stage, motions, frames, parts })
+        Ok(Self { stage, motions, frames, seen })
     }
 
     fn follow(&mut self, recipe: &Recipe) -> Result<(), StrengthError> {
@@ -393,29 +491,31 @@ impl Meter {
         Ok(())
     }
 
-    /// Of the liveliest clip and character; infinite where a frame is beyond what numbers hold.
-    fn strength(&mut self) -> Result<f64, StrengthError> {
-        let Self { stage, motions, frames, parts } = self;
+    /// Clip by clip, of the liveliest character; infinite where a frame is beyond what numbers hold.
+    fn by_clip(&mut self) -> Result<Vec<f64>, StrengthError> {
+        let Self { stage, motions, frames, seen } = self;
         let sizes: Vec<f64> = stage.rig().characters().iter().map(|character| character.size).collect();
         let playing = motions.iter().map(|motion| stage.resume(motion)).collect::<Result<Vec<_>, _>>()?;
         let workspace = || Workspace::with(Outputs { directions: false, base: true, engine: false });
         let reach: Vec<Vec<f64>> = (frames.par_iter())
             .map_init(workspace, |workspace, &(clip, time)| {
                 playing[clip].frame(time, workspace);
-                farthest(workspace, parts, &sizes)
+                farthest(workspace, seen, &sizes)
             })
             .collect();
-        let mut most = 0.0f64;
+        let mut by_clip = Vec::with_capacity(playing.len());
         let mut from = 0;
         for clip in 0..playing.len() {
+            let mut most = 0.0f64;
             let count = frames[from..].iter().take_while(|frame| frame.0 == clip).count();
             for character in 0..sizes.len() {
                 let mut values: Vec<f64> = reach[from..from + count].iter().map(|frame| frame[character]).collect();
                 most = most.max(percentile(&mut values));
             }
             from += count;
+            by_clip.push(most);
         }
-        Ok(most)
+        Ok(by_clip)
     }
 }
 
@@ -428,15 +528,13 @@ fn times(report: &MotionReport) -> impl Iterator<Item = f64> {
 }
 
 /// By character: the farthest that a point is moved, in sizes.
-fn farthest(workspace: &Workspace, parts: &[(Range<usize>, usize)], sizes: &[f64]) -> Vec<f64> {
+fn farthest(workspace: &Workspace, seen: &[(usize, usize)], sizes: &[f64]) -> Vec<f64> {
     let (base, mesh) = (workspace.base(), workspace.mesh());
     let mut most = vec![0.0f64; sizes.len()];
-    for (vertices, character) in parts {
-        for vertex in vertices.clone() {
-            let moved = mesh.world_position(*character, vertex).distance(base.world_position(*character, vertex));
-            let share = if moved == 0.0 { 0.0 } else { moved / sizes[*character] };
-            most[*character] = if share.is_finite() { most[*character].max(share) } else { f64::INFINITY };
-        }
+    for &(vertex, character) in seen {
+        let moved = mesh.world_position(character, vertex).distance(base.world_position(character, vertex));
+        let share = if moved == 0.0 { 0.0 } else { moved / sizes[character] };
+        most[character] = if share.is_finite() { most[character].max(share) } else { f64::INFINITY };
     }
     most
 }

@@ -129,8 +129,8 @@ pub struct StrengthArgs {
     pub strength: Option<Strength>,
 
     /// Which clips the strength is measured over: all of the file together (the liveliest has it, a walk stays calmer than a
-    /// run), or each by itself [default: the recipe's, else all].
-    #[arg(long, value_name = "all|each", value_parser = strength_over())]
+    /// run), each by itself, or balanced between the two [default: the recipe's, else all].
+    #[arg(long, value_name = "all|each|balanced", value_parser = strength_over())]
     pub strength_over: Option<StrengthOver>,
 }
 

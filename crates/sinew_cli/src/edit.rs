@@ -131,7 +131,7 @@ pub fn run(options: &EditArgs, talk: &Talk) -> Result<(), Fault> {
         let clip = clip.map_err(|fault| if let Fault::Usage(text) = fault { words(text) } else { fault })?;
         let played = Played { clips: clip.as_slice(), ..Played::default() };
         let playable = solved(&recipe, &scene, &played).map_err(|error| words(error.to_string()))?;
-        let made = make(&scene, playable.recipe(0), edit).map_err(words)?;
+        let made = make(&scene, playable.recipe(clip.unwrap_or(0)), edit).map_err(words)?;
         let folder = here.clone().unwrap_or_default();
         let maps = map_files(&scene, edit, &made).map_err(words)?;
         let mut names: Vec<String> = recipe.maps().to_vec();

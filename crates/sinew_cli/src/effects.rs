@@ -43,6 +43,7 @@ impl Key {
                 vec![Self::new(key.name, format!("{range}; {} by default", default.trim_end()), key.about)]
             }
             KeyKind::Share { example } => vec![Self::new(key.name, format!("share, such as {example}"), key.about)],
+            KeyKind::Names { example } => vec![Self::new(key.name, format!("names, such as {example}"), key.about)],
             KeyKind::Map => vec![Self::new(key.name, "painted map", key.about)],
             KeyKind::Cells { cells, .. } => {
                 let whole = Self::new(key.name, "true, false, table", key.about);

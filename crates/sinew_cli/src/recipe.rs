@@ -9,7 +9,7 @@ use crate::talk::Talk;
 use crate::text::quoted;
 use sinew::base::BaseEntry;
 use sinew::recipe::{Place, RecipeFile, StrengthOver};
-use sinew::strength::{self, Solved, StrengthError};
+use sinew::strength::{self, Finding, Solved, StrengthError};
 use sinew::text::wildcard;
 use sinew::{Clip, MotionSettings, Recipe};
 use sinew_gltf::map_file::MapFile;
@@ -21,8 +21,8 @@ pub struct LoadedRecipe {
     /// The file or preset, as the user named it; empty without one.
     pub file: String,
     recipe: RecipeFile,
-    /// With gains in place of strengths, and the clips they were asked for.
-    solved: Option<(Solved, Vec<usize>)>,
+    /// With gains in place of strengths, and the first clip they were asked for.
+    solved: Option<(Playable, usize)>,
     /// Painted maps, read but not yet matched to a mesh.
     pub maps: Vec<MapFile>,
 }
@@ -84,22 +84,25 @@ impl LoadedRecipe {
         }
         let culprit = format!("{} on {}", self.file, scene.name);
         let solved = solved(&self.recipe, scene, played).map_err(|error| Fault::in_file(&culprit, error))?;
-        solved.findings().for_each(|finding| talk.note(&finding.to_string()));
-        self.solved = Some((solved, played.clips.to_vec()));
+        let first = [played.clips.first().copied().unwrap_or(0)];
+        let told = if solved.has_own_gains { played.clips } else { &first };
+        let findings = told.iter().flat_map(|&clip| solved.findings(clip));
+        findings.for_each(|finding| talk.note(&finding.to_string()));
+        self.solved = Some((solved, first[0]));
         Ok(())
     }
 
     /// Base, riders and effects, to play the clip of that number by.
     pub fn recipe_of(&self, clip: usize) -> &Recipe {
         match &self.solved {
-            Some((solved, clips)) => solved.recipe(clips.iter().position(|&other| other == clip).unwrap_or(0)),
+            Some((solved, _)) => solved.recipe(clip),
             None => self.recipe.recipe(),
         }
     }
 
     /// Whether each clip has gains of its own.
     pub fn has_own_gains(&self) -> bool {
-        self.solved.is_some() && self.recipe.recipe().strength_over == StrengthOver::Each
+        self.solved.as_ref().is_some_and(|(solved, _)| solved.has_own_gains)
     }
 
     /// All of it.
@@ -109,7 +112,7 @@ impl LoadedRecipe {
 
     /// Base, riders and effects; of several clips with gains of their own, those of the first.
     pub fn recipe(&self) -> &Recipe {
-        self.solved.as_ref().map_or(self.recipe.recipe(), |(solved, _)| solved.recipe(0))
+        self.solved.as_ref().map_or(self.recipe.recipe(), |(solved, first)| solved.recipe(*first))
     }
 
     /// The text of the recipe.
@@ -148,15 +151,41 @@ pub struct Played<'a> {
     pub looping: Option<LoopName>,
 }
 
-/// The recipe with gains in place of strengths. Those of all clips are measured over all clips of the file, whichever are
-/// played, so that every command shows the same.
-pub fn solved(file: &RecipeFile, scene: &Scene, played: &Played<'_>) -> Result<Solved, StrengthError> {
+/// A recipe with gains in place of strengths.
+pub struct Playable {
+    solved: Solved,
+    /// The clips it was solved for, by number.
+    measured: Vec<usize>,
+    /// Whether each clip has gains of its own.
+    has_own_gains: bool,
+}
+
+impl Playable {
+    fn place(&self, clip: usize) -> usize {
+        self.measured.iter().position(|&other| other == clip).unwrap_or(0)
+    }
+
+    /// To play the clip of that number by.
+    pub fn recipe(&self, clip: usize) -> &Recipe {
+        self.solved.recipe(self.place(clip))
+    }
+
+    fn findings(&self, clip: usize) -> &[Finding] {
+        self.solved.findings_of(self.place(clip))
+    }
+}
+
+/// The recipe with gains in place of strengths. But for those of each clip by itself they are measured over all clips of the
+/// file, whichever are played, so that every command shows the same.
+pub fn solved(file: &RecipeFile, scene: &Scene, played: &Played<'_>) -> Result<Playable, StrengthError> {
     let mut recipe = file.recipe().clone();
     if let Some(base) = played.base {
         recipe.base = base_spec(base, &recipe.base);
     }
-    let all: Vec<usize> = (0..scene.clips.len()).collect();
-    let measured = if recipe.strength_over == StrengthOver::Each { played.clips } else { &all };
+    let measured: Vec<usize> = match recipe.strength_over {
+        StrengthOver::Each => played.clips.to_vec(),
+        StrengthOver::All | StrengthOver::Balanced => (0..scene.clips.len()).collect(),
+    };
     let settings = |&index: &usize| {
         let clip = &scene.clips[index];
         let mut settings = file.motion(&clip.name);
@@ -165,7 +194,8 @@ pub fn solved(file: &RecipeFile, scene: &Scene, played: &Played<'_>) -> Result<S
         }
         (clip, settings)
     };
-    strength::solve(&scene.rig, &recipe, &measured.iter().map(settings).collect::<Vec<_>>())
+    let solved = strength::solve(&scene.rig, &recipe, &measured.iter().map(settings).collect::<Vec<_>>())?;
+    Ok(Playable { solved, measured, has_own_gains: recipe.strength_over != StrengthOver::All })
 }
 
 /// Reads a map file, which must lie in the recipe's folder or below it, links followed.

@@ -122,24 +122,37 @@ pub fn bake_clips(
     }
     let mut played = clips.iter().map(|&clip| bake_clip(asset, recipe, clip)).collect::<Result<Vec<_>, _>>()?;
     let solved = solved(asset, recipe, &played)?;
-    let subject = Subject { raw: &asset.raw, rig: &asset.rig, recipe: solved.recipe(0) };
-    if recipe.recipe().strength_over == StrengthOver::Each {
-        played.iter_mut().enumerate().skip(1).for_each(|(index, clip)| clip.recipe = Some(solved.recipe(index)));
+    // Where each clip is measured by itself, those that are played are all there are.
+    let place = |index: usize| match recipe.recipe().strength_over {
+        StrengthOver::Each => index,
+        StrengthOver::All | StrengthOver::Balanced => clips[index],
+    };
+    let first = if clips.is_empty() { 0 } else { place(0) };
+    let subject = Subject { raw: &asset.raw, rig: &asset.rig, recipe: solved.recipe(first) };
+    if recipe.recipe().strength_over != StrengthOver::All {
+        played.iter_mut().enumerate().skip(1).for_each(|(index, clip)| clip.recipe = Some(solved.recipe(place(index))));
     }
     let baked = sinew_bake::bake(subject, &played, options, progress);
     let baked = baked.map_err(|source| ExportError::Bake { file: file(), source })?;
     let (layer, report) = layer::morph_layer(asset, baked, clips, recipe.to_string());
     let repaired = layer.repaired_skins.iter().map(|skin| (skin.node, skin.primitive)).collect();
+    let told: Vec<usize> = match recipe.recipe().strength_over {
+        StrengthOver::All => vec![first],
+        _ => (0..clips.len()).map(place).collect(),
+    };
+    let strength = told.into_iter().flat_map(|clip| solved.findings_of(clip)).cloned().collect();
     let mut document = document.clone();
     let added = add(&mut document, &layer).map_err(|source| ExportError::Write { file: file(), source })?;
-    Ok(BakedFile { document, report, added, repaired, strength: solved.findings().cloned().collect() })
+    Ok(BakedFile { document, report, added, repaired, strength })
 }
 
 /// The recipe with gains in place of strengths. Those of all clips are measured over all clips of the file, whichever are
 /// played, so that each moves as it does beside the others.
 fn solved(asset: &Asset, recipe: &RecipeFile, played: &[BakeClip<'_>]) -> Result<Solved, ExportError> {
     let clips: Vec<(&Clip, MotionSettings)> = match recipe.recipe().strength_over {
-        StrengthOver::All => asset.clips.iter().map(|clip| (clip, recipe.motion(&clip.name))).collect(),
+        StrengthOver::All | StrengthOver::Balanced => {
+            asset.clips.iter().map(|clip| (clip, recipe.motion(&clip.name))).collect()
+        }
         StrengthOver::Each => played.iter().map(|clip| (clip.clip, clip.settings.clone())).collect(),
     };
     let solved = solve(&asset.rig, recipe.recipe(), &clips);

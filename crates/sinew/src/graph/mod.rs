@@ -1,6 +1,7 @@
 //! The deformer graph: base → sum of displacements → corrections → normals, built once from a recipe and evaluated for any frame.
 
 mod accumulate;
+mod bending;
 mod blocks;
 mod collapsed;
 mod cone_filter;
@@ -8,6 +9,7 @@ mod evaluate;
 mod ground;
 mod moving;
 mod output;
+mod parts;
 mod planting;
 mod retune;
 mod rigid_pieces;
@@ -19,6 +21,7 @@ pub use cone_filter::FittedCone;
 pub use evaluate::Cpu;
 pub(crate) use evaluate::{Frame, Results, Scratch, evaluate, evaluate_rows};
 pub use output::{DeformedMesh, DeformedRows, EngineSkinning, Outputs};
+pub(crate) use parts::Parts;
 pub(crate) use retune::{Change, adopt};
 pub(crate) use terms::{DisplacementNode, Kind, Node};
 
@@ -84,6 +87,16 @@ pub enum GraphError {
     UnknownPiece {
         /// The pattern.
         pattern: String,
+        /// The nearest name.
+        nearest: Option<String>,
+    },
+    /// A name in `parts` that nothing has.
+    #[error("no bone and no mesh is called \"{pattern}\" (parts of effect {effect}){}", did_you_mean(.nearest))]
+    UnknownPart {
+        /// The pattern.
+        pattern: String,
+        /// The effect it stands in.
+        effect: &'static str,
         /// The nearest name.
         nearest: Option<String>,
     },
@@ -168,11 +181,13 @@ struct GraphEffect {
     name: &'static str,
     node: Box<dyn DisplacementNode>,
     values: Values,
-    /// Global × painted, per row.
+    /// Where it acts on some parts alone.
+    parts: Option<Parts>,
+    /// Global × painted × parts, per row.
     gains: Vec<Lanes>,
     /// See [`GraphEffect::gain_alike`].
     alike: Option<f32>,
-    /// Where a map is painted and normals are exact.
+    /// Where gains differ and normals are exact.
     gain_gradients: Option<Vec<Gradient>>,
     /// Per bone.
     bone_gains: Vec<BoneGain>,
@@ -540,6 +555,7 @@ pub(crate) fn absent_roles(rig: &Rig, recipe: &Recipe) -> Vec<Role> {
     }
     for effect in &recipe.effects {
         names.extend(effect.bones.iter().map(|(pattern, _)| pattern.as_str()));
+        names.extend(effect.parts.iter().map(String::as_str));
         names.extend(effect.cone.as_ref().and_then(|cone| cone.bone.as_deref()));
     }
     names.extend(recipe.edits.iter().flat_map(|edit| &edit.bones).map(String::as_str));
@@ -559,9 +575,19 @@ pub(crate) fn absent_roles(rig: &Rig, recipe: &Recipe) -> Vec<Role> {
     Role::ALL.into_iter().filter(|role| asked.contains(role) && !is_there(*role)).collect()
 }
 
-/// Gains of all points: global × painted, none for riders that are to stay still.
-fn fill_gains(maps: Maps<'_>, riders: Riders, spec: &EffectSpec, out: &mut Vec<Lanes>) -> Result<(), GraphError> {
+/// Gains of all points: global × painted × parts, none for riders that are to stay still.
+fn fill_gains(
+    maps: Maps<'_>,
+    riders: Riders,
+    spec: &EffectSpec,
+    parts: Option<&Parts>,
+    out: &mut Vec<Lanes>,
+) -> Result<(), GraphError> {
     fill_painted(maps, spec.map.as_deref(), spec.gain, out)?;
+    if let Some(parts) = parts {
+        let factors = parts.factor().as_flattened();
+        out.as_flattened_mut().iter_mut().zip(factors).for_each(|(gain, factor)| *gain *= factor);
+    }
     if riders == Riders::Still {
         let gains = out.as_flattened_mut().iter_mut().enumerate();
         gains.filter(|(slot, _)| maps.rig.is_rider(*slot)).for_each(|(_, gain)| *gain = 0.0);
@@ -609,7 +635,8 @@ impl GraphEffect {
     ) -> Result<Self, GraphError> {
         let (rig, name) = (maps.rig, spec.effect.name());
         let (mut gains, mut bone_gains) = (Vec::new(), Vec::new());
-        fill_gains(maps, riders, spec, &mut gains)?;
+        let parts = (!spec.parts.is_empty()).then(|| Parts::find(rig, &spec.parts, name)).transpose()?;
+        fill_gains(maps, riders, spec, parts.as_ref(), &mut gains)?;
         fill_bone_gains(rig, tree, spec, &mut bone_gains)?;
         let inputs = inputs(spec, filtered);
         let (mut keys, mut gain_keys) = (Vec::new(), None);
@@ -627,12 +654,13 @@ impl GraphEffect {
             node: spec.effect.node(&spec.values),
             values: spec.values.clone(),
             alike: None,
-            gain_gradients: (exact && spec.map.is_some()).then(|| gradient_of(rig, &gains)),
+            gain_gradients: (exact && (spec.map.is_some() || parts.is_some())).then(|| gradient_of(rig, &gains)),
             bone_gains,
             raw: spec.raw,
             compensate: spec.compensate,
             cone: ConeFilter::of_effect(rig, tree.hierarchy(), spec, &gains, exact)?,
             gains,
+            parts,
             inputs,
             keys,
             gain_keys,

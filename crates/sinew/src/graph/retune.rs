@@ -103,7 +103,7 @@ impl FrameIndependentGraph {
         for (index, pair) in change.effects().enumerate() {
             if pair.1.cone.is_some() && change.regains(pair) {
                 let mut gains = Vec::new();
-                fill_gains(maps, change.wanted.riders, pair.1, &mut gains)?;
+                fill_gains(maps, change.wanted.riders, pair.1, self.effects[index].parts.as_ref(), &mut gains)?;
                 refits
                     .push(Refit(index, ConeFilter::of_effect(maps.rig, self.tree.hierarchy(), pair.1, &gains, exact)?));
             }
@@ -132,7 +132,7 @@ impl GraphEffect {
             }
         }
         if regains {
-            fill_gains(maps, riders, spec, &mut self.gains)?;
+            fill_gains(maps, riders, spec, self.parts.as_ref(), &mut self.gains)?;
             if let Some(gradients) = &mut self.gain_gradients {
                 gradient_into(maps.rig, &self.gains, gradients);
             }
@@ -221,6 +221,7 @@ fn same_structure(held: &Recipe, wanted: &Recipe) -> bool {
     let effects = all(&held.effects, &wanted.effects, |held, wanted| {
         held.effect == wanted.effect
             && held.map == wanted.map
+            && held.parts == wanted.parts
             && held.compensate == wanted.compensate
             && all(&held.bones, &wanted.bones, |held, wanted| held.0 == wanted.0)
             && all(&held.keys, &wanted.keys, |held, wanted| held.0 == wanted.0)

@@ -61,8 +61,8 @@ struct SharedMotion {
 
 /// A turn about a place, and where the place goes.
 #[derive(Clone, Copy)]
-struct RigidMotion {
-    turn: DMat3,
+pub(super) struct RigidMotion {
+    pub turn: DMat3,
     from: DVec3,
     to: DVec3,
 }
@@ -123,13 +123,18 @@ impl RigidPieces {
 }
 
 impl RigidMotion {
-    fn of(&self, p: DVec3) -> DVec3 {
+    /// None, said of a place.
+    pub fn none_about(place: DVec3) -> Self {
+        Self { turn: DMat3::IDENTITY, from: place, to: place }
+    }
+
+    pub fn of(&self, p: DVec3) -> DVec3 {
         self.to + self.turn * (p - self.from)
     }
 }
 
 /// The rigid motion nearest to what happened to the anchors; `None` where nothing did.
-fn fit(anchors: &[(u32, f64)], base: &Points, points: &Points) -> Option<RigidMotion> {
+pub(super) fn fit(anchors: &[(u32, f64)], base: &Points, points: &Points) -> Option<RigidMotion> {
     let pair = |slot: u32| (base.get(slot as usize), points.get(slot as usize));
     let (mut mass, mut from, mut to, mut moved) = (0.0, DVec3::ZERO, DVec3::ZERO, false);
     for &(slot, weight) in anchors {

@@ -3,10 +3,12 @@
 //!
 //! | step | what it does |
 //! |---|---|
+//! | `bending` | parts that effects act on and one bone moves bend as rods |
 //! | `planting` | what stands on the ground stays where it stands |
 //! | `rigid_pieces` | what does not bend moves as one |
 //! | `ground` | nothing goes through the ground |
 
+use super::bending::Bending;
 use super::evaluate::Frame;
 use super::planting::{Held, Planting};
 use super::rigid_pieces::RigidPieces;
@@ -20,6 +22,7 @@ use glam::DVec3;
 /// The steps a recipe asks for.
 #[derive(Debug)]
 pub(super) struct Settle {
+    bending: Option<Bending>,
     /// Whether what stands is looked after: feet that stay, skin that stays above the ground.
     plants: bool,
     planting: Option<Planting>,
@@ -56,16 +59,18 @@ pub(super) struct Directions<'a> {
 impl Settle {
     /// `None` where there is nothing to do.
     pub fn build(rig: &Rig, tree: &Hierarchy, recipe: &Recipe) -> Result<Option<Self>, GraphError> {
+        let bending = Bending::build(rig, recipe)?;
         let plants = recipe.planted != Planted::None;
         let planting = Planting::build(rig, tree, recipe)?;
         let rigid = RigidPieces::build(rig, tree, recipe)?;
-        Ok((plants || rigid.is_some()).then_some(Self { plants, planting, rigid }))
+        let any = plants || bending.is_some() || rigid.is_some();
+        Ok(any.then_some(Self { bending, plants, planting, rigid }))
     }
 
     /// Whether it does anything at a frame.
     pub fn acts(&self, frame: &Frame<'_>) -> bool {
         let stands = !frame.standing.bones.is_empty() || frame.standing.ground.iter().any(Option::is_some);
-        self.rigid.is_some() || (self.plants && stands)
+        self.bending.is_some() || self.rigid.is_some() || (self.plants && stands)
     }
 
     /// Follows other numbers.
@@ -87,6 +92,9 @@ impl Settle {
         directions: &mut [Directions<'_>],
         scratch: &mut SettleScratch,
     ) {
+        if let Some(bending) = &self.bending {
+            bending.bend(frame.rig, moved.base, moved.points, directions);
+        }
         if let Some(planting) = &self.planting {
             planting.hold(frame.rig, frame.standing, &mut scratch.held, moved);
         }

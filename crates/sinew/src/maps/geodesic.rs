@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 
 /// The edges, with every character made one piece: parts modelled apart (hooves, hair, a dress) are joined where
 /// they lie within an edge's length of each other, and what then is still apart by the shortest bridge.
-pub(super) fn bridged(surface: &RestSurface<'_>) -> EdgeGraph {
+pub(crate) fn bridged(surface: &RestSurface<'_>) -> EdgeGraph {
     let points = surface.points();
     let adjacency = surface.rig().adjacency();
     let mut pieces = DisjointSets::new(points.len());

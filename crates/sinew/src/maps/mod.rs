@@ -17,6 +17,8 @@ pub mod remap;
 pub mod shape_diameter;
 pub mod smooth;
 
+pub(crate) use geodesic::bridged;
+
 use crate::bvh::Bvh;
 use crate::pose::WorldPose;
 use crate::rig::{Primitive, Rig, VertexMap};

@@ -84,6 +84,18 @@ pub static EFFECT_KEYS: &[SharedKey<EffectSpec>] = &[
         write: |spec| spec.map.as_deref().map_or_else(Vec::new, |map| entry_if(true, "map", map)),
     },
     SharedKey {
+        name: "parts",
+        about: "acts on the skin of these parts alone, from 0 at their root to 1 at their end; everywhere without",
+        kind: KeyKind::Names { example: "[\"@ear\", \"@tail\"]" },
+        behind: false,
+        applies: |_| true,
+        read: |reader, given, spec| spec.parts = reader.part_names(&given.at, "a list such as [\"@ear\", \"@tail\"]"),
+        write: |spec| {
+            let names = spec.parts.iter().map(|name| name.as_str().into());
+            entry_if(!spec.parts.is_empty(), "parts", Literal::list(names))
+        },
+    },
+    SharedKey {
         name: "compensate",
         about: "opposite rotations of successive bones cancel instead of scaling what is beyond them",
         kind: KeyKind::Param(ParamKind::Switch { default: false }),

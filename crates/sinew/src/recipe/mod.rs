@@ -284,6 +284,8 @@ pub struct EffectSpec {
     pub raw: bool,
     /// Painted map that multiplies the gain.
     pub map: Option<String>,
+    /// The parts it acts on: roles (`@tail`), bones or meshes, `*` and `?` match any; none is everywhere.
+    pub parts: Vec<String>,
     /// Gains by bone name; `*` and `?` match any. Later entries win.
     pub bones: Vec<(String, BoneGain)>,
     /// Gain gain for the motion of the whole character: of the topmost animated bones.
@@ -325,6 +327,7 @@ impl EffectSpec {
             strength: None,
             raw: false,
             map: None,
+            parts: Vec::new(),
             bones: Vec::new(),
             root: 1.0,
             compensate: false,

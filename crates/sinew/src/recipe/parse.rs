@@ -328,12 +328,21 @@ impl Reader {
                 _ => Auto::None,
             };
         }
+        Auto::Only(self.names(at, kind, &format!("\"auto\", \"none\" or a list such as {example}")))
+    }
+
+    /// A list of roles, bones or meshes.
+    pub(super) fn part_names(&mut self, at: &At<'_>, expected: &str) -> Vec<String> {
+        self.names(at, PIECE, expected)
+    }
+
+    fn names(&mut self, at: &At<'_>, kind: [&'static str; 2], expected: &str) -> Vec<String> {
         let mut names = Vec::new();
-        for (offset, path, item) in self.list(at, &format!("\"auto\", \"none\" or a list such as {example}")) {
+        for (offset, path, item) in self.list(at, expected) {
             let at = At { item: &item, path, offset };
             names.extend(self.name(&at, kind[0], kind[1]));
         }
-        Auto::Only(names)
+        names
     }
 
     /// A number of sizes, or a table that also says how it binds.

@@ -30,6 +30,11 @@ pub enum KeyKind {
     Param(ParamKind),
     /// The name of a painted map.
     Map,
+    /// A list of roles, bones or meshes.
+    Names {
+        /// As it stands in a recipe.
+        example: &'static str,
+    },
     /// A share, as a number or in percent.
     Share {
         /// As it stands in a recipe.

@@ -13,10 +13,11 @@ const SHARE: Range = Range { min: 0.0, max: 1.0, unit: "× size" };
 /// What may stand in a recipe and on a command line.
 const EXPECTED: &str = "a share of the character's size, such as \"4 %\" or 0.04";
 
-pub(super) const OVER_WORDS: &[(&str, StrengthOver)] = &[("all", StrengthOver::All), ("each", StrengthOver::Each)];
+pub(super) const OVER_WORDS: &[(&str, StrengthOver)] =
+    &[("all", StrengthOver::All), ("each", StrengthOver::Each), ("balanced", StrengthOver::Balanced)];
 
 /// How far effects move the skin: the 95th percentile over the frames of a clip of the farthest that they move a point,
-/// as a share of the character's size. [`crate::strength::solve`] finds the gain.
+/// of the parts that they act on, as a share of the character's size. [`crate::strength::solve`] finds the gain.
 ///
 /// # Invariants
 /// From 0 to 1.
@@ -74,6 +75,9 @@ pub enum StrengthOver {
     All,
     /// Each clip by itself: a gain of its own for every clip, with which all of them have the strength.
     Each,
+    /// Between the two: a gain of its own for every clip, with which the liveliest has the strength S and one that moves
+    /// the skin by a share q of that at one gain has S √q. What is still, less than a hundredth, is left at that gain.
+    Balanced,
 }
 
 impl Reader {

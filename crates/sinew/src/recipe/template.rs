@@ -49,8 +49,9 @@ impl RecipeFile {
             "strength = \"4 %\"  # how far all effects together move the skin, of the size (95th percentile over",
         );
         lines.comment("  frames): their gains are scaled by one factor, which is solved for; off by default");
-        let over = "all: one factor for all clips, the liveliest has the strength; each: one for every clip";
+        let over = "all: one factor for all clips, the liveliest has the strength; each: one for every clip;";
         lines.key("strength_over", "\"all\"", over);
+        lines.comment("  balanced: one for every clip, and a walk stays calmer than a run, but not as much");
         lines.key("maps", "[]", "painted map files beside this one, such as [\"belly.map.json\"]");
 
         lines.key("hierarchy", "\"body\"", &format!("what effects follow: {}", choices(HIERARCHY_WORDS)));
@@ -181,6 +182,7 @@ impl Lines {
             }
             // Beside the gain that stands above it would be one too many.
             KeyKind::Share { example } => self.comment(&format!("  or {}, such as {example}: {}", key.name, key.about)),
+            KeyKind::Names { example } => self.comment(&format!("{} = {example}  # {}", key.name, key.about)),
             KeyKind::Map => self.comment(&format!("{} = \"NAME\"  # {}", key.name, key.about)),
             KeyKind::Cells { cells, example } => {
                 self.comment(&format!("{} = {example}  # {}", key.name, key.about));

@@ -161,6 +161,7 @@ fn every_key_that_effects_share() {
         ("gain of 0 with a cone", false, |recipe| recipe.effects[1].gain = 0.0),
         ("root", false, |recipe| recipe.effects[0].root = 0.3),
         ("raw", false, |recipe| recipe.effects[0].raw = true),
+        ("parts", true, |recipe| recipe.effects[0].parts = vec!["tube.3".to_owned(), "tube.4".to_owned()]),
         ("compensate", true, |recipe| recipe.effects[0].compensate = true),
         ("bone", false, |recipe| recipe.effects[0].bones[0].1.rotation = 2.0),
         ("centroid", false, |recipe| recipe.effects[0].bones[0].1.centroid = Some(Centroid::Offset(DVec3::X))),
@@ -180,6 +181,14 @@ fn every_key_that_effects_share() {
         let mut to = from.clone();
         change(&mut to);
         assert_eq!(follows(&subject, &from, &to, case).rebuilt, *rebuilt, "{case}");
+    }
+    // The same on some parts alone.
+    let mut from = from;
+    from.effects.iter_mut().for_each(|effect| effect.parts = vec!["tube.3".to_owned(), "tube.4".to_owned()]);
+    for (case, rebuilt, change) in cases.iter().filter(|(case, ..)| *case != "parts") {
+        let mut to = from.clone();
+        change(&mut to);
+        assert_eq!(follows(&subject, &from, &to, case).rebuilt, *rebuilt, "{case} of parts");
     }
 }
 

@@ -228,6 +228,7 @@ impl Account<'_> {
 fn strength(finding: &Finding) -> Value {
     let (outcome, most) = match finding.outcome {
         Outcome::Reached => ("reached", None),
+        Outcome::Balanced => ("balanced", None),
         Outcome::Still => ("still", None),
         Outcome::TooWeak { most } => ("too-weak", Some(most)),
         Outcome::TooStrong => ("too-strong", None),
