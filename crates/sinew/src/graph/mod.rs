@@ -13,6 +13,7 @@ mod retune;
 mod rigid_pieces;
 mod scatter;
 mod settle;
+mod sewn;
 mod terms;
 
 pub use cone_filter::FittedCone;
