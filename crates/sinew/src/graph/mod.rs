@@ -15,6 +15,7 @@ mod retune;
 mod rigid_pieces;
 mod scatter;
 mod settle;
+mod sewn;
 mod terms;
 
 pub use cone_filter::FittedCone;

@@ -12,7 +12,7 @@ use super::error::{Fault, RecipeError, one_of};
 use super::settings::Schema;
 use super::strength::OVER_WORDS;
 use super::surface_edit::EDIT_KEYS;
-use super::{HierarchySpec, Normals, Planted, Recipe, Riders, Rigid, TotalLimit};
+use super::{HierarchySpec, Normals, Planted, Recipe, Riders, Rigid, Sewn, TotalLimit};
 use crate::correct::CORRECTIONS;
 use crate::motion::{Ends, Looping, MotionSettings, Smoothing, Travel};
 use crate::param::Range;
@@ -64,6 +64,7 @@ const TOP_KEYS: &[&str] = &[
     "base",
     "riders",
     "rigid",
+    "sewn",
     "planted",
     "normals",
     "max_total",
@@ -127,6 +128,7 @@ pub(super) const LOOP_WORDS: &[(&str, Looping)] =
     &[("auto", Looping::Auto), ("yes", Looping::Yes), ("no", Looping::No)];
 pub(super) const ENDS_WORDS: &[(&str, Ends)] = &[("rest", Ends::Rest), ("continue", Ends::Continue)];
 pub(super) const TRAVEL_WORDS: &[(&str, Travel)] = &[("subtract", Travel::Subtract), ("keep", Travel::Keep)];
+pub(super) const SEWN_WORDS: &[(&str, Sewn)] = &[("auto", Sewn::Auto), ("none", Sewn::None)];
 pub(super) const RIDERS_WORDS: &[(&str, Riders)] = &[("move", Riders::Move), ("still", Riders::Still)];
 /// Whether pieces are found by themselves.
 /// What a list names, and the remedy for an empty name.
@@ -241,6 +243,9 @@ impl Reader {
         }
         if let Some(at) = At::of(root, "riders", "") {
             meaning.recipe.riders = self.word(&at, RIDERS_WORDS).unwrap_or_default();
+        }
+        if let Some(at) = At::of(root, "sewn", "") {
+            meaning.recipe.sewn = self.word(&at, SEWN_WORDS).unwrap_or_default();
         }
         if let Some(at) = At::of(root, "rigid", "") {
             meaning.recipe.rigid = match self.auto_or_names(&at, PIECE, "[\"@prop\", \"Sword*\"]") {

@@ -26,6 +26,7 @@ mod presets;
 mod recipe;
 mod retune;
 mod rigid;
+mod sewn;
 mod springs;
 mod strength;
 mod volume;

@@ -7,7 +7,7 @@ use sinew::cone::Cone;
 use sinew::param::ParamKind;
 use sinew::recipe::{
     BaseSpec, BoneGain, Centroid, ConeSpec, EFFECT_KEYS, EditError, EffectSpec, KeyCurve, Normals, Place, RecipeFile,
-    Riders, Rigid, TotalLimit,
+    Riders, Rigid, Sewn, TotalLimit,
 };
 use sinew::registry::EFFECTS;
 use sinew::table::{Cell, Row};
@@ -135,7 +135,7 @@ const FAULTS: &[(&str, &str)] = &[
     ("bse = \"lbs\"", "line 2, column 1: bse: no such key; did you mean \"base\"?"),
     (
         "qqq = 1",
-        "line 2, column 1: qqq: no such key; give version, base, riders, rigid, normals, max_total, strength, strength_over, maps, hierarchy, motion, clip, effect, correction or edit",
+        "line 2, column 1: qqq: no such key; give version, base, riders, rigid, sewn, planted, normals, max_total, strength, strength_over, maps, hierarchy, motion, clip, effect, correction or edit",
     ),
     ("[[efect]]\ntype = \"floppy\"", "line 2, column 3: efect: no such key; did you mean \"effect\"?"),
     (
@@ -377,6 +377,7 @@ const FAULTS: &[(&str, &str)] = &[
         "rigid = [\"@eye\", 3]",
         "line 2, column 18: rigid[1]: expected a role, bone or mesh in quotes, found the number 3",
     ),
+    ("sewn = \"nome\"", "line 2, column 8: sewn: \"nome\" is not one of the choices; did you mean \"none\"?"),
     ("rigid = [\"\"]", "line 2, column 10: rigid[0]: the name is empty; name a role, bone or mesh or remove it"),
     ("riders = false", "line 2, column 10: riders: expected \"move\" or \"still\", found false"),
     (
@@ -529,6 +530,7 @@ fn setting_a_value_changes_that_value_alone() {
         &|f| f.set(Place::Rigid, &Rigid::Only(vec!["@prop".into(), "Sword*".into()])),
         "rigid = [\"@prop\", \"Sword*\"]",
     );
+    check_edit("sewn = \"auto\"", &|f| f.set(Place::Sewn, Sewn::None), "sewn = \"none\"");
     check_edit("rigid = [\"@eye\"]", &|f| f.set(Place::Rigid, &Rigid::None), "rigid = \"none\"");
     check_edit("normals = 'auto'", &|f| f.set(Place::Normals, Normals::Exact), "normals = \"exact\"");
     let curve = KeyCurve::new(vec![(0.0, 1.0), (0.5, -2.0)]).unwrap();

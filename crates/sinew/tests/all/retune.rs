@@ -174,6 +174,7 @@ fn every_key_that_effects_share() {
         ("max_total", false, |recipe| recipe.max_total = Some(TotalLimit { length: 0.01, soft: true })),
         ("riders", false, |recipe| recipe.riders = Riders::Still),
         ("rigid", true, |recipe| recipe.rigid = Rigid::None),
+        ("sewn", true, |recipe| recipe.sewn = Sewn::None),
         ("normals", true, |recipe| recipe.normals = Normals::Faces),
         ("one effect less", true, |recipe| _ = recipe.effects.pop()),
     ];

@@ -4,7 +4,7 @@
 use crate::common::{Subject, bits, cuboid, effect, recipe};
 use glam::{DVec3, Vec3};
 use sinew::raw::{RawBinding, RawBone, RawMesh};
-use sinew::recipe::{Normals, Riders, Rigid};
+use sinew::recipe::{Normals, Riders, Rigid, Sewn};
 use sinew::*;
 use sinew_testkit::rigid_fit::{RigidFit, V, rigid_fit};
 
@@ -50,7 +50,7 @@ fn fit_of(base: &DeformedMesh, moved: &DeformedMesh, vertices: impl Iterator<Ite
 
 fn lively(rigid: Rigid) -> Recipe {
     let effects = vec![effect("floppy", &[("rotation", 0.3), ("max_angle", 0.8)]), effect("squash", &[])];
-    Recipe { rigid, ..recipe(effects) }
+    Recipe { rigid, sewn: Sewn::None, ..recipe(effects) }
 }
 
 #[test]

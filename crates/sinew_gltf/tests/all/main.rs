@@ -19,6 +19,7 @@ mod normals_on_real_characters;
 mod posed;
 mod real_characters;
 mod rigid_on_real_characters;
+mod sewn_on_real_characters;
 mod springs_on_real_characters;
 mod surfaces;
 mod turned_normals_on_real_characters;
