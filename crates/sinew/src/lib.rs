@@ -41,6 +41,7 @@ pub mod influences;
 pub mod kinodynamic;
 mod limbs;
 pub mod maps;
+mod memory;
 pub mod motion;
 mod normals;
 pub mod param;

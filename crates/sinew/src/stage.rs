@@ -9,8 +9,9 @@
 //! use std::sync::Arc;
 //!
 //! let (rig, warnings) = Rig::build(&raw)?;
+//! let rig = Arc::new(rig);
 //! let recipe = RecipeFile::parse(presets::get("lively").ok_or("no such preset")?)?;
-//! let stage = Stage::new(&Arc::new(rig), recipe.recipe())?;
+//! let stage = Stage::new(&rig, recipe.solve(&rig, &clips)?.recipe(0))?;
 //! let playing = stage.motion(&clips[0], &MotionSettings::default())?;
 //! let mut workspace = Workspace::default();
 //! let mesh = playing.frame(0.4, &mut workspace);
@@ -30,7 +31,7 @@
 //! # use std::sync::Arc;
 //! # let (rig, _) = Rig::build(&raw)?;
 //! # let recipe = RecipeFile::parse(presets::get("lively").ok_or("no such preset")?)?;
-//! let mut recipe = recipe.recipe().clone();
+//! let mut recipe = recipe.recipe().without_strength();
 //! let mut stage = Stage::new(&Arc::new(rig), &recipe)?;
 //! let settings = MotionSettings::default();
 //! let mut motion = Arc::clone(stage.motion(&clips[0], &settings)?.motion());
@@ -68,7 +69,7 @@ use crate::motion::{
     BoneMotion, FilteredSignal, Kinematics, LiveKinematics, Motion, MotionError, MotionReport, MotionSettings, Puppet,
 };
 use crate::pose::{Pose, WorldPose};
-use crate::recipe::Recipe;
+use crate::recipe::{Planted, Recipe};
 use crate::rig::{Rig, VertexMap};
 use crate::skeleton::BoneId;
 use crate::stance::{Contact, Stance, Standing};
@@ -203,8 +204,8 @@ impl Stage {
     /// Binds a recipe anew, to the maps there are.
     fn rebuild(&mut self, recipe: &Recipe) -> Result<Retuned, GraphError> {
         let graph = FrameIndependentGraph::build(Maps { rig: &self.rig, painted: &self.painted }, recipe)?;
-        let motion =
-            graph.filtered_signals() != self.graph.filtered_signals() || (graph.plants() && !self.graph.plants());
+        let motion = graph.filtered_signals() != self.graph.filtered_signals()
+            || (recipe.planted != Planted::None && !self.plants());
         self.graph = if self.is_metered { graph.metered(&self.rig) } else { graph };
         self.has_slopes = false;
         Ok(Retuned { motion, rebuilt: true })
@@ -235,6 +236,11 @@ impl Stage {
         self.graph.tree().centroid(bone)
     }
 
+    /// Whether its motions say what stands, be it for effects that come later.
+    fn plants(&self) -> bool {
+        self.recipe.planted != Planted::None
+    }
+
     fn puppet(&self) -> Puppet<'_> {
         Puppet { hierarchy: Some(self.hierarchy()), ..self.rig.puppet() }
     }
@@ -243,7 +249,7 @@ impl Stage {
     pub fn motion(&self, clip: &Clip, settings: &MotionSettings) -> Result<Playing<'_>, MotionError> {
         let motion = Motion::new(self.puppet(), clip, settings, self.filtered_signals())?;
         let told = told_contacts(&self.rig, clip, settings)?;
-        let stance = self.graph.plants().then(|| Stance::new(&self.rig, &motion, &told));
+        let stance = self.plants().then(|| Stance::new(&self.rig, &motion, &told));
         Ok(Playing { stage: self, motion: Arc::new(motion.standing(stance)) })
     }
 
@@ -255,7 +261,7 @@ impl Stage {
         if motion.filtered() != self.filtered_signals() {
             return Err(ForeignMotion::Filters);
         }
-        if self.graph.plants() && !motion.stance().is_some_and(|stance| stance.fits(&self.rig)) {
+        if self.plants() && !motion.stance().is_some_and(|stance| stance.fits(&self.rig)) {
             return Err(ForeignMotion::Stance);
         }
         Ok(Playing { stage: self, motion: Arc::clone(motion) })
@@ -418,7 +424,7 @@ impl<'s> Playing<'s> {
     pub fn at<'w>(&'w self, time: f64, workspace: &'w mut Workspace) -> Posed<'w> {
         let rig = &self.stage.rig;
         let Workspace { pose, world, kinematics, standing, .. } = workspace;
-        match self.motion.stance().filter(|_| self.stage.graph.plants()) {
+        match self.motion.stance().filter(|_| self.stage.plants()) {
             Some(stance) => stance.at(self.motion.sample_time(time), standing),
             None => standing.clear(),
         }

@@ -34,8 +34,8 @@ const SHORTEST_GAP: f64 = 0.06;
 const MARGIN: f64 = 0.04;
 /// Seconds over which a plant fades before and after: faster than a step, slower than is seen as a jerk. In short clips
 /// less.
-const FADE: f64 = 0.12;
-const FADE_SHARE: f64 = 0.15;
+const FADE: f64 = 0.2;
+const FADE_SHARE: f64 = 0.25;
 /// Share of the size: a clip whose lowest point is higher than this above the floor is in the air.
 const AIRBORNE: f64 = 0.05;
 /// Looks per second, and in all.
@@ -258,13 +258,6 @@ struct Looks<'a> {
     world: WorldPose,
 }
 
-/// The lowest skin of a bone at a look.
-#[derive(Clone, Copy, Debug)]
-struct Low {
-    height: f64,
-    velocity: DVec3,
-}
-
 impl Looks<'_> {
     fn times(&self) -> Vec<f64> {
         let Clock { start, end, loops, .. } = self.clock;
@@ -314,7 +307,8 @@ impl Looks<'_> {
         let (start, end) = (self.clock.start, self.clock.end);
         let bones: Vec<BoneId> =
             rig.skeleton().bones().filter(|bone| !soles.of_bone[bone.index()].is_empty()).collect();
-        let mut looks: Vec<Vec<Option<Low>>> = vec![Vec::with_capacity(times.len()); bones.len()];
+        // Velocities of the lowest skin of each bone, where that is low.
+        let mut looks: Vec<Vec<Option<DVec3>>> = vec![Vec::with_capacity(times.len()); bones.len()];
         for &time in &times {
             let now: Vec<Option<u32>> = {
                 let skinning = self.skinning(time);
@@ -330,15 +324,13 @@ impl Looks<'_> {
                 continue;
             }
             let [before, after] = [(time - step).max(start), (time + step).min(end)];
-            let places = [before, time, after].map(|time| {
+            let places = [before, after].map(|time| {
                 let skinning = self.skinning(time);
                 now.iter().map(|slot| slot.map(|slot| skinning.place(slot as usize))).collect::<Vec<_>>()
             });
-            let [before_places, places, after_places] = &places;
             for (index, of_bone) in looks.iter_mut().enumerate() {
-                let low = before_places[index].zip(after_places[index]).zip(places[index]);
-                of_bone
-                    .push(low.map(|((from, to), now)| Low { height: now.y, velocity: (to - from) / (after - before) }));
+                let way = places[0][index].zip(places[1][index]);
+                of_bone.push(way.map(|(from, to)| (to - from) / (after - before)));
             }
         }
         let mut contacts = Vec::new();
@@ -346,10 +338,9 @@ impl Looks<'_> {
             let mine: Vec<usize> = (0..bones.len()).filter(|&b| rig.character_of_bone(bones[b]) == of).collect();
             let size = rig.characters()[of].size;
             let low = || mine.iter().flat_map(|&bone| looks[bone].iter().flatten());
-            let flat = |low: &Low| DVec2::new(low.velocity.x, low.velocity.z);
-            let ground = DVec2::new(median(low().map(|low| flat(low).x)), median(low().map(|low| flat(low).y)));
+            let ground = DVec2::new(median(low().map(|v| v.x)), median(low().map(|v| v.z)));
             let most = SLOW * size + SLOW_SHARE * ground.length();
-            let stands = |low: &Low| flat(low).distance(ground) <= most && low.velocity.y.abs() <= most;
+            let stands = |v: &DVec3| DVec2::new(v.x, v.z).distance(ground) <= most && v.y.abs() <= most;
             for &bone in &mine {
                 let planted: Vec<bool> = looks[bone].iter().map(|low| low.as_ref().is_some_and(stands)).collect();
                 let at = |look: usize| match times.get(look) {
@@ -425,7 +416,8 @@ mod tests {
     #[test]
     fn weights_are_one_in_a_contact_smooth_around_it_and_periodic() {
         let clock = Clock { start: 0.5, end: 1.5, loops: true, fade: 0.12 };
-        let node = crate::raw::RawBone::default();
+        let local = crate::LocalTransform::Trs(crate::Trs::IDENTITY);
+        let node = crate::raw::RawBone { name: String::new(), parent: None, local };
         let bone = crate::Skeleton::build(&[node]).unwrap().bones().next().unwrap();
         let contact = Contact { bone, from: 1.3, to: 1.7 };
         assert_eq!(clock.weight(&contact, 1.4), 1.0);

@@ -22,11 +22,17 @@ pub fn wildcard(pattern: &str, name: &str) -> bool {
     pattern[p..].iter().all(|&c| c == '*')
 }
 
-/// The name most like `wanted`, if any is like it at all.
+/// The name most like `wanted`, if any is like it at all. One of which `wanted` is a whole word is: `base_radius` for
+/// `radius`.
 pub fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option<String> {
+    const A_WORD_OF_IT: f64 = 0.95;
     let wanted = wanted.to_lowercase();
+    let likeness = |name: &str| {
+        let word = name.split(|c: char| !c.is_alphanumeric()).any(|word| word == wanted);
+        strsim::jaro_winkler(&wanted, name).max(if word { A_WORD_OF_IT } else { 0.0 })
+    };
     names
-        .map(|name| (strsim::jaro_winkler(&wanted, &name.to_lowercase()), name))
+        .map(|name| (likeness(&name.to_lowercase()), name))
         .filter(|&(score, _)| score > 0.6)
         .max_by(|a, b| a.0.total_cmp(&b.0).then_with(|| b.1.cmp(a.1)))
         .map(|(_, name)| name.to_owned())
@@ -61,5 +67,6 @@ mod tests {
     fn nearest_name() {
         assert_eq!(nearest("flopy", ["squash", "floppy"].into_iter()).as_deref(), Some("floppy"));
         assert_eq!(nearest("qqq", ["squash", "floppy"].into_iter()), None);
+        assert_eq!(nearest("radius", ["axis", "base_radius"].into_iter()).as_deref(), Some("base_radius"));
     }
 }

@@ -134,6 +134,7 @@ pub(crate) struct Hanging {
 #[derive(Clone, Debug, Default)]
 pub struct Hung {
     pub(crate) lines: Vec<Line>,
+    posed: Vec<PosedLine>,
     /// How the bone of each line has turned, mirrors included.
     pub(crate) turns: Vec<DMat3>,
     /// Attachment points.
@@ -336,25 +337,23 @@ impl Hanging {
     }
 
     /// Where bones take the lines; `from_bind` is per palette entry.
-    pub fn pose_lines(&self, from_bind: &[DAffine3], posed: &mut Vec<Line>) {
-        posed.clear();
-        posed.extend(self.rails.iter().zip(&self.lines).map(|(rail, line)| {
+    fn lines_at(&self, from_bind: &[DAffine3]) -> impl Iterator<Item = (&Rail, Line)> {
+        self.rails.iter().zip(&self.lines).map(|(rail, line)| {
             let own = &from_bind[rail.entry as usize];
             let far = match rail.end {
                 End::Joint(other) => &from_bind[other as usize],
                 End::Tip => own,
             };
-            Line { start: own.transform_point3(line.start), end: far.transform_point3(line.end) }
-        }));
+            (rail, Line { start: own.transform_point3(line.start), end: far.transform_point3(line.end) })
+        })
     }
 
     /// The lines with the rotations of their bones and those beyond their joints. `reach` is how far the first and the
     /// last joint of each line reach along it; see [`PosedLine::influence`].
-    pub fn posed_lines(&self, from_bind: &[DAffine3], reach: &dyn Fn(usize) -> [f64; 2]) -> Vec<PosedLine> {
+    pub fn posed_lines(&self, from_bind: &[DAffine3], reach: &dyn Fn(usize) -> [f64; 2], posed: &mut Vec<PosedLine>) {
         let turned = |entry: u32| Turned::of(from_bind[entry as usize].matrix3);
-        let mut lines = Vec::new();
-        self.pose_lines(from_bind, &mut lines);
-        let posed = |(index, (rail, line)): (usize, (&Rail, Line))| {
+        posed.clear();
+        posed.extend(self.lines_at(from_bind).enumerate().map(|(index, (rail, line))| {
             let own = turned(rail.entry);
             PosedLine {
                 line,
@@ -363,8 +362,7 @@ impl Hanging {
                 after: if let End::Joint(other) = rail.end { turned(other) } else { own },
                 influence: reach(index),
             }
-        };
-        self.rails.iter().zip(lines).enumerate().map(posed).collect()
+        }));
     }
 
     /// The bone that each end of a line is the joint of.
@@ -380,10 +378,9 @@ impl Hanging {
         if !(hung.scale > 0.0 && hung.scale.is_finite()) {
             return false;
         }
-        self.pose_lines(from_bind, &mut hung.lines);
-        for line in &mut hung.lines {
-            *line = Line { start: line.start / hung.scale, end: line.end / hung.scale };
-        }
+        hung.lines.clear();
+        let scaled = |line: Line| Line { start: line.start / hung.scale, end: line.end / hung.scale };
+        hung.lines.extend(self.lines_at(from_bind).map(|(_, line)| scaled(line)));
         hung.turns.clear();
         hung.turns.extend(self.rails.iter().map(|rail| {
             let linear = from_bind[rail.entry as usize].matrix3;
@@ -404,10 +401,11 @@ impl Hanging {
     /// Axes that turn with the bones and pass evenly from one to the next about their joints, as incremental rotation
     /// does: what surface edits are kept in.
     pub fn pose_axes(&self, from_bind: &[DAffine3], hung: &mut Hung) {
-        let lines = self.posed_lines(from_bind, &|_| [0.5; 2]);
-        hung.axes.clear();
-        hung.axes
-            .extend(self.attachments.iter().map(|attachment| turned(&lines[attachment.line as usize], attachment.t).0));
+        let Hung { axes, posed, .. } = hung;
+        self.posed_lines(from_bind, &|_| [0.5; 2], posed);
+        let axis = |attachment: &Attachment| turned(&posed[attachment.line as usize], attachment.t).0;
+        axes.clear();
+        axes.extend(self.attachments.iter().map(axis));
     }
 }
 

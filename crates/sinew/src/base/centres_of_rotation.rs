@@ -14,7 +14,7 @@
 //! Oracle: on a tube bent at a joint the centres lie on the axis; twists keep the radius.
 
 use super::incremental_rotation::Turned;
-use super::pointwise::{Placed, Placing, Pointwise};
+use super::pointwise::{Placing, Pointwise};
 use super::{Base, BaseEntry};
 use crate::correct::surface::Surface;
 use crate::rig::Rig;
@@ -165,37 +165,27 @@ impl Centres {
 }
 
 impl Placing for Centres {
-    fn pose(&self, from_bind: &[DAffine3]) -> Box<dyn Placed + '_> {
-        Box::new(CentresFrame { centres: &self.centres, bones: turning(from_bind, &self.entries) })
-    }
-}
+    type Posed = Vec<TurningBone>;
 
-struct CentresFrame<'a> {
-    centres: &'a [Option<DVec3>],
-    bones: Vec<TurningBone>,
-}
-
-impl Placed for CentresFrame<'_> {
-    fn place(&self, node: usize, bind: DVec3, influences: &[(u32, f64)]) -> DVec3 {
-        skin(bind, self.centres[node], influences, &self.bones)
-    }
-}
-
-/// Signs of the rotations by the parent, root to leaf.
-fn turning(from_bind: &[DAffine3], entries: &[(u32, Option<u32>)]) -> Vec<TurningBone> {
-    let split = |transform: &DAffine3| {
-        let Turned { rotation, stretch } = Turned::of(transform.matrix3);
-        TurningBone { transform: *transform, rotation, stretch }
-    };
-    let mut bones: Vec<TurningBone> = from_bind.iter().map(split).collect();
-    for &(entry, parent) in entries {
-        let side = parent.map_or(DQuat::IDENTITY, |parent| bones[parent as usize].rotation);
-        let bone = &mut bones[entry as usize];
-        if bone.rotation.dot(side) < 0.0 {
-            bone.rotation = -bone.rotation;
+    fn pose(&self, from_bind: &[DAffine3], bones: &mut Vec<TurningBone>) {
+        bones.clear();
+        bones.extend(from_bind.iter().map(|transform| {
+            let Turned { rotation, stretch } = Turned::of(transform.matrix3);
+            TurningBone { transform: *transform, rotation, stretch }
+        }));
+        // Signs of the rotations by the parent, root to leaf.
+        for &(entry, parent) in &self.entries {
+            let side = parent.map_or(DQuat::IDENTITY, |parent| bones[parent as usize].rotation);
+            let bone = &mut bones[entry as usize];
+            if bone.rotation.dot(side) < 0.0 {
+                bone.rotation = -bone.rotation;
+            }
         }
     }
-    bones
+
+    fn place(&self, bones: &Vec<TurningBone>, node: usize, bind: DVec3, influences: &[(u32, f64)]) -> DVec3 {
+        skin(bind, self.centres[node], influences, bones)
+    }
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@
 //!
 //! Oracle: a straight skeleton gives rigid; at a bent joint both sides meet; the correction keeps the distance.
 
-use super::pointwise::{Placed, Placing, Pointwise};
+use super::pointwise::{Placing, Pointwise};
 use super::{Base, BaseBinding, BaseEntry};
 use crate::attach::hanging::{ATTACH, DividerEdit, HangPlan, Hanging, SMOOTHING};
 use crate::attach::{Attachment, Gap, Line};
@@ -182,30 +182,24 @@ impl Incremental {
 }
 
 impl Placing for Incremental {
-    fn pose(&self, from_bind: &[DAffine3]) -> Box<dyn Placed + '_> {
-        let lines = self.hanging.posed_lines(from_bind, &|line| self.reaches[line]);
-        Box::new(IncrementalFrame { skin: self, lines })
+    type Posed = Vec<PosedLine>;
+
+    fn pose(&self, from_bind: &[DAffine3], posed: &mut Vec<PosedLine>) {
+        self.hanging.posed_lines(from_bind, &|line| self.reaches[line], posed);
     }
 
-    fn gap(&self) -> Option<Gap> {
-        self.hanging.gap()
-    }
-}
-
-struct IncrementalFrame<'a> {
-    skin: &'a Incremental,
-    lines: Vec<PosedLine>,
-}
-
-impl Placed for IncrementalFrame<'_> {
-    fn place(&self, node: usize, bind: DVec3, _: &[(u32, f64)]) -> DVec3 {
-        let Incremental { hanging, around, keep_distance, .. } = self.skin;
+    fn place(&self, posed: &Vec<PosedLine>, node: usize, bind: DVec3, _: &[(u32, f64)]) -> DVec3 {
+        let Self { hanging, around, keep_distance, .. } = self;
         let attachment: Attachment = hanging.attachments[node];
         let around = &around[attachment.line as usize];
         let skeleton = || around.iter().map(|&line| hanging.lines[line as usize]);
         let distance = keep_distance.then(|| nearest_place(bind, skeleton())).flatten().map(|found| found.0);
         let scale_vector = bind - attachment.point(&hanging.lines);
-        skin(&Hung { attachment, scale_vector, distance }, &self.lines, around)
+        skin(&Hung { attachment, scale_vector, distance }, posed, around)
+    }
+
+    fn gap(&self) -> Option<Gap> {
+        self.hanging.gap()
     }
 }
 

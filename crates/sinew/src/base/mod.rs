@@ -43,6 +43,7 @@ pub(crate) use entry::BaseBinding;
 pub use entry::BaseEntry;
 pub use lbs::LBS;
 pub use pointwise::Pointwise;
+pub(crate) use pointwise::PointwiseScratch;
 pub use rigid::RIGID;
 
 pub(crate) use dqs::DqsPalette;

@@ -5,8 +5,9 @@
 //! base. Points are independent of each other: the same bits at any thread count.
 
 use crate::attach::Gap;
-use crate::correct::surface::Surface;
+use crate::correct::surface::{Surface, Surfaces};
 use crate::kinodynamic::FreeFrame;
+use crate::memory::Memory;
 use crate::rig::Rig;
 use crate::simd::{LANES, Points};
 use glam::{DAffine3, DVec3};
@@ -16,8 +17,14 @@ use std::sync::Arc;
 
 /// A base that places points one by one, bound to the skin of one character.
 pub(crate) trait Placing: fmt::Debug + Send + Sync {
-    /// The bones of a frame, ready to place any point; per palette entry, the transform from bind space.
-    fn pose(&self, from_bind: &[DAffine3]) -> Box<dyn Placed + '_>;
+    /// The bones of a frame, as the base wants them.
+    type Posed: Default + Send + Sync + 'static;
+
+    /// Makes them ready to place any point, in memory that is reused; per palette entry, the transform from bind space.
+    fn pose(&self, from_bind: &[DAffine3], posed: &mut Self::Posed);
+
+    /// Where a node of the surface goes from `bind`; anything but a finite place is linear blending's.
+    fn place(&self, posed: &Self::Posed, node: usize, bind: DVec3, influences: &[(u32, f64)]) -> DVec3;
 
     /// The widest gap of its attachments, where it has any.
     fn gap(&self) -> Option<Gap> {
@@ -25,10 +32,11 @@ pub(crate) trait Placing: fmt::Debug + Send + Sync {
     }
 }
 
-/// Such a base at a frame.
-pub(crate) trait Placed: Sync {
-    /// Where a node of the surface goes from `bind`; anything but a finite place is linear blending's.
-    fn place(&self, node: usize, bind: DVec3, influences: &[(u32, f64)]) -> DVec3;
+/// The same of any type.
+trait AnyPlacing: fmt::Debug + Send + Sync {
+    /// Places all nodes of a skin.
+    fn carry(&self, skin: &Skin, pool: Option<&rayon::ThreadPool>, scratch: &mut PointwiseScratch);
+    fn gap(&self) -> Option<Gap>;
 }
 
 /// One of these bases, bound to a rig.
@@ -40,17 +48,26 @@ pub struct Pointwise {
 
 #[derive(Clone, Debug)]
 struct Skin {
-    surface: Surface,
+    surface: Arc<Surface>,
     /// Nodes that ride on a bone.
     is_rider: Vec<bool>,
-    placing: Arc<dyn Placing>,
+    placing: Arc<dyn AnyPlacing>,
+}
+
+/// Memory of a frame.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct PointwiseScratch {
+    from_bind: Vec<DAffine3>,
+    bind: Vec<DVec3>,
+    nodes: Vec<DVec3>,
+    posed: Memory,
 }
 
 impl Pointwise {
     /// Binds a base to the surface of every character; one that cannot be bound follows its bones linearly.
     pub(crate) fn new<P: Placing + 'static>(rig: &Rig, bind: impl Fn(&Surface) -> Option<P>) -> Self {
         let skin = |character: usize| {
-            let surface = Surface::new(rig, character)?;
+            let surface = Arc::clone(rig.kept::<Surfaces>().of(character)?);
             let placing = Arc::new(bind(&surface)?);
             let rides = |slots: &[u32]| slots.iter().any(|&slot| rig.is_rider(slot as usize));
             Some(Skin { is_rider: surface.members.iter().map(rides).collect(), surface, placing })
@@ -64,7 +81,13 @@ impl Pointwise {
     }
 
     /// Where the frame has all points, relative to their characters' origins.
-    pub(crate) fn carry(&self, frame: &FreeFrame<'_>, pool: Option<&rayon::ThreadPool>, out: &mut Points) {
+    pub(crate) fn carry(
+        &self,
+        frame: &FreeFrame<'_>,
+        pool: Option<&rayon::ThreadPool>,
+        scratch: &mut PointwiseScratch,
+        out: &mut Points,
+    ) {
         let rig = frame.rig;
         out.resize(rig.rows().len());
         for slot in 0..rig.rows().len() * LANES {
@@ -80,8 +103,13 @@ impl Pointwise {
             }
         }
         for skin in self.skins.iter().flatten() {
-            let nodes = skin.carry(frame, pool);
-            for (slots, p) in skin.surface.members.iter().zip(&nodes) {
+            let surface = &skin.surface;
+            let entries = 0..frame.world_from_rest.len() as u32;
+            scratch.from_bind.clear();
+            scratch.from_bind.extend(entries.map(|entry| surface.world_from_bind(entry, frame.world_from_rest)));
+            surface.bind_points(frame.rest, &mut scratch.bind);
+            skin.placing.carry(skin, pool, scratch);
+            for (slots, p) in surface.members.iter().zip(&scratch.nodes) {
                 slots.iter().for_each(|&slot| out.set(slot as usize, p.as_vec3()));
             }
             // Lanes that are not in use repeat the last point.
@@ -96,30 +124,34 @@ impl Pointwise {
     }
 }
 
-impl Skin {
-    fn carry(&self, frame: &FreeFrame<'_>, pool: Option<&rayon::ThreadPool>) -> Vec<DVec3> {
-        let surface = &self.surface;
-        let entries = 0..frame.world_from_rest.len() as u32;
-        let from_bind: Vec<DAffine3> =
-            entries.map(|entry| surface.world_from_bind(entry, frame.world_from_rest)).collect();
-        let mut bind = Vec::new();
-        surface.bind_points(frame.rest, &mut bind);
-        let posed = self.placing.pose(&from_bind);
-        let place = |node: usize| {
-            let blend = || -> DVec3 {
-                let of = |&(entry, w): &(u32, f64)| from_bind[entry as usize].transform_point3(bind[node]) * w;
-                surface.influences_of(node).iter().map(of).sum()
+impl<P: Placing> AnyPlacing for P {
+    fn carry(&self, skin: &Skin, pool: Option<&rayon::ThreadPool>, scratch: &mut PointwiseScratch) {
+        let PointwiseScratch { from_bind, bind, nodes, posed } = scratch;
+        let (surface, from_bind, bind) = (&skin.surface, &from_bind[..], &bind[..]);
+        nodes.resize(surface.nodes(), DVec3::ZERO);
+        posed.with(|posed: &mut P::Posed| {
+            self.pose(from_bind, posed);
+            let place = |node: usize| {
+                let blend = || -> DVec3 {
+                    let of = |&(entry, w): &(u32, f64)| from_bind[entry as usize].transform_point3(bind[node]) * w;
+                    surface.influences_of(node).iter().map(of).sum()
+                };
+                if skin.is_rider[node] {
+                    return blend();
+                }
+                let p = self.place(posed, node, bind[node], surface.influences_of(node));
+                if p.is_finite() { p } else { blend() }
             };
-            if self.is_rider[node] {
-                return blend();
+            match pool {
+                None => nodes.iter_mut().enumerate().for_each(|(node, p)| *p = place(node)),
+                Some(pool) => {
+                    pool.install(|| nodes.par_iter_mut().enumerate().for_each(|(node, p)| *p = place(node)));
+                }
             }
-            let p = posed.place(node, bind[node], surface.influences_of(node));
-            if p.is_finite() { p } else { blend() }
-        };
-        let nodes = surface.nodes();
-        match pool {
-            None => (0..nodes).map(place).collect(),
-            Some(pool) => pool.install(|| (0..nodes).into_par_iter().map(place).collect()),
-        }
+        });
+    }
+
+    fn gap(&self) -> Option<Gap> {
+        Placing::gap(self)
     }
 }

@@ -13,7 +13,7 @@
 //! bone is spread evenly and keeps it as well.
 
 use super::incremental_rotation::PosedLine;
-use super::pointwise::{Placed, Placing, Pointwise};
+use super::pointwise::{Placing, Pointwise};
 use super::{Base, BaseEntry};
 use crate::attach::Line;
 use crate::attach::hanging::{HangPlan, Hanging};
@@ -110,10 +110,14 @@ impl Twisting {
         let lines = rig.palette().iter().map(|entry| line_of(entry.bone)).collect();
         Some(Self { hanging, lines, share })
     }
+}
 
-    fn bones(&self, from_bind: &[DAffine3]) -> Vec<TwistBone> {
+impl Placing for Twisting {
+    type Posed = (Vec<PosedLine>, Vec<TwistBone>);
+
+    fn pose(&self, from_bind: &[DAffine3], (posed, bones): &mut Self::Posed) {
         let Self { hanging, lines, share } = self;
-        let posed = hanging.posed_lines(from_bind, &|_| [0.0; 2]);
+        hanging.posed_lines(from_bind, &|_| [0.0; 2], posed);
         let along = |line: usize| (hanging.lines[line].end - hanging.lines[line].start).normalize_or_zero();
         let bone = |(entry, transform): (usize, &DAffine3)| {
             let still = Line { start: DVec3::ZERO, end: DVec3::ZERO };
@@ -131,21 +135,12 @@ impl Twisting {
             ];
             TwistBone { bind: hanging.lines[line], posed: now, linear: transform.matrix3, twist }
         };
-        from_bind.iter().enumerate().map(bone).collect()
+        bones.clear();
+        bones.extend(from_bind.iter().enumerate().map(bone));
     }
-}
 
-impl Placing for Twisting {
-    fn pose(&self, from_bind: &[DAffine3]) -> Box<dyn Placed + '_> {
-        Box::new(TwistingFrame(self.bones(from_bind)))
-    }
-}
-
-struct TwistingFrame(Vec<TwistBone>);
-
-impl Placed for TwistingFrame {
-    fn place(&self, _: usize, bind: DVec3, influences: &[(u32, f64)]) -> DVec3 {
-        skin(bind, influences, &self.0)
+    fn place(&self, (_, bones): &Self::Posed, _: usize, bind: DVec3, influences: &[(u32, f64)]) -> DVec3 {
+        skin(bind, influences, bones)
     }
 }
 

@@ -5,6 +5,7 @@ use super::body::{Body, Reach, Surface};
 use super::report::{ContactReport, CorrectionReport, Measure, MuscleReport, Outcome, Restored, VolumeReport};
 use super::surface_edit::SurfaceEdit;
 use crate::maps::RestSurface;
+use crate::memory::Memory;
 use crate::motion::Kinematics;
 use crate::param::Values;
 use crate::pose::WorldPose;
@@ -14,8 +15,6 @@ use crate::simd::{LANES, Lanes, Level, Points};
 use crate::skeleton::BoneId;
 use crate::table::BoundTables;
 use glam::{DAffine3, DVec3};
-use std::any::Any;
-use std::fmt;
 
 /// Edits of one character, each with its place in the recipe.
 #[derive(Default)]
@@ -144,35 +143,6 @@ pub(super) struct RowsFrame<'a> {
 pub(super) struct Work {
     pub body: Body,
     pub memory: Memory,
-}
-
-/// Memory of corrections by its type, so that each knows its own and nobody knows all. Contents mean nothing between
-/// frames, and a copy begins without any.
-#[derive(Default)]
-pub(super) struct Memory(Vec<Box<dyn Any + Send + Sync>>);
-
-impl Memory {
-    /// Works in the memory of type `T`, made when first asked for.
-    pub fn with<T: Default + Send + Sync + 'static, R>(&mut self, work: impl FnOnce(&mut T) -> R) -> R {
-        let found = self.0.iter().position(|memory| memory.is::<T>());
-        let own = found.and_then(|index| self.0.swap_remove(index).downcast::<T>().ok());
-        let mut own = own.unwrap_or_default();
-        let result = work(&mut own);
-        self.0.push(own);
-        result
-    }
-}
-
-impl Clone for Memory {
-    fn clone(&self) -> Self {
-        Self::default()
-    }
-}
-
-impl fmt::Debug for Memory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Memory").field(&self.0.len()).finish()
-    }
 }
 
 /// Where one pass of one correction writes what it did.

@@ -1,6 +1,6 @@
 //! Oracles of the kernels (VS 4, AS 4–5).
 
-use super::reference::{self, Bone, Knobs};
+use super::reference::{self, Bone, Knobs, Random};
 use super::*;
 use crate::simd::{Level, dispatch, prelude::*, splat};
 use glam::DMat3;
@@ -29,19 +29,7 @@ fn single<D: Displacement>(values: &[(&str, f64)], bone: &BoneInput, p: Vec3, ga
     dispatch!(Level::new(), simd => psi_of(simd, &D::new(&all), bone, p, gain))
 }
 
-struct Random(u64);
-
 impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-    fn signed(&mut self, most: f64) -> f64 {
-        (self.next() * 2.0 - 1.0) * most
-    }
-    fn vector(&mut self, most: f64) -> DVec3 {
-        DVec3::new(self.signed(most), self.signed(most), self.signed(most))
-    }
     /// f32 numbers, so that both formulations start from the same ones.
     fn bone(&mut self) -> (Bone, BoneInput) {
         let size = 10f64.powf(self.signed(1.5));
@@ -119,31 +107,15 @@ fn agrees<D: Displacement>(
     }
 }
 
-fn swing(k: &Knobs) -> Vec<(&'static str, f64)> {
-    vec![
-        ("translation", k.translation),
-        ("rotation", k.rotation),
-        ("max_length", k.max_length),
-        ("max_angle", k.max_angle),
-        ("soft", f64::from(u8::from(k.soft))),
-    ]
-}
-
-fn inertia(k: &Knobs) -> Vec<(&'static str, f64)> {
-    let mut values = swing(k);
-    values.push(("rest_time", k.rest_time));
-    values
-}
-
 #[test]
 fn floppy_agrees_with_the_matrix_exponential() {
-    agrees::<Floppy>(&swing, &reference::floppy);
+    agrees::<Floppy>(&Knobs::swing, &reference::floppy);
 }
 
 #[test]
 fn followthrough_and_drag_agree_with_the_matrix_exponential() {
-    agrees::<Followthrough>(&inertia, &reference::followthrough);
-    agrees::<AccelerationDrag>(&inertia, &reference::acceleration_drag);
+    agrees::<Followthrough>(&Knobs::inertia, &reference::followthrough);
+    agrees::<AccelerationDrag>(&Knobs::inertia, &reference::acceleration_drag);
 }
 
 #[test]

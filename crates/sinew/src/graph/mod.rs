@@ -2,21 +2,26 @@
 
 mod accumulate;
 mod bending;
+mod blocks;
 mod collapsed;
 mod cone_filter;
 mod evaluate;
 mod ground;
 mod moving;
+mod output;
 mod parts;
 mod planting;
 mod retune;
 mod rigid_pieces;
+mod scatter;
 mod settle;
+mod sewn;
 mod terms;
 
 pub use cone_filter::FittedCone;
-pub use evaluate::{Cpu, DeformedMesh, DeformedRows, EngineSkinning, Outputs};
+pub use evaluate::Cpu;
 pub(crate) use evaluate::{Frame, Results, Scratch, evaluate, evaluate_rows};
+pub use output::{DeformedMesh, DeformedRows, EngineSkinning, Outputs};
 pub(crate) use parts::Parts;
 pub(crate) use retune::{Change, adopt};
 pub(crate) use terms::{DisplacementNode, Kind, Node};
@@ -57,12 +62,12 @@ pub enum GraphError {
         nearest: Option<String>,
     },
     /// A bone pattern without a match.
-    #[error("no bone is named \"{pattern}\" (effect {effect}){}", did_you_mean(.nearest))]
+    #[error("no bone is named \"{pattern}\" ({place}){}", did_you_mean(.nearest))]
     UnknownBone {
         /// The pattern.
         pattern: String,
-        /// The effect it stands in.
-        effect: &'static str,
+        /// The effect or key it stands in.
+        place: &'static str,
         /// The nearest name.
         nearest: Option<String>,
     },
@@ -286,11 +291,6 @@ impl FrameIndependentGraph {
         }
         self.corrections.meter(rig);
         self
-    }
-
-    /// Whether frames want to know what stands on the ground.
-    pub fn plants(&self) -> bool {
-        self.settle.as_ref().is_some_and(Settle::plants)
     }
 
     /// The filtered signals its effects read: what [`crate::Motion::new`] must prepare.
@@ -518,14 +518,14 @@ fn bound_tables(maps: Maps<'_>, tables: &Tables, place: &'static str) -> Result<
 pub(crate) fn bones_called<'a>(
     rig: &'a Rig,
     pattern: &'a str,
-    effect: &'static str,
+    place: &'static str,
 ) -> Result<impl Iterator<Item = crate::BoneId> + 'a, GraphError> {
     let skeleton = rig.skeleton();
     let named = move |bone: crate::BoneId| wildcard(pattern, skeleton.name(bone));
-    let role = if skeleton.bones().any(named) { None } else { role_called(pattern, effect)? };
+    let role = if skeleton.bones().any(named) { None } else { role_called(pattern, place)? };
     if role.is_none() && !skeleton.bones().any(named) {
         let names = skeleton.bones().map(|bone| skeleton.name(bone));
-        return Err(GraphError::UnknownBone { pattern: pattern.to_owned(), effect, nearest: nearest(pattern, names) });
+        return Err(GraphError::UnknownBone { pattern: pattern.to_owned(), place, nearest: nearest(pattern, names) });
     }
     let anatomy = role.map(|role| (role, rig.kept::<Anatomy>()));
     Ok(skeleton.bones().filter(move |&bone| match &anatomy {

@@ -242,7 +242,8 @@ fn same_structure(held: &Recipe, wanted: &Recipe) -> bool {
     let edits = all(&held.edits, &wanted.edits, |held, wanted| {
         held.drive == wanted.drive && is_active(held) == is_active(wanted)
     });
-    let tree = held.hierarchy == wanted.hierarchy && held.rigid == wanted.rigid && held.planted == wanted.planted;
+    let pieces = held.rigid == wanted.rigid && held.sewn == wanted.sewn;
+    let tree = held.hierarchy == wanted.hierarchy && pieces && held.planted == wanted.planted;
     held.normals == wanted.normals && tree && effects && corrections && edits
 }
 

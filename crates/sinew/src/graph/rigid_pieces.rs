@@ -44,6 +44,8 @@ const DRAW: f64 = 1e-8;
 #[derive(Debug)]
 pub(super) struct RigidPieces {
     shared: Vec<SharedMotion>,
+    /// Per piece of the anatomy: whether it is one of them.
+    rigid: Vec<bool>,
     /// Riders just follow their bones.
     riders_still: bool,
 }
@@ -77,7 +79,13 @@ impl RigidPieces {
         let surface = RestSurface::new(rig);
         let finder = Finder::new(rig, tree, &anatomy, &surface, &recipe.rigid)?;
         let shared = finder.shared();
-        Ok((!shared.is_empty()).then_some(Self { shared, riders_still: recipe.riders == Riders::Still }))
+        let (rigid, riders_still) = (finder.rigid, recipe.riders == Riders::Still);
+        Ok((!shared.is_empty()).then_some(Self { shared, rigid, riders_still }))
+    }
+
+    /// Whether a piece of the anatomy does not bend.
+    pub fn holds(&self, piece: usize) -> bool {
+        self.rigid[piece]
     }
 
     /// Follows another word for riders.

@@ -3,15 +3,17 @@
 //!
 //! | step | what it does |
 //! |---|---|
-//! | `bending` | parts that effects act on and one bone moves bend as rods |
+//! | `bending` | parts that effects act on bend as rods, or are sheared no more than they can be |
 //! | `planting` | what stands on the ground stays where it stands |
 //! | `rigid_pieces` | what does not bend moves as one |
+//! | `sewn` | pieces that touch stay together |
 //! | `ground` | nothing goes through the ground |
 
 use super::bending::Bending;
 use super::evaluate::Frame;
 use super::planting::{Held, Planting};
 use super::rigid_pieces::RigidPieces;
+use super::sewn::Sewn;
 use super::{GraphError, ground};
 use crate::hierarchy::Hierarchy;
 use crate::recipe::{Planted, Recipe};
@@ -27,12 +29,14 @@ pub(super) struct Settle {
     plants: bool,
     planting: Option<Planting>,
     rigid: Option<RigidPieces>,
+    sewn: Option<Sewn>,
 }
 
 /// Memory for a frame.
 #[derive(Clone, Debug, Default)]
 pub(super) struct SettleScratch {
     held: Vec<Held>,
+    offsets: Vec<DVec3>,
 }
 
 /// Points that effects have moved.
@@ -63,18 +67,16 @@ impl Settle {
         let plants = recipe.planted != Planted::None;
         let planting = Planting::build(rig, tree, recipe)?;
         let rigid = RigidPieces::build(rig, tree, recipe)?;
-        Ok((plants || bending.is_some() || rigid.is_some()).then_some(Self { bending, plants, planting, rigid }))
-    }
-
-    /// Whether frames want to know what stands.
-    pub fn plants(&self) -> bool {
-        self.plants
+        let sewn = Sewn::build(rig, tree, rigid.as_ref(), recipe);
+        let any = plants || bending.is_some() || rigid.is_some() || sewn.is_some();
+        Ok(any.then_some(Self { bending, plants, planting, rigid, sewn }))
     }
 
     /// Whether it does anything at a frame.
     pub fn acts(&self, frame: &Frame<'_>) -> bool {
         let stands = !frame.standing.bones.is_empty() || frame.standing.ground.iter().any(Option::is_some);
-        self.bending.is_some() || self.rigid.is_some() || (self.plants && stands)
+        let always = self.bending.is_some() || self.rigid.is_some() || self.sewn.is_some();
+        always || (self.plants && stands)
     }
 
     /// Follows other numbers.
@@ -84,6 +86,9 @@ impl Settle {
         }
         if let Some(rigid) = &mut self.rigid {
             rigid.retune(recipe.riders);
+        }
+        if let Some(sewn) = &mut self.sewn {
+            sewn.retune(recipe.riders);
         }
     }
 
@@ -109,13 +114,16 @@ impl Settle {
         }
         if let Some(rigid) = &self.rigid {
             rigid.carry(frame.rig, moved.base, moved.points, directions);
+            // What is sewn to them goes with them.
+            if self.plants {
+                rigid.lift(frame.rig, ground::floors(frame.standing, origins), moved);
+            }
+        }
+        if let Some(sewn) = &self.sewn {
+            sewn.close(moved, &mut scratch.offsets);
         }
         if self.plants {
-            let floors = ground::floors(frame.standing, origins);
-            if let Some(rigid) = &self.rigid {
-                rigid.lift(frame.rig, floors.clone(), moved);
-            }
-            ground::hold_up(frame.rig, floors, moved);
+            ground::hold_up(frame.rig, ground::floors(frame.standing, origins), moved);
         }
     }
 }

@@ -365,6 +365,11 @@ impl Looker {
             around.places.clear();
             around.squares.clear();
             let Around { whirls, places, squares, .. } = around;
+            // As many as there may ever be: how many are near differs from frame to frame.
+            let (all, rows) = (field.sorted.len(), field.sorted.len().div_ceil(LANES));
+            whirls.reserve(all);
+            places.reserve(rows);
+            squares.reserve(rows);
             field.reaching(low, high, |vortex| {
                 let (at, reach) = ((vortex.at - centre) / unit, vortex.reach / unit);
                 let lane = whirls.len() % LANES;
@@ -385,7 +390,7 @@ impl Looker {
                     linear: rounded(-vortex.vorticity.cross(at)),
                 });
             });
-            around.near.resize(around.near.len().max(around.squares.len() * LANES), 0);
+            around.near.resize(around.near.len().max(rows * LANES), 0);
         }
     }
 

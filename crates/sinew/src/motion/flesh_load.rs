@@ -100,6 +100,57 @@ struct Run {
     kernel: Kernel,
 }
 
+/// Memory of [`FleshRuns::filtered`].
+#[derive(Default)]
+pub(super) struct FleshWork {
+    pub moments: Moments,
+    plan: Vec<Reading>,
+}
+
+/// What is felt at the times that windows look back to.
+#[derive(Default)]
+pub(super) struct Moments {
+    all: Vec<(f64, Vec<[DVec3; PARTS]>)>,
+    /// Those in use.
+    count: usize,
+}
+
+impl Moments {
+    pub fn clear(&mut self) {
+        self.count = 0;
+    }
+
+    /// Room for what is felt at a time.
+    pub fn begin(&mut self, time: f64) -> &mut Vec<[DVec3; PARTS]> {
+        if self.count == self.all.len() {
+            self.all.push(Default::default());
+        }
+        self.count += 1;
+        let moment = &mut self.all[self.count - 1];
+        moment.0 = time;
+        &mut moment.1
+    }
+
+    fn position(&self, time: f64) -> Option<usize> {
+        self.all[..self.count].iter().position(|moment| moment.0 == time)
+    }
+
+    fn felt_at(&self, moment: usize) -> &[[DVec3; PARTS]] {
+        &self.all[moment].1
+    }
+}
+
+/// A filter at a frame: where it is written, and the moments it reads.
+#[derive(Clone, Copy)]
+struct Reading {
+    place: usize,
+    run: usize,
+    filter: Filter,
+    look: LookBack,
+    at: usize,
+    start: Option<usize>,
+}
+
 /// The filters that read what bones feel, run over a clip.
 #[derive(Clone, Debug)]
 pub(super) struct FleshRuns {
@@ -141,47 +192,43 @@ impl FleshRuns {
         (self.grid.intervals() as u128 + 1) * bones as u128 * self.width() as u128 * size_of::<DVec3>() as u128
     }
 
-    /// Writes the filtered values at `t`, where bones feel `now`; `sample` tells what they feel at any time.
+    /// Writes the filtered values at `t`, the first moment in `work`; `sample` tells what bones feel at any time.
     pub fn filtered(
         &self,
         t: f64,
-        now: &[[DVec3; PARTS]],
         timeline: &Timeline,
         mut sample: impl FnMut(f64, &mut Vec<[DVec3; PARTS]>),
+        work: &mut FleshWork,
         columns: &mut [Vec<DVec3>],
     ) {
-        let bones = now.len();
+        let FleshWork { moments, plan } = work;
+        let bones = moments.felt_at(0).len();
         let history = self.history.get_or_init(|| self.run(bones, timeline, &mut sample));
-        // What was felt at the times that windows look back to.
-        let mut felt_at: Vec<(f64, Vec<[DVec3; PARTS]>)> = vec![(t, now.to_vec())];
-        let mut time_felt = |time: f64| {
-            let known = felt_at.iter().position(|(known, _)| *known == time);
-            known.unwrap_or_else(|| {
-                let mut felt = Vec::new();
-                sample(time, &mut felt);
-                felt_at.push((time, felt));
-                felt_at.len() - 1
+        let mut moment = |time: f64| {
+            moments.position(time).unwrap_or_else(|| {
+                sample(time, moments.begin(time));
+                moments.count - 1
             })
         };
-        let mut plan = Vec::with_capacity(self.readers.len());
+        plan.clear();
         for &(place, run, filter) in &self.readers {
             let look = match filter {
                 Filter::Window(window) => timeline.look_back(t, &window),
                 _ => LookBack { at: t, start: None },
             };
-            plan.push((place, run, filter, look, time_felt(look.at), look.start.map(&mut time_felt)));
+            plan.push(Reading { place, run, filter, at: moment(look.at), start: look.start.map(&mut moment), look });
         }
-        for (place, run, filter, look, at, start) in plan {
+        for &Reading { place, run, filter, look, at, start } in &*plan {
             let Run { part, kernel } = self.runs[run];
             let left = match filter {
                 Filter::Window(window) => kernel.transition(window.secs() - window.age_secs()),
                 _ => DMat2::ZERO,
             };
             for bone in 0..bones {
-                let x = felt_at[at].1[bone][part];
+                let x = moments.felt_at(at)[bone][part];
                 let mut state = self.state(history, bones, run, bone, look.at, x, timeline);
                 if let (Some(start), Some(time)) = (start, look.start) {
-                    let x = felt_at[start].1[bone][part];
+                    let x = moments.felt_at(start)[bone][part];
                     let long = self.state(history, bones, run, bone, time, x, timeline);
                     state = state + (restart(part, x, timeline) - long).carried(left);
                 }
@@ -367,10 +414,10 @@ mod tests {
     fn value(filter: Filter, timeline: &Timeline, t: f64) -> [DVec3; 2] {
         let filtered = [Signal::FleshAcceleration, Signal::FleshUp].map(|signal| FilteredSignal { signal, filter });
         let runs = FleshRuns::new(&filtered, timeline.start, timeline.end);
-        let mut now = Vec::new();
-        felt_at(t, &mut now);
+        let mut work = FleshWork::default();
+        felt_at(t, work.moments.begin(t));
         let mut columns = vec![vec![DVec3::ZERO]; 2];
-        runs.filtered(t, &now, timeline, felt_at, &mut columns);
+        runs.filtered(t, timeline, felt_at, &mut work, &mut columns);
         [columns[0][0], columns[1][0]]
     }
 

@@ -7,6 +7,7 @@
 //! `Σ a_i + α_i×r_i + ω_i×(ω_i×r_i) + 2Ω_i×(v_i + ω_i×r_i)` match differences of world positions.
 
 use super::filter::FilteredSignal;
+use crate::memory::Memory;
 use crate::polar::polar_rotation;
 use crate::skeleton::BoneId;
 use glam::{DMat3, DQuat, DVec3};
@@ -67,12 +68,15 @@ pub struct Kinematics {
     pub bones: Vec<BoneMotion>,
     /// Per entry of the filtered list, one vector per bone of the skeleton.
     pub filtered: Vec<Vec<DVec3>>,
+    /// What filters work in.
+    pub(super) memory: Memory,
 }
 
 impl Kinematics {
     /// No motion.
     pub fn at_rest(bones: usize, filtered: usize) -> Self {
-        Self { bones: vec![BoneMotion::default(); bones], filtered: vec![vec![DVec3::ZERO; bones]; filtered] }
+        let filtered = vec![vec![DVec3::ZERO; bones]; filtered];
+        Self { bones: vec![BoneMotion::default(); bones], filtered, memory: Memory::default() }
     }
 
     /// Sets one bone as if it had moved like this for ever: every filter has settled.

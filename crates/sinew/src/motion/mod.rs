@@ -48,7 +48,7 @@ use crate::skeleton::{BoneId, Skeleton};
 use crate::stance::Stance;
 use derivatives::{Keys, RateCurve, Value};
 use filter::{FilterGrid, Runs};
-use flesh_load::{FleshRuns, felt};
+use flesh_load::{FleshRuns, FleshWork, Whole, felt};
 use glam::{DQuat, DVec3};
 use looping::{BoneKeys, Judgement, judge};
 use moving_bone::{Clock, MovingBone};
@@ -420,7 +420,7 @@ impl Motion {
 
     /// Velocities and accelerations at `t`, clamped or wrapped, in world axes; `world` is composed from
     /// [`Motion::pose`] at the same time with the skeleton the motion was made for. Allocates nothing once `out` has
-    /// its size, but for the filters' history on the first call, and a little where the list asks for what is felt.
+    /// its size, but for the filters' history on the first call.
     pub fn kinematics(&self, t: f64, world: &WorldPose, skeleton: &Skeleton, out: &mut Kinematics) {
         let t = self.sample_time(t);
         let timeline = &self.clock.timeline;
@@ -445,22 +445,38 @@ impl Motion {
     /// The filtered values of what bones feel.
     fn feel(&self, t: f64, world: &WorldPose, skeleton: &Skeleton, out: &mut Kinematics) {
         let timeline = &self.clock.timeline;
-        let (mut whole, mut now) = (Vec::new(), Vec::new());
-        felt(&self.hierarchy, world, &out.bones, &mut whole, &mut now);
-        let sample = |t: f64, inputs: &mut Vec<_>| {
-            let t = self.sample_time(t);
-            let (mut pose, mut posed) = (Pose::rest(skeleton), WorldPose::default());
-            self.pose(t, &mut pose);
-            posed.compose(skeleton, &pose);
-            let mut motions = vec![BoneMotion::default(); skeleton.len()];
-            for moving in &self.moving {
-                let axes = moving.axes(t, &posed, timeline);
-                motions[moving.bone.index()] = axes.map_all(&moving.motion(t, timeline));
-            }
-            felt(&self.hierarchy, &posed, &motions, &mut whole, inputs);
-        };
-        self.felt.filtered(t, &now, timeline, sample, &mut out.filtered);
+        let Kinematics { bones, filtered, memory } = out;
+        memory.with(|own: &mut FeelWork| {
+            let FeelWork { whole, pose, posed, motions, flesh } = own;
+            flesh.moments.clear();
+            felt(&self.hierarchy, world, bones, whole, flesh.moments.begin(t));
+            let sample = |t: f64, inputs: &mut Vec<_>| {
+                let t = self.sample_time(t);
+                pose.locals.clear();
+                pose.locals.extend_from_slice(skeleton.rest_locals());
+                self.pose(t, pose);
+                posed.compose(skeleton, pose);
+                motions.clear();
+                motions.resize(skeleton.len(), BoneMotion::default());
+                for moving in &self.moving {
+                    let axes = moving.axes(t, posed, timeline);
+                    motions[moving.bone.index()] = axes.map_all(&moving.motion(t, timeline));
+                }
+                felt(&self.hierarchy, posed, motions, whole, inputs);
+            };
+            self.felt.filtered(t, timeline, sample, flesh, filtered);
+        });
     }
+}
+
+/// Memory of [`Motion::feel`].
+#[derive(Default)]
+struct FeelWork {
+    whole: Vec<Whole>,
+    pose: Pose,
+    posed: WorldPose,
+    motions: Vec<BoneMotion>,
+    flesh: FleshWork,
 }
 
 /// Sorts the clip's curves by bone.

@@ -7,11 +7,12 @@
 use super::correction::correction_entries;
 use super::effect::effect_entries;
 use super::error::RecipeError;
-use super::parse::{AUTO_WORDS, NORMALS_WORDS, RIDERS_WORDS, parse};
+use super::parse::{AUTO_WORDS, NORMALS_WORDS, RIDERS_WORDS, SEWN_WORDS, parse};
 use super::splice::{Step, append_section, find, insert, insert_element, remove};
 use super::surface_edit::edit_entries;
 use super::{
-    ConeSpec, CorrectionSpec, EditSpec, EffectSpec, KeyCurve, Normals, Planted, RecipeFile, Riders, Rigid, TotalLimit,
+    ConeSpec, CorrectionSpec, EditSpec, EffectSpec, KeyCurve, Normals, Planted, RecipeFile, Riders, Rigid, Sewn,
+    TotalLimit,
 };
 use crate::param::{ParamKind, ParamSpec, Values};
 use glam::DVec3;
@@ -30,6 +31,8 @@ pub enum Place<'a> {
     Riders,
     /// `rigid`
     Rigid,
+    /// `sewn`
+    Sewn,
     /// `planted`
     Planted,
     /// `normals`
@@ -71,6 +74,7 @@ impl<'a> Place<'a> {
             Self::BaseRow(table, name) => vec![Key("base"), Key(table), Key(name)],
             Self::Riders => vec![Key("riders")],
             Self::Rigid => vec![Key("rigid")],
+            Self::Sewn => vec![Key("sewn")],
             Self::Planted => vec![Key("planted")],
             Self::Normals => vec![Key("normals")],
             Self::MaxTotal => vec![Key("max_total")],
@@ -163,6 +167,12 @@ impl From<&Rigid> for Literal {
             Rigid::None => Self::word(false, AUTO_WORDS),
             Rigid::Only(names) => Self::list(names.iter().map(|name| name.as_str().into())),
         }
+    }
+}
+
+impl From<Sewn> for Literal {
+    fn from(sewn: Sewn) -> Self {
+        Self::word(sewn, SEWN_WORDS)
     }
 }
 

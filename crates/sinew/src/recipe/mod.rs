@@ -9,6 +9,7 @@
 //! version = 1                    # required
 //! base = "dqs"                   # or another; with settings { type = "blend", factor = 0.5, map = "twist" }
 //! riders = "move"                # or still: rigid parts just follow their bone
+//! sewn = "auto"                  # or none: pieces that touch may part
 //! planted = "auto"               # or none, or what stays where it stands: ["@foot"]
 //! rigid = "auto"                 # or none, or what never bends: ["@prop", "Sword*"]
 //! normals = "auto"               # engine, exact, faces
@@ -112,6 +113,8 @@ pub struct Recipe {
     pub riders: Riders,
     /// Which pieces never bend.
     pub rigid: Rigid,
+    /// Whether pieces that touch stay together.
+    pub sewn: Sewn,
     /// What stays where it stands on the ground.
     pub planted: Planted,
     /// How normals are made.
@@ -267,6 +270,16 @@ pub enum Planted {
     None,
     /// These bones or roles (`@foot`); `*` and `?` match any.
     Only(Vec<String>),
+}
+
+/// Whether separate pieces of a character that touch at rest stay together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sewn {
+    /// Where a piece touches what carries it, or what is rigid, it follows that; its free end moves as before.
+    #[default]
+    Auto,
+    /// Every piece moves by itself.
+    None,
 }
 
 /// One effect with its settings.

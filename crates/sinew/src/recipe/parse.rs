@@ -12,7 +12,7 @@ use super::error::{Fault, RecipeError, one_of};
 use super::settings::Schema;
 use super::strength::OVER_WORDS;
 use super::surface_edit::EDIT_KEYS;
-use super::{HierarchySpec, Normals, Planted, Recipe, Riders, Rigid, TotalLimit};
+use super::{HierarchySpec, Normals, Planted, Recipe, Riders, Rigid, Sewn, TotalLimit};
 use crate::correct::CORRECTIONS;
 use crate::motion::{Ends, Looping, MotionSettings, Smoothing, Travel};
 use crate::param::Range;
@@ -64,6 +64,7 @@ const TOP_KEYS: &[&str] = &[
     "base",
     "riders",
     "rigid",
+    "sewn",
     "planted",
     "normals",
     "max_total",
@@ -127,6 +128,7 @@ pub(super) const LOOP_WORDS: &[(&str, Looping)] =
     &[("auto", Looping::Auto), ("yes", Looping::Yes), ("no", Looping::No)];
 pub(super) const ENDS_WORDS: &[(&str, Ends)] = &[("rest", Ends::Rest), ("continue", Ends::Continue)];
 pub(super) const TRAVEL_WORDS: &[(&str, Travel)] = &[("subtract", Travel::Subtract), ("keep", Travel::Keep)];
+pub(super) const SEWN_WORDS: &[(&str, Sewn)] = &[("auto", Sewn::Auto), ("none", Sewn::None)];
 pub(super) const RIDERS_WORDS: &[(&str, Riders)] = &[("move", Riders::Move), ("still", Riders::Still)];
 /// Whether pieces are found by themselves.
 /// What a list names, and the remedy for an empty name.
@@ -242,6 +244,9 @@ impl Reader {
         if let Some(at) = At::of(root, "riders", "") {
             meaning.recipe.riders = self.word(&at, RIDERS_WORDS).unwrap_or_default();
         }
+        if let Some(at) = At::of(root, "sewn", "") {
+            meaning.recipe.sewn = self.word(&at, SEWN_WORDS).unwrap_or_default();
+        }
         if let Some(at) = At::of(root, "rigid", "") {
             meaning.recipe.rigid = match self.auto_or_names(&at, PIECE, "[\"@prop\", \"Sword*\"]") {
                 Auto::Auto => Rigid::Auto,
@@ -328,21 +333,19 @@ impl Reader {
                 _ => Auto::None,
             };
         }
-        let mut names = Vec::new();
-        for (offset, path, item) in self.list(at, &format!("\"auto\", \"none\" or a list such as {example}")) {
-            let at = At { item: &item, path, offset };
-            names.extend(self.name(&at, kind[0], kind[1]));
-        }
-        Auto::Only(names)
+        Auto::Only(self.names(at, kind, &format!("\"auto\", \"none\" or a list such as {example}")))
     }
 
     /// A list of roles, bones or meshes.
     pub(super) fn part_names(&mut self, at: &At<'_>, expected: &str) -> Vec<String> {
+        self.names(at, PIECE, expected)
+    }
+
+    fn names(&mut self, at: &At<'_>, kind: [&'static str; 2], expected: &str) -> Vec<String> {
         let mut names = Vec::new();
         for (offset, path, item) in self.list(at, expected) {
             let at = At { item: &item, path, offset };
-            let name = self.name(&at, "a role, bone or mesh in quotes", "name a role, bone or mesh or remove it");
-            names.extend(name);
+            names.extend(self.name(&at, kind[0], kind[1]));
         }
         names
     }

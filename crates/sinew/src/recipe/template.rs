@@ -36,6 +36,11 @@ impl RecipeFile {
         lines.key("planted", "\"auto\"", "what stays where it stands on the ground: auto (whatever stands) or none,");
         lines.comment("  or a list of roles or bones such as [\"@foot\"]; skin does not go through the ground");
         lines.key(
+            "sewn",
+            "\"auto\"",
+            "pieces that touch at rest, a cape and its shoulders: auto (stay together) or none",
+        );
+        lines.key(
             "normals",
             "\"auto\"",
             &format!("{}: auto is engine without effects, else turned with the faces", choices(NORMALS_WORDS)),

@@ -51,14 +51,38 @@ impl<'a> SurfaceTree<'a> {
 
     /// The nearest point of the surface; `None` where there is no triangle.
     pub fn nearest(&self, p: DVec3) -> Option<SurfacePoint> {
+        self.nearest_within(p, f64::INFINITY).map(|(place, _)| place)
+    }
+
+    /// The nearest point of the surface that is not farther than `within`, and its distance.
+    pub(crate) fn nearest_within(&self, p: DVec3, within: f64) -> Option<(SurfacePoint, f64)> {
         let shares = |triangle: u32| {
             let corners = self.triangles[triangle as usize].map(|corner| self.points[corner as usize]);
             let barycentric = nearest_in_triangle(p, corners);
             let at = corners[0] * barycentric.x + corners[1] * barycentric.y + corners[2] * barycentric.z;
             (barycentric, at.distance_squared(p))
         };
-        let (triangle, _) = self.tree.nearest(p, f64::INFINITY, |triangle| Some(shares(triangle).1))?;
-        Some(SurfacePoint { triangle, barycentric: shares(triangle).0 })
+        let (triangle, squared) = self.tree.nearest(p, within * within, |triangle| Some(shares(triangle).1))?;
+        Some((SurfacePoint { triangle, barycentric: shares(triangle).0 }, squared.sqrt()))
+    }
+
+    /// Where a segment first goes through the surface, and how far along (Möller and Trumbore 1997).
+    pub(crate) fn crossing(&self, from: DVec3, to: DVec3) -> Option<(f64, SurfacePoint)> {
+        let direction = to - from;
+        let mut first: Option<(f64, SurfacePoint)> = None;
+        self.tree.first_hit(from, direction, |triangle| {
+            let [a, b, c] = self.triangles[triangle as usize].map(|corner| self.points[corner as usize]);
+            let (ab, ac, out) = (b - a, c - a, from - a);
+            let (across, around) = (direction.cross(ac), out.cross(ab));
+            let determinant = ab.dot(across);
+            let [v, w, along] = [out.dot(across), direction.dot(around), ac.dot(around)].map(|x| x / determinant);
+            let is_hit = v >= 0.0 && w >= 0.0 && v + w <= 1.0 && (0.0..=1.0).contains(&along);
+            if is_hit && first.is_none_or(|(least, _)| along < least) {
+                first = Some((along, SurfacePoint { triangle, barycentric: DVec3::new(1.0 - v - w, v, w) }));
+            }
+            is_hit.then_some(along)
+        });
+        first
     }
 }
 
@@ -175,6 +199,23 @@ mod tests {
             }
             assert!(d <= least + 1e-12 && d >= least - 0.1, "{d} {least}");
             assert!((found.barycentric.element_sum() - 1.0).abs() < 1e-12 && found.barycentric.min_element() >= 0.0);
+        }
+    }
+
+    #[test]
+    fn a_segment_goes_through_where_it_meets_the_surface() {
+        let (points, faces) = grid();
+        let tree = SurfaceTree::new(&faces, &points).expect("corners exist");
+        for i in 0..300 {
+            let k = f64::from(i);
+            let [from, to] = [4.0, -4.0].map(|z| {
+                DVec3::new(5.5 + 5.0 * (k * 0.9).sin(), 5.5 + 5.0 * (k * 1.7).cos(), z) + DVec3::X * (0.05 * z)
+            });
+            let (along, place) = tree.crossing(from, to).expect("from above to below");
+            let at = place.at(&faces, &points).expect("a triangle");
+            assert!(at.distance(from.lerp(to, along)) < 1e-12, "{at}");
+            // Up to there it is above.
+            assert!(tree.crossing(from, from.lerp(to, along - 1e-9)).is_none());
         }
     }
 

@@ -1,42 +1,11 @@
 //! Oracles of the velocity and acceleration displacements on whole characters (VS 4, AS 4–5); those of the kernels stand
 //! beside them, in `displace`.
 
-use crate::common::reference::{self, Bone, Knobs};
+use crate::common::reference::{self, Bone, Knobs, Random};
 use crate::common::{Subject, effect, recipe};
 use glam::{DVec3, Vec3};
 use sinew::recipe::TotalLimit;
 use sinew::*;
-
-fn swing(k: &Knobs) -> Vec<(&'static str, f64)> {
-    vec![
-        ("translation", k.translation),
-        ("rotation", k.rotation),
-        ("max_length", k.max_length),
-        ("max_angle", k.max_angle),
-        ("soft", f64::from(u8::from(k.soft))),
-    ]
-}
-
-fn inertia(k: &Knobs) -> Vec<(&'static str, f64)> {
-    let mut values = swing(k);
-    values.push(("rest_time", k.rest_time));
-    values
-}
-
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
-    fn signed(&mut self, most: f64) -> f64 {
-        (self.next() * 2.0 - 1.0) * most
-    }
-    fn vector(&mut self, most: f64) -> DVec3 {
-        DVec3::new(self.signed(most), self.signed(most), self.signed(most))
-    }
-}
 
 /// With raw gains lengths are in scene units: on a rig of any size the papers' translation runs as far as it will.
 #[test]
@@ -135,9 +104,9 @@ fn a_tube_of_five_bones_moves_as_the_formulas_summed_by_hand() {
     type Truth<'a> = &'a dyn Fn(&Bone, DVec3) -> DVec3;
     type Case<'a> = (&'a str, Vec<(&'a str, f64)>, Truth<'a>);
     let cases: [Case<'_>; 5] = [
-        ("floppy", swing(&knobs), &|b, p| reference::floppy(&knobs, b, p, 1.0)),
-        ("follow-through", inertia(&knobs), &|b, p| reference::followthrough(&knobs, b, p, 1.0)),
-        ("acceleration-drag", inertia(&knobs), &|b, p| reference::acceleration_drag(&knobs, b, p, 1.0)),
+        ("floppy", knobs.swing(), &|b, p| reference::floppy(&knobs, b, p, 1.0)),
+        ("follow-through", knobs.inertia(), &|b, p| reference::followthrough(&knobs, b, p, 1.0)),
+        ("acceleration-drag", knobs.inertia(), &|b, p| reference::acceleration_drag(&knobs, b, p, 1.0)),
         ("centrifugal-stretch", vec![("stretch", 0.05), ("max_length", 0.4)], &|b, p| {
             reference::centrifugal_stretch(0.05, &knobs, b, p, 1.0)
         }),

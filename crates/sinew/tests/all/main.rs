@@ -3,6 +3,7 @@
 
 #![allow(clippy::print_stdout, reason = "figures and tables are read by hand")]
 
+mod allocations;
 mod base;
 mod bind;
 mod common;
@@ -18,12 +19,18 @@ mod maps;
 mod motion;
 mod muscles;
 mod normals;
+<<<<<<< HEAD
+mod planting;
+=======
+mod parts;
+>>>>>>> cb85777 (Presets in roles and strengths; strength balanced clip by clip in one stage; parts are sheared no more than they can be)
 mod points;
 mod pointwise;
 mod presets;
 mod recipe;
 mod retune;
 mod rigid;
+mod sewn;
 mod springs;
 mod strength;
 mod volume;

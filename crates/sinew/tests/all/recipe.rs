@@ -7,7 +7,7 @@ use sinew::cone::Cone;
 use sinew::param::ParamKind;
 use sinew::recipe::{
     BaseSpec, BoneGain, Centroid, ConeSpec, EFFECT_KEYS, EditError, EffectSpec, KeyCurve, Normals, Place, RecipeFile,
-    Riders, Rigid, TotalLimit,
+    Riders, Rigid, Sewn, TotalLimit,
 };
 use sinew::registry::EFFECTS;
 use sinew::table::{Cell, Row};
@@ -135,7 +135,7 @@ const FAULTS: &[(&str, &str)] = &[
     ("bse = \"lbs\"", "line 2, column 1: bse: no such key; did you mean \"base\"?"),
     (
         "qqq = 1",
-        "line 2, column 1: qqq: no such key; give version, base, riders, rigid, normals, max_total, strength, strength_over, maps, hierarchy, motion, clip, effect, correction or edit",
+        "line 2, column 1: qqq: no such key; give version, base, riders, rigid, sewn, planted, normals, max_total, strength, strength_over, maps, hierarchy, motion, clip, effect, correction or edit",
     ),
     ("[[efect]]\ntype = \"floppy\"", "line 2, column 3: efect: no such key; did you mean \"effect\"?"),
     (
@@ -310,6 +310,14 @@ const FAULTS: &[(&str, &str)] = &[
         "line 4, column 10: effect[0].cone.bne: no such key; did you mean \"bone\"?",
     ),
     (
+        "[[effect]]\ntype = \"floppy\"\ncone = { half_angel = 0.4 }",
+        "line 4, column 10: effect[0].cone.half_angel: no such key; did you mean \"half_angle\"?",
+    ),
+    (
+        "[[effect]]\ntype = \"floppy\"\ncone = { radius = 0.4 }",
+        "line 4, column 10: effect[0].cone.radius: no such key; did you mean \"base_radius\"?",
+    ),
+    (
         "[[effect]]\ntype = \"floppy\"\ncone = { bone = \"\" }",
         "line 4, column 17: effect[0].cone.bone: the name is empty; name a bone or leave the key out",
     ),
@@ -369,6 +377,7 @@ const FAULTS: &[(&str, &str)] = &[
         "rigid = [\"@eye\", 3]",
         "line 2, column 18: rigid[1]: expected a role, bone or mesh in quotes, found the number 3",
     ),
+    ("sewn = \"nome\"", "line 2, column 8: sewn: \"nome\" is not one of the choices; did you mean \"none\"?"),
     ("rigid = [\"\"]", "line 2, column 10: rigid[0]: the name is empty; name a role, bone or mesh or remove it"),
     ("riders = false", "line 2, column 10: riders: expected \"move\" or \"still\", found false"),
     (
@@ -521,6 +530,7 @@ fn setting_a_value_changes_that_value_alone() {
         &|f| f.set(Place::Rigid, &Rigid::Only(vec!["@prop".into(), "Sword*".into()])),
         "rigid = [\"@prop\", \"Sword*\"]",
     );
+    check_edit("sewn = \"auto\"", &|f| f.set(Place::Sewn, Sewn::None), "sewn = \"none\"");
     check_edit("rigid = [\"@eye\"]", &|f| f.set(Place::Rigid, &Rigid::None), "rigid = \"none\"");
     check_edit("normals = 'auto'", &|f| f.set(Place::Normals, Normals::Exact), "normals = \"exact\"");
     let curve = KeyCurve::new(vec![(0.0, 1.0), (0.5, -2.0)]).unwrap();
@@ -882,6 +892,22 @@ fn a_tree_is_a_word_or_bones_with_what_they_follow() {
     let mut file = RecipeFile::parse("version = 1\n").unwrap();
     file.set(Place::Follows("foot.L"), "shin.L").unwrap();
     assert_eq!(file.recipe().hierarchy, Told(vec![("foot.L".into(), "shin.L".into())]));
+}
+
+/// A bone that is not there is told with where its name stands and the nearest there is.
+#[test]
+fn a_misspelt_bone_is_told_with_its_place() {
+    let subject = crate::common::Subject::zoo("tube:vertices=100,bones=3");
+    for (text, place) in [
+        ("[hierarchy]\n\"tueb.2\" = \"tube.1\"", "hierarchy"),
+        ("[hierarchy]\n\"tube.2\" = \"tueb.1\"", "hierarchy"),
+        ("[[effect]]\ntype = \"floppy\"\nbones.\"tueb.2\" = 2.0", "floppy"),
+        ("[[edit]]\ntype = \"radial\"\nbones = [\"tueb.2\"]", "edit"),
+    ] {
+        let file = RecipeFile::parse(&format!("version = 1\n{text}\n")).unwrap_or_else(|error| panic!("{error}"));
+        let error = sinew::Stage::new(&subject.rig, file.recipe()).expect_err(text).to_string();
+        assert!(error.contains(&format!("({place}); did you mean \"tube.")), "{error}");
+    }
 }
 
 #[test]

@@ -1,36 +1,12 @@
 //! Rigid pieces: a stone on a bending tube and a sword carried by it, against motions known beforehand and a second
 //! formulation of the fit.
 
-use crate::common::{Subject, bits, effect, recipe};
+use crate::common::{Subject, bits, cuboid, effect, recipe};
 use glam::{DVec3, Vec3};
-use sinew::raw::{RawBinding, RawBone, RawInfluences, RawMesh, RawPrimitive};
-use sinew::recipe::{Normals, Riders, Rigid};
+use sinew::raw::{RawBinding, RawBone, RawMesh};
+use sinew::recipe::{Normals, Riders, Rigid, Sewn};
 use sinew::*;
 use sinew_testkit::rigid_fit::{RigidFit, V, rigid_fit};
-
-/// A box with corners of its own on every side.
-fn cuboid(centre: Vec3, half: Vec3, joint: Option<u32>) -> RawPrimitive {
-    let mut primitive = RawPrimitive { color: [1.0; 4], ..RawPrimitive::default() };
-    let mut normals = Vec::new();
-    for axis in 0..3 {
-        for sign in [-1.0f32, 1.0] {
-            let [mut n, mut u, mut v] = [Vec3::ZERO; 3];
-            (n[axis], u[(axis + 1) % 3], v[(axis + 2) % 3]) = (sign, sign, 1.0);
-            let first = primitive.positions.len() as u32;
-            for (a, b) in [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)] {
-                primitive.positions.push(centre + half * (n + a * u + b * v));
-                normals.push(n);
-            }
-            primitive.triangles.extend([[first, first + 1, first + 2], [first, first + 2, first + 3]]);
-        }
-    }
-    primitive.normals = Some(normals);
-    if let Some(joint) = joint {
-        let count = primitive.positions.len();
-        primitive.influences = RawInfluences { per_vertex: 1, joints: vec![joint; count], weights: vec![1.0; count] };
-    }
-    primitive
-}
 
 /// A tube with a stone on its skin and a sword on its third bone.
 fn subject() -> Subject {
@@ -74,7 +50,7 @@ fn fit_of(base: &DeformedMesh, moved: &DeformedMesh, vertices: impl Iterator<Ite
 
 fn lively(rigid: Rigid) -> Recipe {
     let effects = vec![effect("floppy", &[("rotation", 0.3), ("max_angle", 0.8)]), effect("squash", &[])];
-    Recipe { rigid, ..recipe(effects) }
+    Recipe { rigid, sewn: Sewn::None, ..recipe(effects) }
 }
 
 #[test]

@@ -20,6 +20,19 @@ fn smoothing_is_told_in_the_unit_a_recipe_takes() {
     assert_eq!(json(["inspect", "zoo:tube", "--json", "--recipe", &text])["clips"][0]["smoothing"], 0.0625);
 }
 
+/// Between neighbours on the same character, so that it is less than all of it.
+#[test]
+fn the_gap_of_attachments_is_told_in_percent_of_the_size() {
+    for character in ["zoo:arm", "zoo:calf"] {
+        let gap = inspect(character)["characters"][0]["attachment_gap"].as_f64().expect("a share");
+        assert!(gap > 0.0 && gap < 1.0, "{character}: {gap}");
+        let text = sinew(["inspect", character]).stdout;
+        let told = text.split("gaps up to ").nth(1).and_then(|rest| rest.split(" %").next()).expect("percent");
+        let percent: f64 = told.parse().expect("a number");
+        assert!((percent - 100.0 * gap).abs() <= 0.01 * percent, "{character}: {told} % for {gap}");
+    }
+}
+
 #[test]
 fn the_fitted_cone_is_printed_as_a_recipe_takes_it() {
     let folder = Folder::new();

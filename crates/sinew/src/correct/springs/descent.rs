@@ -132,6 +132,12 @@ pub(super) fn descend<E: Energy>(
     let DescentScratch { forces, trial, trial_forces, direction, history, spare } = scratch;
     spare.append(history);
     let mut felt = energy_of.forces(points, forces);
+    if scheme == Scheme::Accelerated {
+        // All of it at once: how many moves are remembered differs from frame to frame.
+        history.reserve(MEMORY);
+        let vectors = || (forces.clone(), forces.clone(), 0.0);
+        spare.extend(std::iter::repeat_with(vectors).take(MEMORY.saturating_sub(spare.len())));
+    }
     let mut evaluations = 1;
     let mut iterations = 0;
     // The plain schemes remember a step that had to be halved and grow it again slowly.

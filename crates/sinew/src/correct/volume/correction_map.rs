@@ -50,14 +50,14 @@ impl Shape {
         }
     }
 
-    pub fn gamma(self, main_weight: f64, distance: f64, alpha: f64, beta: f64) -> f64 {
+    /// What α is the exponent of, by the share of the main bone.
+    fn around(self, main_weight: f64) -> f64 {
         let m = main_weight.clamp(0.0, 1.0);
         match self {
             Self::Even => 1.0,
-            Self::Rubber => power(1.0 - m, alpha),
-            Self::Organic => power(1.0 - m, alpha) * power(distance, beta),
-            Self::Muscle => power((2.0 * m - 1.0).max(0.0), alpha) * power(distance, beta),
-            Self::Bulge => power((8.0 * (1.0 - m) * (2.0 * m - 1.0)).max(0.0), alpha) * power(distance, beta),
+            Self::Rubber | Self::Organic => 1.0 - m,
+            Self::Muscle => (2.0 * m - 1.0).max(0.0),
+            Self::Bulge => (8.0 * (1.0 - m) * (2.0 * m - 1.0)).max(0.0),
         }
     }
 
@@ -66,9 +66,10 @@ impl Shape {
     }
 }
 
-/// 0⁰ = 0: an exponent of 0 flattens a map but does not spread it.
+/// 0⁰ = 0: an exponent of 0 flattens a map but does not spread it. Most skin follows one bone alone, or an exponent is 1:
+/// neither needs a power.
 fn power(base: f64, exponent: f64) -> f64 {
-    if base == 0.0 { 0.0 } else { base.powf(exponent) }
+    if base == 0.0 || base == 1.0 || exponent == 1.0 { base } else { base.powf(exponent) }
 }
 
 /// What a map is made of.
@@ -81,71 +82,88 @@ pub(super) struct MapPlan<'a> {
     pub bones_of: &'a dyn Fn(BoneId) -> Option<&'a [BoneId]>,
 }
 
-/// γ per node of a surface, with what it is made of apart: a painted map changes sixty times a second, the exponents
-/// less often, distances never.
+/// γ per node of a surface, with what it is made of apart: a painted map changes sixty times a second, an exponent less
+/// often, distances never.
 pub(super) struct CorrectionMap {
     shape: Shape,
     alpha: f64,
     beta: f64,
     /// To the nearest bone, in sizes; where a shape has read them.
     distances: Option<Arc<Vec<f64>>>,
-    /// γ of the shape alone; 0 on riders.
-    form: Vec<f64>,
+    /// The factor with the exponent α; 0 on riders.
+    around: Vec<f64>,
+    /// The factor with the exponent β.
+    deep: Vec<f64>,
     pub gamma: Vec<f64>,
 }
 
 impl CorrectionMap {
     pub fn new(rig: &Rig, surface: &Surface, plan: &MapPlan<'_>) -> Self {
         let MapPlan { shape, alpha, beta, .. } = *plan;
-        let mut map = Self { shape, alpha, beta, distances: None, form: Vec::new(), gamma: Vec::new() };
-        map.reshape(rig, surface, plan);
+        let (around, deep, gamma) = (Vec::new(), Vec::new(), Vec::new());
+        let mut map = Self { shape, alpha, beta, distances: None, around, deep, gamma };
+        map.gather_around(rig, surface);
+        map.deepen(rig, surface, plan);
         map.paint(surface, plan.painted);
         map
     }
 
     /// Follows a plan for the same bones; whether γ is another one.
     pub fn retune(&mut self, rig: &Rig, surface: &Surface, plan: &MapPlan<'_>, repainted: bool) -> bool {
-        let reshaped = (self.shape, self.alpha, self.beta) != (plan.shape, plan.alpha, plan.beta);
-        if reshaped {
-            self.reshape(rig, surface, plan);
+        let MapPlan { shape, alpha, beta, .. } = *plan;
+        let before = (self.shape, self.alpha, self.beta);
+        (self.shape, self.alpha, self.beta) = (shape, alpha, beta);
+        let (around, deep) = (before != (shape, alpha, before.2), before != (shape, before.1, beta));
+        if around {
+            self.gather_around(rig, surface);
         }
-        if reshaped || repainted {
+        if deep {
+            self.deepen(rig, surface, plan);
+        }
+        let changed = around || deep || repainted;
+        if changed {
             self.paint(surface, plan.painted);
         }
-        reshaped || repainted
+        changed
     }
 
-    fn reshape(&mut self, rig: &Rig, surface: &Surface, plan: &MapPlan<'_>) {
-        let MapPlan { shape, alpha, beta, bones_of, .. } = *plan;
-        (self.shape, self.alpha, self.beta) = (shape, alpha, beta);
-        if shape.reads_distance() && self.distances.is_none() {
-            let own = surface.segments.iter().any(|segment| bones_of(segment.bone).is_some());
-            self.distances = Some(match own {
-                true => Arc::new(distances(rig, surface, bones_of)),
-                false => rig.kept::<Depths>().of(rig, surface),
-            });
-        }
-        let far = self.distances.as_ref().filter(|_| shape.reads_distance());
-        let form = |(node, slots): (usize, &[u32])| {
-            let distance = far.map_or(1.0, |distances| distances[node]);
+    fn gather_around(&mut self, rig: &Rig, surface: &Surface) {
+        let Self { shape, alpha, around, .. } = self;
+        around.clear();
+        around.extend(surface.members.iter().zip(&surface.main_weight).map(|(slots, &main_weight)| {
             let is_rider = slots.iter().any(|&slot| rig.is_rider(slot as usize));
-            if is_rider { 0.0 } else { shape.gamma(surface.main_weight[node], distance, alpha, beta) }
-        };
-        self.form.clear();
-        self.form.extend(surface.members.iter().enumerate().map(form));
+            if is_rider { 0.0 } else { power(shape.around(main_weight), *alpha) }
+        }));
+    }
+
+    fn deepen(&mut self, rig: &Rig, surface: &Surface, plan: &MapPlan<'_>) {
+        let Self { shape, beta, distances: known, deep, .. } = self;
+        deep.clear();
+        if !shape.reads_distance() {
+            deep.resize(surface.nodes(), 1.0);
+            return;
+        }
+        let known = known.get_or_insert_with(|| {
+            let own = surface.segments.iter().any(|segment| (plan.bones_of)(segment.bone).is_some());
+            match own {
+                true => Arc::new(distances(rig, surface, plan.bones_of)),
+                false => rig.kept::<Depths>().of(rig, surface),
+            }
+        });
+        deep.extend(known.iter().map(|&distance| power(distance, *beta)));
     }
 
     fn paint(&mut self, surface: &Surface, painted: Option<&[Lanes]>) {
         let areas = &surface.areas;
         let mean_area = areas.iter().sum::<f64>() / areas.len().max(1) as f64;
-        let gamma = |(node, form): (usize, &f64)| {
+        let gamma = |(node, (around, deep)): (usize, (&f64, &f64))| {
             let slot = surface.members.of(node)[0] as usize;
             let painted = painted.map_or(1.0, |rows| f64::from(rows[slot / LANES][slot % LANES]).max(0.0));
-            let gamma = painted * form * (mean_area / areas[node]);
+            let gamma = painted * (around * deep) * (mean_area / areas[node]);
             if gamma.is_finite() { gamma } else { 0.0 }
         };
         self.gamma.clear();
-        self.gamma.extend(self.form.iter().enumerate().map(gamma));
+        self.gamma.extend(self.around.iter().zip(&self.deep).enumerate().map(gamma));
     }
 }
 

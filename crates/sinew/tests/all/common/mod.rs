@@ -1,8 +1,9 @@
 //! A character ready to be evaluated, for integration tests.
 pub mod reference;
 
-use glam::{DQuat, DVec3};
+use glam::{DQuat, DVec3, Vec3};
 use sinew::cone::Cone;
+use sinew::raw::{RawInfluences, RawPrimitive};
 use sinew::recipe::EffectSpec;
 use sinew::*;
 use std::sync::Arc;
@@ -115,4 +116,28 @@ pub fn bits(mesh: &DeformedMesh) -> Vec<u32> {
 pub fn based(name: &str, values: &[(&str, f64)]) -> sinew::recipe::BaseSpec {
     let base = sinew::recipe::BaseSpec::new(name).expect("a base of the list");
     values.iter().fold(base, |base, (name, value)| base.with(name, *value).expect("a value in range"))
+}
+
+/// A box with corners of its own on every side.
+pub fn cuboid(centre: Vec3, half: Vec3, joint: Option<u32>) -> RawPrimitive {
+    let mut primitive = RawPrimitive { color: [1.0; 4], ..RawPrimitive::default() };
+    let mut normals = Vec::new();
+    for axis in 0..3 {
+        for sign in [-1.0f32, 1.0] {
+            let [mut n, mut u, mut v] = [Vec3::ZERO; 3];
+            (n[axis], u[(axis + 1) % 3], v[(axis + 2) % 3]) = (sign, sign, 1.0);
+            let first = primitive.positions.len() as u32;
+            for (a, b) in [(-1.0, -1.0), (1.0, -1.0), (1.0, 1.0), (-1.0, 1.0)] {
+                primitive.positions.push(centre + half * (n + a * u + b * v));
+                normals.push(n);
+            }
+            primitive.triangles.extend([[first, first + 1, first + 2], [first, first + 2, first + 3]]);
+        }
+    }
+    primitive.normals = Some(normals);
+    if let Some(joint) = joint {
+        let count = primitive.positions.len();
+        primitive.influences = RawInfluences { per_vertex: 1, joints: vec![joint; count], weights: vec![1.0; count] };
+    }
+    primitive
 }

@@ -25,6 +25,44 @@ pub struct Knobs {
     pub rest_time: f64,
 }
 
+impl Knobs {
+    /// As values of an effect that swings.
+    pub fn swing(&self) -> Vec<(&'static str, f64)> {
+        vec![
+            ("translation", self.translation),
+            ("rotation", self.rotation),
+            ("max_length", self.max_length),
+            ("max_angle", self.max_angle),
+            ("soft", f64::from(u8::from(self.soft))),
+        ]
+    }
+
+    /// As values of one that knows setting off from braking.
+    pub fn inertia(&self) -> Vec<(&'static str, f64)> {
+        let mut values = self.swing();
+        values.push(("rest_time", self.rest_time));
+        values
+    }
+}
+
+/// Numbers that follow from a seed.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> f64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    pub fn signed(&mut self, most: f64) -> f64 {
+        (self.next() * 2.0 - 1.0) * most
+    }
+
+    pub fn vector(&mut self, most: f64) -> DVec3 {
+        DVec3::new(self.signed(most), self.signed(most), self.signed(most))
+    }
+}
+
 fn cross_matrix(v: DVec3) -> DMat3 {
     DMat3::from_cols(DVec3::new(0.0, v.z, -v.y), DVec3::new(-v.z, 0.0, v.x), DVec3::new(v.y, -v.x, 0.0))
 }
