@@ -12,7 +12,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     warnings.iter().for_each(|warning| println!("warning: {warning}"));
 
     let recipe = RecipeFile::parse(presets::get("lively").ok_or("no such preset")?)?;
-    let stage = Stage::new(&rig, recipe.recipe())?;
+    let solved = recipe.solve(&rig, &clips)?;
+    solved.findings().for_each(|finding| println!("{finding}"));
+    let stage = Stage::new(&rig, solved.recipe(0))?;
     let clip = clips.first().ok_or("the file has no clips")?;
     let playing = stage.motion(clip, &recipe.motion(&clip.name))?;
     println!("{:?}: {}", clip.name, playing.report().verdict);

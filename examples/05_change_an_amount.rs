@@ -3,7 +3,7 @@
 //! `cargo run --release --example 05_change_an_amount -- hero.glb hero-livelier.glb`
 #![allow(clippy::print_stdout)]
 
-use sinew::recipe::Place;
+use sinew::recipe::{Place, Strength};
 use sinew::{RecipeFile, Stage, Workspace, presets};
 use sinew_export::{Options, bake};
 use sinew_gltf::Asset;
@@ -14,16 +14,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (from, to) = paths.next().zip(paths.next()).ok_or("name a .glb or .gltf file and the .glb to write")?;
     let asset = Asset::open_original(from)?;
     let mut recipe = RecipeFile::parse(presets::get("lively").ok_or("no such preset")?)?;
-    let mut stage = Stage::new(&asset.rig, recipe.recipe())?;
+    let mut stage = Stage::new(&asset.rig, recipe.solve(&asset.rig, &asset.clips)?.recipe(0))?;
     let clip = asset.clips.first().ok_or("the file has no clips")?;
     let motion = Arc::clone(stage.motion(clip, &recipe.motion(&clip.name))?.motion());
 
     let mut workspace = Workspace::default();
-    for rotation in [0.05, 0.1, 0.2] {
-        recipe.set(Place::Effect(0, "rotation"), rotation)?;
-        let retuned = stage.retune(recipe.recipe())?;
+    for strength in [0.02, 0.04, 0.08].into_iter().filter_map(Strength::new) {
+        recipe.set(Place::Strength, strength)?;
+        let retuned = stage.retune(recipe.solve(&asset.rig, &asset.clips)?.recipe(0))?;
         let mesh = stage.resume(&motion)?.frame(0.4, &mut workspace);
-        println!("drag of {rotation} s: {:?}, vertex 0 at {}", retuned, mesh.world_position(0, 0));
+        println!("{strength} of its size: {:?}, vertex 0 at {}", retuned, mesh.world_position(0, 0));
     }
     bake(&asset, &recipe, &Options::default())?.document.save(to)?;
     Ok(())

@@ -1,7 +1,9 @@
 //! Ready-made recipes, named as an animator would.
 //!
 //! Each is the text of a recipe with its comments, to be used as it is or to start from. They are scale-free and name
-//! neither bones, maps nor clips, so they fit any rig.
+//! roles (`@tail`) but neither bones, maps nor clips, so they fit any rig. They say how far the skin is to move: the gains
+//! are solved for over the clips ([`RecipeFile::solve`](crate::RecipeFile::solve)). Where there are none, as in a game that
+//! poses bones by itself, [`Recipe::without_strength`](crate::Recipe::without_strength) plays them as they stand.
 //!
 //! ```
 //! # use sinew::{presets, recipe::RecipeFile};

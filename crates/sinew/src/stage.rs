@@ -9,8 +9,9 @@
 //! use std::sync::Arc;
 //!
 //! let (rig, warnings) = Rig::build(&raw)?;
+//! let rig = Arc::new(rig);
 //! let recipe = RecipeFile::parse(presets::get("lively").ok_or("no such preset")?)?;
-//! let stage = Stage::new(&Arc::new(rig), recipe.recipe())?;
+//! let stage = Stage::new(&rig, recipe.solve(&rig, &clips)?.recipe(0))?;
 //! let playing = stage.motion(&clips[0], &MotionSettings::default())?;
 //! let mut workspace = Workspace::default();
 //! let mesh = playing.frame(0.4, &mut workspace);
@@ -30,7 +31,7 @@
 //! # use std::sync::Arc;
 //! # let (rig, _) = Rig::build(&raw)?;
 //! # let recipe = RecipeFile::parse(presets::get("lively").ok_or("no such preset")?)?;
-//! let mut recipe = recipe.recipe().clone();
+//! let mut recipe = recipe.recipe().without_strength();
 //! let mut stage = Stage::new(&Arc::new(rig), &recipe)?;
 //! let settings = MotionSettings::default();
 //! let mut motion = Arc::clone(stage.motion(&clips[0], &settings)?.motion());

@@ -19,14 +19,10 @@
 //! # let zoo = sinew_zoo::build("calf")?;
 //! # let (rig, _) = sinew::Rig::build(&zoo.raw)?;
 //! # let (rig, clips) = (std::sync::Arc::new(rig), zoo.clips);
-//! use sinew::recipe::Strength;
-//! use sinew::{RecipeFile, Stage, presets, strength};
+//! use sinew::{RecipeFile, Stage};
 //!
-//! let lively = RecipeFile::parse(presets::get("lively").ok_or("no such preset")?)?;
-//! let mut recipe = lively.recipe().clone();
-//! recipe.strength = Strength::new(0.04);
-//! let settings: Vec<_> = clips.iter().map(|clip| (clip, lively.motion(&clip.name))).collect();
-//! let solved = strength::solve(&rig, &recipe, &settings)?;
+//! let recipe = RecipeFile::parse("version = 1\nstrength = '4 %'\n[[effect]]\ntype = 'floppy'")?;
+//! let solved = recipe.solve(&rig, &clips)?;
 //! // such as: strength 4 %: gain 1.83 over 3 clips
 //! let words: Vec<String> = solved.findings().map(ToString::to_string).collect();
 //! # assert!(words[0].starts_with("strength 4 %: gain "), "{words:?}");
@@ -41,7 +37,7 @@
 use crate::clip::Clip;
 use crate::graph::{GraphError, Outputs, Parts};
 use crate::motion::{Motion, MotionError, MotionReport, MotionSettings};
-use crate::recipe::{EffectSpec, GAIN, Recipe, Strength, StrengthOver};
+use crate::recipe::{EffectSpec, GAIN, Recipe, RecipeFile, Strength, StrengthOver};
 use crate::rig::Rig;
 use crate::stage::{ForeignMotion, Stage, Workspace};
 use rayon::prelude::*;
@@ -58,6 +54,8 @@ const PERCENTILE: f64 = 0.95;
 const PRECISION: f64 = 1e-4;
 /// Share of what the liveliest clip is moved by, below which a clip is still: what moves in it is noise.
 const NOISE: f64 = 0.01;
+/// The same where clips are balanced: nobody sees the difference, and it saves measurements.
+const COARSE: f64 = 0.02;
 /// Gains tried, at most.
 const MOST_GAINS: usize = 40;
 /// Share of the size: what is moved by less is not moved but rounded.
@@ -207,60 +205,59 @@ pub fn solve(rig: &Arc<Rig>, recipe: &Recipe, clips: &[(&Clip, MotionSettings)])
     let tuned = match recipe.strength_over {
         StrengthOver::Each if !clips.is_empty() => {
             let one = |clip: &(&Clip, MotionSettings)| {
-                Ok(tune(rig, recipe, std::slice::from_ref(clip), Over::Clip(clip.0.name.clone()))?.0)
+                tune(rig, recipe, std::slice::from_ref(clip), Over::Clip(clip.0.name.clone()))
             };
-            clips.iter().map(one).collect::<Result<_, StrengthError>>()?
+            clips.iter().map(one).collect::<Result<_, _>>()?
         }
         StrengthOver::Balanced if clips.len() > 1 => balance(rig, recipe, clips)?,
-        _ => vec![tune(rig, recipe, clips, Over::All(clips.len()))?.0],
+        _ => vec![tune(rig, recipe, clips, Over::All(clips.len()))?],
     };
     Ok(Solved { tuned })
 }
 
-/// The recipe with gains for all of the clips together, and what each of the findings comes to clip by clip.
-fn tune(
-    rig: &Arc<Rig>,
-    asked: &Recipe,
-    clips: &[(&Clip, MotionSettings)],
-    over: Over,
-) -> Result<(Tuned, Vec<Vec<f64>>), StrengthError> {
-    let mut tuned = Tuned { recipe: asked.without_strength(), found: Vec::new() };
-    let mut by_clip = Vec::new();
-    for (effect, wanted) in asked_strengths(asked) {
-        let Some(mut search) = Search::new(rig, &alone(asked, &tuned.recipe, effect), clips, wanted.share())? else {
-            continue;
-        };
-        let answer = search.gain(1.0)?;
-        by_clip.push(search.by_clip(answer.0)?);
-        tuned.take(effect, wanted, answer, over.clone());
+impl RecipeFile {
+    /// The recipe to play these clips by, with gains in place of strengths ([`solve`]).
+    pub fn solve(&self, rig: &Arc<Rig>, clips: &[Clip]) -> Result<Solved, StrengthError> {
+        let settings: Vec<_> = clips.iter().map(|clip| (clip, self.motion(&clip.name))).collect();
+        solve(rig, self.recipe(), &settings)
     }
-    Ok((tuned, by_clip))
+}
+
+/// The recipe with gains for all of the clips together.
+fn tune(rig: &Arc<Rig>, asked: &Recipe, clips: &[(&Clip, MotionSettings)], over: Over) -> Result<Tuned, StrengthError> {
+    let mut tuned = Tuned::start(asked);
+    for (effect, wanted) in asked_strengths(asked) {
+        let search = Search::new(rig, alone(asked, &tuned.recipe, effect), clips, wanted.share())?;
+        if let Some(mut search) = search {
+            tuned.take(effect, wanted, search.gain(1.0)?, over.clone());
+        }
+    }
+    Ok(tuned)
 }
 
 /// Gains clip by clip: the liveliest as strong as asked for, the others between that and what its gain makes of them.
 fn balance(rig: &Arc<Rig>, asked: &Recipe, clips: &[(&Clip, MotionSettings)]) -> Result<Vec<Tuned>, StrengthError> {
-    let (common, by_clip) = tune(rig, asked, clips, Over::All(clips.len()))?;
-    let mut all = Vec::new();
-    for (index, clip) in clips.iter().enumerate() {
-        let mut tuned = Tuned { recipe: asked.without_strength(), found: Vec::new() };
-        for (finding, by_clip) in common.found.iter().zip(&by_clip) {
-            let Finding { effect, wanted, gain, reached, outcome, .. } = *finding;
-            let effect = effect.map(|(effect, _)| effect);
-            let raw = by_clip[index];
+    let mut common = Tuned::start(asked);
+    let mut all = vec![common.clone(); clips.len()];
+    for (effect, wanted) in asked_strengths(asked) {
+        let search = Search::new(rig, alone(asked, &common.recipe, effect), clips, wanted.share())?;
+        let Some(mut search) = search else { continue };
+        search.precision = COARSE;
+        let (gain, reached, outcome) = search.gain(1.0)?;
+        common.take(effect, wanted, (gain, reached, outcome), Over::All(clips.len()));
+        for ((index, tuned), raw) in all.iter_mut().enumerate().zip(search.by_clip(gain)?) {
             let answer = if raw >= reached || gain == 0.0 || outcome == Outcome::Still {
                 (gain, reached, outcome)
             } else if raw < NOISE * reached {
                 (gain, raw, Outcome::Still)
             } else {
                 let share = (raw * reached).sqrt();
-                let alone = alone(asked, &tuned.recipe, effect);
-                let Some(mut search) = Search::new(rig, &alone, std::slice::from_ref(clip), share)? else { continue };
+                search.narrow(index, alone(asked, &tuned.recipe, effect), share);
                 let (gain, reached, outcome) = search.gain(gain * share / raw)?;
                 (gain, reached, if outcome == Outcome::Reached { Outcome::Balanced } else { outcome })
             };
-            tuned.take(effect, wanted, answer, Over::Clip(clip.0.name.clone()));
+            tuned.take(effect, wanted, answer, Over::Clip(clips[index].0.name.clone()));
         }
-        all.push(tuned);
     }
     Ok(all)
 }
@@ -280,6 +277,11 @@ fn alone(asked: &Recipe, tuned: &Recipe, effect: Option<usize>) -> Recipe {
 }
 
 impl Tuned {
+    /// Nothing found yet.
+    fn start(asked: &Recipe) -> Self {
+        Self { recipe: asked.without_strength(), found: Vec::new() }
+    }
+
     /// Takes over a gain that was found.
     fn take(&mut self, effect: Option<usize>, wanted: Strength, answer: (f64, f64, Outcome), over: Over) {
         let (gain, reached, outcome) = answer;
@@ -313,10 +315,12 @@ struct Search {
     /// The recipe as it is tried.
     tried: Recipe,
     wanted: f64,
+    /// How near to that is near enough, of it.
+    precision: f64,
     /// The largest factor with which all gains are gains.
     ceiling: f64,
-    /// Strength without effects.
-    floor: f64,
+    /// Strength without effects, clip by clip.
+    floors: Vec<f64>,
     /// The gain measured last, and what it gave clip by clip.
     last: (f64, Vec<f64>),
 }
@@ -325,25 +329,35 @@ impl Search {
     /// `None` where all effects act on parts that the rig does not have.
     fn new(
         rig: &Arc<Rig>,
-        recipe: &Recipe,
+        recipe: Recipe,
         clips: &[(&Clip, MotionSettings)],
         wanted: f64,
     ) -> Result<Option<Self>, StrengthError> {
-        let seen = seen(rig, recipe)?;
+        let seen = seen(rig, &recipe)?;
         if seen.is_empty() {
             return Ok(None);
         }
-        let floor = if recipe.corrections.is_empty() && recipe.edits.is_empty() {
-            0.0
+        let floors = if recipe.corrections.is_empty() && recipe.edits.is_empty() {
+            vec![0.0; clips.len()]
         } else {
             let bare = Recipe { effects: Vec::new(), ..recipe.clone() };
-            most(&Meter::new(rig, &bare, clips, seen.clone())?.by_clip()?)
+            Meter::new(rig, &bare, clips, seen.clone())?.by_clip()?
         };
-        let largest = recipe.effects.iter().map(largest_gain).fold(0.0, f64::max);
-        let ceiling = if largest > 0.0 { GAIN.max / largest } else { 1.0 };
-        let meter = Meter::new(rig, recipe, clips, seen)?;
-        let last = (f64::NAN, Vec::new());
-        Ok(Some(Self { meter, tried: recipe.clone(), recipe: recipe.clone(), wanted, ceiling, floor, last }))
+        let (meter, last) = (Meter::new(rig, &recipe, clips, seen)?, (f64::NAN, Vec::new()));
+        let (tried, ceiling) = (recipe.clone(), ceiling(&recipe));
+        Ok(Some(Self { meter, recipe, tried, wanted, precision: PRECISION, ceiling, floors, last }))
+    }
+
+    /// From here on for one clip alone, by another recipe that differs in its gains.
+    fn narrow(&mut self, clip: usize, recipe: Recipe, wanted: f64) {
+        self.meter.only = Some(clip);
+        self.ceiling = ceiling(&recipe);
+        (self.recipe, self.wanted) = (recipe, wanted);
+    }
+
+    /// Strength without effects.
+    fn floor(&self) -> f64 {
+        self.meter.only.map_or_else(|| most(&self.floors), |clip| self.floors[clip])
     }
 
     fn measure(&mut self, gain: f64) -> Result<f64, StrengthError> {
@@ -363,7 +377,7 @@ impl Search {
 
     /// The gain, the strength it gives, and whether that is what is wanted; `guess` is the first that is tried.
     fn gain(&mut self, guess: f64) -> Result<(f64, f64, Outcome), StrengthError> {
-        let Self { wanted, floor, ceiling, .. } = *self;
+        let (wanted, ceiling, floor) = (self.wanted, self.ceiling, self.floor());
         let start = ceiling.min(guess);
         if wanted <= floor {
             let outcome = if floor > wanted * (1.0 + PRECISION) { Outcome::TooStrong } else { Outcome::Reached };
@@ -401,7 +415,7 @@ impl Search {
     }
 
     fn is_near(&self, strength: f64) -> bool {
-        (strength - self.wanted).abs() <= PRECISION * self.wanted
+        (strength - self.wanted).abs() <= self.precision * self.wanted
     }
 
     /// The gain between one that is too small and one that is not.
@@ -435,10 +449,18 @@ impl Search {
     }
 }
 
+/// The largest factor with which all gains of a recipe are gains.
+fn ceiling(recipe: &Recipe) -> f64 {
+    let largest = recipe.effects.iter().map(largest_gain).fold(0.0, f64::max);
+    if largest > 0.0 { GAIN.max / largest } else { 1.0 }
+}
+
 /// What a recipe does to clips, measured.
 struct Meter {
     stage: Stage,
     motions: Vec<Arc<Motion>>,
+    /// The clip that is measured, where it is not all of them.
+    only: Option<usize>,
     /// Clip and time of all frames, clip after clip.
     frames: Vec<(usize, f64)>,
     /// Vertices that are looked at, with their characters.
@@ -482,7 +504,7 @@ impl Meter {
             frames.extend(times(motion.report()).map(|time| (index, time)));
             motions.push(motion);
         }
-        Ok(Self { stage, motions, frames, seen })
+        Ok(Self { stage, motions, only: None, frames, seen })
     }
 
     fn follow(&mut self, recipe: &Recipe) -> Result<(), StrengthError> {
@@ -493,29 +515,25 @@ impl Meter {
 
     /// Clip by clip, of the liveliest character; infinite where a frame is beyond what numbers hold.
     fn by_clip(&mut self) -> Result<Vec<f64>, StrengthError> {
-        let Self { stage, motions, frames, seen } = self;
+        let Self { stage, motions, only, frames, seen } = self;
         let sizes: Vec<f64> = stage.rig().characters().iter().map(|character| character.size).collect();
         let playing = motions.iter().map(|motion| stage.resume(motion)).collect::<Result<Vec<_>, _>>()?;
         let workspace = || Workspace::with(Outputs { directions: false, base: true, engine: false });
-        let reach: Vec<Vec<f64>> = (frames.par_iter())
+        let clips = only.map_or(0..playing.len(), |clip| clip..clip + 1);
+        let first = |clip: usize| frames.partition_point(|frame| frame.0 < clip);
+        let reach: Vec<Vec<f64>> = (frames[first(clips.start)..first(clips.end)].par_iter())
             .map_init(workspace, |workspace, &(clip, time)| {
                 playing[clip].frame(time, workspace);
                 farthest(workspace, seen, &sizes)
             })
             .collect();
-        let mut by_clip = Vec::with_capacity(playing.len());
-        let mut from = 0;
-        for clip in 0..playing.len() {
-            let mut most = 0.0f64;
-            let count = frames[from..].iter().take_while(|frame| frame.0 == clip).count();
-            for character in 0..sizes.len() {
-                let mut values: Vec<f64> = reach[from..from + count].iter().map(|frame| frame[character]).collect();
-                most = most.max(percentile(&mut values));
-            }
-            from += count;
-            by_clip.push(most);
-        }
-        Ok(by_clip)
+        let of_clip = |clip: usize| {
+            let reach = &reach[first(clip) - first(clips.start)..first(clip + 1) - first(clips.start)];
+            let of_character =
+                |character: usize| percentile(&mut reach.iter().map(|frame| frame[character]).collect::<Vec<f64>>());
+            (0..sizes.len()).map(of_character).fold(0.0, f64::max)
+        };
+        Ok(clips.clone().map(of_clip).collect())
     }
 }
 

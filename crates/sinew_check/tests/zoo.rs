@@ -14,7 +14,7 @@ fn zoo(name: &str) -> ZooCharacter {
 }
 
 fn preset(name: &str) -> Recipe {
-    RecipeFile::parse(sinew::presets::get(name).expect("a preset")).expect("sound").recipe().clone()
+    RecipeFile::parse(sinew::presets::get(name).expect("a preset")).expect("sound").recipe().without_strength()
 }
 
 fn measure(raw: &RawRig, recipe: &Recipe, clip: &Clip, settings: &MotionSettings) -> ClipReport {

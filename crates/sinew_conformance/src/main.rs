@@ -44,7 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut out = BufWriter::new(std::io::stdout().lock());
     for (name, text) in recipes() {
         let file = RecipeFile::parse(&text)?;
-        let stage = Stage::new(&rig, file.recipe())?;
+        let stage = Stage::new(&rig, &file.recipe().without_strength())?;
         let playing = stage.motion(clip, &file.motion(&clip.name))?;
         for time in MOMENTS {
             let mut workspace = Workspace::default();

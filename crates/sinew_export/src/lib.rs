@@ -122,25 +122,20 @@ pub fn bake_clips(
     }
     let mut played = clips.iter().map(|&clip| bake_clip(asset, recipe, clip)).collect::<Result<Vec<_>, _>>()?;
     let solved = solved(asset, recipe, &played)?;
-    // Where each clip is measured by itself, those that are played are all there are.
-    let place = |index: usize| match recipe.recipe().strength_over {
-        StrengthOver::Each => index,
-        StrengthOver::All | StrengthOver::Balanced => clips[index],
-    };
-    let first = if clips.is_empty() { 0 } else { place(0) };
+    let places: Vec<usize> = clips.iter().enumerate().map(|(index, &clip)| place(recipe, index, clip)).collect();
+    let first = places.first().copied().unwrap_or(0);
+    let has_own_gains = recipe.recipe().strength_over != StrengthOver::All;
     let subject = Subject { raw: &asset.raw, rig: &asset.rig, recipe: solved.recipe(first) };
-    if recipe.recipe().strength_over != StrengthOver::All {
-        played.iter_mut().enumerate().skip(1).for_each(|(index, clip)| clip.recipe = Some(solved.recipe(place(index))));
+    if has_own_gains {
+        let clips = played.iter_mut().zip(&places).skip(1);
+        clips.for_each(|(clip, &place)| clip.recipe = Some(solved.recipe(place)));
     }
     let baked = sinew_bake::bake(subject, &played, options, progress);
     let baked = baked.map_err(|source| ExportError::Bake { file: file(), source })?;
     let (layer, report) = layer::morph_layer(asset, baked, clips, recipe.to_string());
     let repaired = layer.repaired_skins.iter().map(|skin| (skin.node, skin.primitive)).collect();
-    let told: Vec<usize> = match recipe.recipe().strength_over {
-        StrengthOver::All => vec![first],
-        _ => (0..clips.len()).map(place).collect(),
-    };
-    let strength = told.into_iter().flat_map(|clip| solved.findings_of(clip)).cloned().collect();
+    let told = if has_own_gains { &places[..] } else { &[first] };
+    let strength = told.iter().flat_map(|&place| solved.findings_of(place)).cloned().collect();
     let mut document = document.clone();
     let added = add(&mut document, &layer).map_err(|source| ExportError::Write { file: file(), source })?;
     Ok(BakedFile { document, report, added, repaired, strength })
@@ -157,6 +152,14 @@ fn solved(asset: &Asset, recipe: &RecipeFile, played: &[BakeClip<'_>]) -> Result
     };
     let solved = solve(&asset.rig, recipe.recipe(), &clips);
     solved.map_err(|source| ExportError::Strength { file: asset.name.clone(), source })
+}
+
+/// The place of a clip among those that [`solved`] measures: `index` among those that are played, `clip` of the file.
+fn place(recipe: &RecipeFile, index: usize, clip: usize) -> usize {
+    match recipe.recipe().strength_over {
+        StrengthOver::Each => index,
+        StrengthOver::All | StrengthOver::Balanced => clip,
+    }
 }
 
 /// A clip with how the recipe reads it.

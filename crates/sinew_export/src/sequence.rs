@@ -1,7 +1,7 @@
 //! One clip frame by frame, for modelling tools: every vertex in world space (glTF's axes), by node, primitive and the
 //! file's own order, as in the OBJ of any of its frames.
 
-use crate::{ExportError, bake_clip, solved};
+use crate::{ExportError, bake_clip, place, solved};
 use glam::Vec3;
 use sinew::strength::Finding;
 use sinew::{DeformedMesh, Recipe, RecipeFile, Rig};
@@ -34,10 +34,12 @@ impl<E> From<BakeFailure> for Stop<E> {
 impl<'a> Sequence<'a> {
     /// The clip of that number, `fps` frames a second from its first key to its last.
     pub fn new(asset: &'a Asset, recipe: &RecipeFile, clip: usize, fps: f64) -> Result<Self, ExportError> {
-        let clip = bake_clip(asset, recipe, clip)?;
+        let index = clip;
+        let clip = bake_clip(asset, recipe, index)?;
         let solved = solved(asset, recipe, std::slice::from_ref(&clip))?;
-        let strength = solved.findings().cloned().collect();
-        let mut sequence = Self { asset, recipe: solved.recipe(0).clone(), strength, clip, times: Vec::new() };
+        let place = place(recipe, 0, index);
+        let strength = solved.findings_of(place).to_vec();
+        let mut sequence = Self { asset, recipe: solved.recipe(place).clone(), strength, clip, times: Vec::new() };
         let times = frame_times(sequence.subject(), &sequence.clip, fps);
         sequence.times = times.map_err(|source| sequence.failed(source))?;
         Ok(sequence)

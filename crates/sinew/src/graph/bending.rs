@@ -1,23 +1,27 @@
-//! Ears, tails and the like that one bone moves, their own or that of the head, bend as rods when effects act on them.
+//! What effects do to parts is held to what parts can do: rods bend, and nothing is moved farther than its length allows.
 //!
-//! Such a part has nothing in it that could bend: effects shift it as a whole, and held at its root it would be sheared,
-//! and stretched or pushed together along its length. Here it takes what effects do to it as one bend. With `G` the rigid
-//! motion nearest to what happened to its root, U the mean of what its points were moved by beyond that, and `x` from 0 to
-//! 1 the way along the part, cross-sections turn by `x φ` and stand on the arc that they turn along:
+//! Ears, tails and the like that one bone moves, their own or that of the head, have nothing in them that could bend:
+//! effects shift them as a whole, and held at the root they would be sheared, and stretched or pushed together along their
+//! length. They take what effects do to them as one bend. With `G` the rigid motion nearest to what happened to the root, U
+//! the mean of what the points were moved by beyond that, and `x` from 0 to 1 the way along the part, cross-sections turn by
+//! `x φ` and stand on the arc that they turn along:
 //!
 //! `p' = c(x) + R(xφ) (Gp − r − xLa)`, `c(x) = r + L ∫₀ˣ R(ξφ) a dξ`
 //!
 //! with r where the root went, a towards the middle of the part and L its length. To first order the mean of that is
 //! `φ × λ`, `λ = mean(x(Gp − r) − ½x²La)`, so that `φ = λ × U / λ²` keeps the mean of what effects did across the part. What
 //! lies along it is given up: a rod does not get longer. Strain is curvature × distance from the middle line, and
-//! nothing where the part is thin. What the root does beyond a rigid motion fades along the part.
+//! nothing where the part is thin.
 //!
-//! Flesh and cloth are no rods, nor is what is wider at its root than long: they keep what effects did.
+//! Flesh, cloth, chains of bones, and what is wider at its root than long are no rods. They keep what effects did, up to a
+//! share of their length: it is a shear, of about that share.
+//!
+//! What the root does beyond a rigid motion fades along the part. Parts of the body itself keep what effects did.
 //!
 //! Oracles: a part on a tube, moved rigidly, moved a little and moved much (`tests/all/parts.rs`).
 
 use super::GraphError;
-use super::parts::{JoinedSkin, Part, Parts, smoothstep};
+use super::parts::{JoinedSkin, Part, PartPoint, Parts, smoothstep};
 use super::rigid_pieces::{RigidMotion, fit};
 use super::settle::Directions;
 use crate::anatomy::Role;
@@ -33,25 +37,36 @@ const SLENDER: f64 = 0.75;
 /// No rod is bent farther, in radians.
 const FARTHEST: f64 = std::f64::consts::FRAC_PI_3;
 
-/// The rods among the parts that effects act on.
+/// Nothing else is moved farther, in the way from its root to its end.
+const SHEARED: f64 = 0.2;
+
+/// The parts that effects act on, but for those of the body itself.
 #[derive(Debug)]
 pub(super) struct Bending {
-    rods: Vec<Rod>,
+    parts: Vec<HeldPart>,
+}
+
+#[derive(Debug)]
+struct HeldPart {
+    /// Slots of its root and how much they count; together 1.
+    root: Vec<(u32, f64)>,
+    points: Vec<HeldPoint>,
+    /// Where it is a rod.
+    rod: Option<Rod>,
+    /// How far from where its root would carry them points may be moved where it is none.
+    limit: f64,
 }
 
 #[derive(Debug)]
 struct Rod {
-    /// Slots of its root and how much they count; together 1.
-    root: Vec<(u32, f64)>,
-    points: Vec<RodPoint>,
     /// Its length over the distance from the root to its middle.
     length: f64,
-    /// Means of the way and its square.
-    mean_way: [f64; 2],
+    /// Mean square of the way.
+    mean_square: f64,
 }
 
-#[derive(Debug)]
-struct RodPoint {
+#[derive(Clone, Copy, Debug)]
+struct HeldPoint {
     slot: u32,
     way: f64,
     source: u32,
@@ -60,103 +75,127 @@ struct RodPoint {
 }
 
 impl Bending {
-    /// `None` where nothing is a rod.
+    /// `None` where effects act on no part, or on those of the body alone.
     pub fn build(rig: &Rig, recipe: &Recipe) -> Result<Option<Self>, GraphError> {
-        let mut rods: Vec<Rod> = Vec::new();
+        let mut parts: Vec<HeldPart> = Vec::new();
         let mut taken = vec![false; rig.slots()];
         for effect in recipe.effects.iter().filter(|effect| !effect.parts.is_empty()) {
             for part in Parts::find(rig, &effect.parts, effect.effect.name())?.parts {
                 if part.points.iter().any(|point| taken[point.slot as usize]) {
                     continue;
                 }
-                if let Some(rod) = Rod::of(rig, &rig.kept(), &part) {
-                    rod.points.iter().for_each(|point| taken[point.slot as usize] = true);
-                    rods.push(rod);
+                if let Some(held) = HeldPart::of(rig, &rig.kept(), &part) {
+                    held.points.iter().for_each(|point| taken[point.slot as usize] = true);
+                    parts.push(held);
                 }
             }
         }
-        Ok((!rods.is_empty()).then_some(Self { rods }))
+        Ok((!parts.is_empty()).then_some(Self { parts }))
     }
 
-    /// Bends the rods. `base` is where the base has all points, `points` where the effects have them. `directions` are
+    /// Bends and holds the parts. `base` is where the base has all points, `points` where the effects have them. `directions` are
     /// turned too: in place, or from where the base has them.
     pub fn bend(&self, rig: &Rig, base: &Points, points: &mut Points, directions: &mut [Directions<'_>]) {
-        for rod in &self.rods {
-            rod.bend(rig, base, points, directions);
+        for part in &self.parts {
+            part.hold(rig, base, points, directions);
         }
     }
 }
 
-impl Rod {
-    /// `None` where the part is no rod.
+impl HeldPart {
+    /// `None` where the part is of the body, or nothing holds it.
     fn of(rig: &Rig, skin: &JoinedSkin, part: &Part) -> Option<Self> {
-        if matches!(part.role, Role::Cloth | Role::Flesh) || part.role.is_body() {
-            return None;
-        }
-        let JoinedSkin { points, areas, .. } = skin;
-        let at = |slot: u32| points[slot as usize];
+        let areas = &skin.areas;
         let around: f64 = part.root.iter().map(|&slot| areas[slot as usize]).sum();
         let mass: f64 = part.points.iter().map(|point| areas[point.slot as usize] * smoothstep(point.way)).sum();
-        if !(around > 0.0 && mass > 0.0) {
+        if part.role.is_body() || !(around > 0.0 && mass > 0.0) {
             return None;
         }
-        let root: Vec<(u32, f64)> = part.root.iter().map(|&slot| (slot, areas[slot as usize] / around)).collect();
-        let mut rod = Self { root, points: Vec::new(), length: 0.0, mean_way: [0.0; 2] };
+        let root = part.root.iter().map(|&slot| (slot, areas[slot as usize] / around)).collect();
+        let point = |point: &PartPoint| {
+            let PartPoint { slot, way, source } = *point;
+            HeldPoint { slot, way, source, weight: areas[slot as usize] * smoothstep(way) / mass }
+        };
+        let points = part.points.iter().map(point).collect();
+        let mut held = Self { root, points, rod: None, limit: SHEARED * part.reach };
+        held.rod = if matches!(part.role, Role::Cloth | Role::Flesh) { None } else { held.rod(rig, &skin.points) };
+        held.fill_rows(rig);
+        Some(held)
+    }
+
+    /// The part as a rod, where it is long and one bone moves it.
+    fn rod(&self, rig: &Rig, rest: &[DVec3]) -> Option<Rod> {
+        let at = |slot: u32| rest[slot as usize];
         let mut of_bone = vec![0.0; rig.skeleton().len()];
-        for point in &part.points {
-            let weight = areas[point.slot as usize] * smoothstep(point.way) / mass;
+        for point in &self.points {
             for influence in rig.influences(point.slot as usize) {
                 let bone = rig.palette()[influence.palette as usize].bone;
-                of_bone[bone.index()] += weight * f64::from(influence.weight);
+                of_bone[bone.index()] += point.weight * f64::from(influence.weight);
             }
-            rod.mean_way[0] += weight * point.way;
-            rod.mean_way[1] += weight * point.way * point.way;
-            rod.points.push(RodPoint { slot: point.slot, way: point.way, source: point.source, weight });
         }
-        let foot: DVec3 = rod.root.iter().map(|&(slot, weight)| at(slot) * weight).sum();
-        let middle: DVec3 = rod.points.iter().map(|point| at(point.slot) * point.weight).sum();
-        let axis = (middle - foot).normalize_or_zero();
-        let length = rod.points.iter().map(|point| (at(point.slot) - foot).dot(axis)).fold(0.0, f64::max);
+        let foot: DVec3 = self.root.iter().map(|&(slot, weight)| at(slot) * weight).sum();
+        let middle: DVec3 = self.points.iter().map(|point| at(point.slot) * point.weight).sum();
+        let axis = (middle - foot).try_normalize()?;
+        let length = self.points.iter().map(|point| (at(point.slot) - foot).dot(axis)).fold(0.0, f64::max);
         let across = |&(slot, weight): &(u32, f64)| weight * (at(slot) - foot).reject_from(axis).length_squared();
-        let radius = if axis == DVec3::ZERO { f64::INFINITY } else { rod.root.iter().map(across).sum::<f64>().sqrt() };
-        if of_bone.into_iter().fold(0.0, f64::max) < STIFF || length < SLENDER * 2.0 * radius {
-            return None;
-        }
-        rod.length = length / middle.distance(foot);
-        rod.fill_rows(rig);
-        Some(rod)
+        let radius = self.root.iter().map(across).sum::<f64>().sqrt();
+        let is_rod = of_bone.into_iter().fold(0.0, f64::max) >= STIFF && length >= SLENDER * 2.0 * radius;
+        let mean_square = self.points.iter().map(|point| point.weight * point.way * point.way).sum();
+        is_rod.then_some(Rod { length: length / middle.distance(foot), mean_square })
     }
 
     /// Lanes without a point follow the one that they repeat.
     fn fill_rows(&mut self, rig: &Rig) {
         for place in 0..self.points.len() {
-            let RodPoint { slot, way, source, .. } = self.points[place];
+            let HeldPoint { slot, way, source, .. } = self.points[place];
             let row = slot as usize / LANES;
             let filled = rig.rows()[row].filled as usize;
             if slot as usize % LANES + 1 == filled {
                 let repeated = (row * LANES + filled) as u32..((row + 1) * LANES) as u32;
-                self.points.extend(repeated.map(|slot| RodPoint { slot, way, source, weight: 0.0 }));
+                self.points.extend(repeated.map(|slot| HeldPoint { slot, way, source, weight: 0.0 }));
             }
         }
     }
 
-    fn bend(&self, rig: &Rig, base: &Points, points: &mut Points, directions: &mut [Directions<'_>]) {
+    fn hold(&self, rig: &Rig, base: &Points, points: &mut Points, directions: &mut [Directions<'_>]) {
         let before = |slot: u32| base.get(slot as usize).as_dvec3();
         if self.points.iter().all(|point| base.get(point.slot as usize) == points.get(point.slot as usize)) {
             return;
         }
         let foot: DVec3 = self.root.iter().map(|&(slot, weight)| before(slot) * weight).sum();
         let carried = fit(&self.root, base, points).unwrap_or_else(|| RigidMotion::none_about(foot));
-        let foot = carried.of(foot);
+        match &self.rod {
+            Some(rod) => self.bend(rod, (rig, base), carried.of(foot), &carried, points, directions),
+            None => self.limit(base, &carried, points),
+        }
+    }
+
+    /// What the nearest place of the root was moved by beyond the rigid motion, fading along the part.
+    fn beyond(point: &HeldPoint, base: &Points, carried: &RigidMotion, points: &Points) -> DVec3 {
+        let source = point.source as usize;
+        let off = points.get(source).as_dvec3() - carried.of(base.get(source).as_dvec3());
+        (1.0 - smoothstep(point.way)) * off
+    }
+
+    fn bend(
+        &self,
+        rod: &Rod,
+        (rig, base): (&Rig, &Points),
+        foot: DVec3,
+        carried: &RigidMotion,
+        points: &mut Points,
+        directions: &mut [Directions<'_>],
+    ) {
+        let at = |slot: u32| carried.of(base.get(slot as usize).as_dvec3());
         let (mut middle, mut lever, mut moved) = (DVec3::ZERO, DVec3::ZERO, DVec3::ZERO);
-        for &RodPoint { slot, way, weight, .. } in &self.points {
-            let at = carried.of(before(slot));
+        for &HeldPoint { slot, way, weight, .. } in &self.points {
+            let at = at(slot);
             middle += weight * at;
             lever += weight * way * (at - foot);
             moved += weight * (points.get(slot as usize).as_dvec3() - at);
         }
-        let (axis, length) = ((middle - foot).normalize_or_zero(), self.length * middle.distance(foot));
-        lever -= 0.5 * self.mean_way[1] * length * axis;
+        let (axis, length) = ((middle - foot).normalize_or_zero(), rod.length * middle.distance(foot));
+        lever -= 0.5 * rod.mean_square * length * axis;
         let squared = lever.length_squared();
         let turn = if squared > 0.0 { lever.cross(moved) / squared } else { DVec3::ZERO };
         if !turn.is_finite() {
@@ -164,18 +203,32 @@ impl Rod {
         }
         // Bends smoothly into the limit.
         let turn = turn / (1.0 + turn.length_squared() / (FARTHEST * FARTHEST)).sqrt();
-        for &RodPoint { slot, way, source, .. } in &self.points {
-            let at = carried.of(before(slot));
+        for point in &self.points {
+            let (slot, way) = (point.slot as usize, point.way);
             let bent = DQuat::from_scaled_axis(way * turn);
-            let off = points.get(source as usize).as_dvec3() - carried.of(before(source));
-            let to = foot + arc(axis, way * turn) * (way * length) + bent * (at - foot - way * length * axis);
-            points.set(slot as usize, (to + (1.0 - smoothstep(way)) * off).as_vec3());
-            let layers = rig.rows()[slot as usize / LANES].layers.clone();
-            for slot in layers.map(|layer| layer as usize * LANES + slot as usize % LANES) {
+            let across = at(point.slot) - foot - way * length * axis;
+            let to = foot + arc(axis, way * turn) * (way * length) + bent * across;
+            points.set(slot, (to + Self::beyond(point, base, carried, points)).as_vec3());
+            let layers = rig.rows()[slot / LANES].layers.clone();
+            for slot in layers.map(|layer| layer as usize * LANES + slot % LANES) {
                 for Directions { base, result } in &mut *directions {
                     let at = base.map_or_else(|| result.get(slot), |base| base.get(slot)).as_dvec3();
                     result.set(slot, (bent * (carried.turn * at)).as_vec3());
                 }
+            }
+        }
+    }
+
+    fn limit(&self, base: &Points, carried: &RigidMotion, points: &mut Points) {
+        for point in &self.points {
+            let slot = point.slot as usize;
+            let held = carried.of(base.get(slot).as_dvec3()) + Self::beyond(point, base, carried, points);
+            let moved = points.get(slot).as_dvec3() - held;
+            let share = moved.length_squared() / (self.limit * self.limit);
+            // As effects bend into their limits: x / (1 + x⁴)^¼.
+            let to = held + moved / (1.0 + share * share).sqrt().sqrt();
+            if to.is_finite() {
+                points.set(slot, to.as_vec3());
             }
         }
     }

@@ -41,6 +41,8 @@ pub(super) struct Part {
     pub points: Vec<PartPoint>,
     /// Slots of the skin it grows from, ascending; none where it is all there is.
     pub root: Vec<u32>,
+    /// The way along the skin from its root to its far end, at rest.
+    pub reach: f64,
 }
 
 /// A point of a part.
@@ -177,7 +179,7 @@ fn parts(rig: &Rig, anatomy: &Anatomy, skin: &JoinedSkin, inside: &[bool]) -> Ve
         let mut root: Vec<u32> = slots.iter().flat_map(|&slot| &around[slot as usize]).copied().collect();
         root.sort_unstable();
         root.dedup();
-        Part { role, points: slots.iter().map(point).collect(), root }
+        Part { role, points: slots.iter().map(point).collect(), root, reach }
     };
     members.values().zip(&roles).map(part).collect()
 }

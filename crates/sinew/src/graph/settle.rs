@@ -3,7 +3,7 @@
 //!
 //! | step | what it does |
 //! |---|---|
-//! | `bending` | parts that effects act on and one bone moves bend as rods |
+//! | `bending` | parts that effects act on bend as rods, or are sheared no more than they can be |
 //! | `planting` | what stands on the ground stays where it stands |
 //! | `rigid_pieces` | what does not bend moves as one |
 //! | `sewn` | pieces that touch stay together |

@@ -19,6 +19,7 @@ mod maps;
 mod motion;
 mod muscles;
 mod normals;
+mod parts;
 mod planting;
 mod points;
 mod pointwise;

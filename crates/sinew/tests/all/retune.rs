@@ -229,7 +229,7 @@ fn edits() {
 #[test]
 fn presets_to_presets() {
     let subject = tube();
-    let parse = |preset: &presets::Preset| RecipeFile::parse(preset.text).unwrap().recipe().clone();
+    let parse = |preset: &presets::Preset| RecipeFile::parse(preset.text).unwrap().recipe().without_strength();
     for from in presets::names() {
         for to in presets::names() {
             let retuned = follows(&subject, &parse(from), &parse(to), &format!("{} to {}", from.name, to.name));
@@ -366,14 +366,15 @@ fn meters_stay() {
 #[test]
 fn numbers_are_followed_without_allocating() {
     let subject = tube();
-    let lively = RecipeFile::parse(presets::get("lively").unwrap()).unwrap().recipe().clone();
+    let lively = RecipeFile::parse(presets::get("lively").unwrap()).unwrap().recipe().without_strength();
     let mut volume = Recipe { corrections: vec![CorrectionSpec::new("volume").unwrap()], ..lively.clone() };
     volume.edits = vec![EditSpec::new(EditShape::Radial(correct::surface_edit::Profile::Even))];
     let springs = Recipe { corrections: vec![CorrectionSpec::new("springs").unwrap()], ..Recipe::default() };
     type Case<'a> = (&'static str, &'a Recipe, fn(&mut Recipe));
     let cases: &[Case<'_>] = &[
         ("amount", &lively, |recipe| recipe.effects[0].values.set("rotation", 0.09).unwrap()),
-        ("gain", &lively, |recipe| recipe.effects[1].gain = 0.9),
+        ("gain of a part", &lively, |recipe| recipe.effects[0].gain = 0.9),
+        ("gain", &lively, |recipe| recipe.effects.last_mut().unwrap().gain = 0.9),
         ("root", &lively, |recipe| recipe.effects[1].root = 0.9),
         ("total", &lively, |recipe| recipe.max_total = Some(TotalLimit { length: 0.1, soft: false })),
         ("volume", &volume, |recipe| recipe.corrections[0].gain = 0.5),

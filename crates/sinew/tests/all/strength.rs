@@ -164,6 +164,59 @@ fn together_the_liveliest_clip_decides_and_each_by_itself() {
     assert!(words[1].ends_with("in clip \"run\""), "{words:?}");
 }
 
+#[test]
+fn balanced_clips_are_between_the_two() {
+    let clips = || vec![starting("walk", 1.0), starting("still", 0.03), starting("run", 4.0), starting("idle", 0.1)];
+    let (forth, mut back) = (subject(1.0, clips()), subject(1.0, clips()));
+    back.clips.reverse();
+    let of_run = 0.04 * forth.size() / (LAG * 4.0 * NEAR_LAST);
+    let of_recipe = Recipe { strength: strength(0.04), ..recipe(vec![lag()]) };
+    let of_effect = recipe(vec![EffectSpec { strength: strength(0.04), ..lag() }]);
+    for asked in [of_recipe, of_effect] {
+        let asked = Recipe { strength_over: StrengthOver::Balanced, ..asked };
+        let (found, reversed) = (solved(&forth, &asked), solved(&back, &asked));
+        // By gain: twice as strong at twice the gain, so that S √q takes the gain 1/√q; what is still stays.
+        let expected = [(0.25f64, Outcome::Balanced), (1.0, Outcome::Still), (1.0, Outcome::Reached)];
+        for (clip, (share, outcome)) in expected.into_iter().chain([(0.025, Outcome::Balanced)]).enumerate() {
+            let gain = found.recipe(clip).effects[0].gain;
+            assert!(near(gain, of_run / share.sqrt()), "{clip}: {gain} {of_run}");
+            assert_eq!(gain.to_bits(), reversed.recipe(3 - clip).effects[0].gain.to_bits(), "the order of clips");
+            let [finding] = found.findings_of(clip) else { panic!("{:?}", found.findings_of(clip)) };
+            assert_eq!((finding.outcome, finding.gain), (outcome, gain));
+            assert!(near(finding.reached, visible(&forth, found.recipe(clip), clip)), "{finding:?}");
+            if outcome != Outcome::Still {
+                assert!(near(finding.reached, 0.04 * share.sqrt()), "{finding:?}");
+            }
+        }
+        let words = found.findings_of(0)[0].to_string();
+        assert!(words.contains(" gives 2 % in clip \"walk\""), "{words}");
+        assert_eq!(found.findings().count(), 4);
+    }
+    // One clip is its own liveliest.
+    let one = subject(1.0, vec![starting("walk", 1.0)]);
+    let asked = Recipe { strength: strength(0.04), strength_over: StrengthOver::Balanced, ..recipe(vec![lag()]) };
+    assert!(near(only(&solved(&one, &asked)).reached, 0.04));
+}
+
+/// An effect on parts is as strong as it is there; one without anything to act on has no gain to be told.
+#[test]
+fn strength_is_that_of_the_part() {
+    let tube = Subject::zoo("tube:vertices=400,bones=5");
+    let on = |parts: &[&str]| EffectSpec {
+        strength: strength(0.01),
+        parts: parts.iter().map(|&part| part.to_owned()).collect(),
+        ..effect("floppy", &[])
+    };
+    let asked = Recipe { rigid: Rigid::None, ..recipe(vec![on(&["tube.5"]), on(&["@wing"]), on(&["tube.2"])]) };
+    let found = solved(&tube, &asked);
+    let effects: Vec<_> = found.findings().map(|finding| finding.effect.map(|effect| effect.0)).collect();
+    assert_eq!(effects, [Some(0), Some(2)]);
+    for finding in found.findings() {
+        assert!(near(finding.reached, 0.01), "{finding}");
+    }
+    assert_eq!(found.recipe(0).effects[1].gain, 1.0);
+}
+
 /// A limit bends what is linear without it; where it holds, the strength is not reached, and that is said.
 #[test]
 fn limits_are_solved_through_and_told() {

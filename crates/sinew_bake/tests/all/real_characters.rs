@@ -11,12 +11,13 @@ fn preset(name: &str) -> Recipe {
 
 fn bake_file(file: &str, recipe: &Recipe, clips: &[&str], tolerance: f64) -> Option<Baked> {
     let file = sinew_gltf::Asset::open(asset(file)?).unwrap();
-    let clips: Vec<BakeClip<'_>> = file
-        .clips
-        .iter()
-        .filter(|clip| clips.is_empty() || clips.contains(&clip.name.as_str()))
-        .map(|clip| BakeClip { clip, settings: MotionSettings::default(), recipe: None })
+    let settings: Vec<_> = file.clips.iter().map(|clip| (clip, MotionSettings::default())).collect();
+    let solved = sinew::strength::solve(&file.rig, recipe, &settings).unwrap();
+    let clips: Vec<BakeClip<'_>> = (settings.into_iter().enumerate())
+        .filter(|(_, (clip, _))| clips.is_empty() || clips.contains(&clip.name.as_str()))
+        .map(|(index, (clip, settings))| BakeClip { clip, settings, recipe: Some(solved.recipe(index)) })
         .collect();
+    let recipe = solved.recipe(0);
     let options = Options { tolerance: Tolerance::OfSize(tolerance), ..Options::default() };
     Some(
         bake(Subject { raw: &file.raw, rig: &file.rig, recipe }, &clips, &options, &|_| ())
@@ -49,7 +50,7 @@ fn tell(baked: &Baked) {
 
 #[test]
 fn ears_and_tail_of_one_clip_take_few_targets() {
-    let mut recipe = preset("ears-and-tail");
+    let mut recipe = preset("ears-and-tail").without_strength();
     let Some(first) = bake_file("Fox.glb", &recipe, &["Run"], 1e-3) else { return };
     let group = &first.report.groups[0];
     // Gains act almost linearly: some more than needed, then it is asserted.

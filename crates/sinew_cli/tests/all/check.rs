@@ -153,7 +153,21 @@ fn a_dirty_character_is_told_what_is_wrong() {
     assert_eq!(sinew(["check", robot.to_str().expect("UTF-8"), "--clip", "0", "--gate", "weights=0", "-q"]).code, 3);
 }
 
-/// By the file's own tree and with nothing rigid, a preset tears the rat's feet from its legs and bends the knight's swords:
+/// Effects as strong everywhere as they used to be.
+const BLIND: &str = "
+[[effect]]
+type = 'floppy'
+translation = 0.02
+rotation = 0.12
+[[effect]]
+type = 'wobble'
+translation = 0.4
+rotation = 2.0
+frequency = 3.5
+damping = 0.3
+";
+
+/// By the file's own tree and with nothing rigid, effects tear the rat's feet from its legs and bend the knight's swords:
 /// eyes see it, and so does the check.
 #[test]
 fn what_eyes_see_on_real_characters_is_found() {
@@ -163,17 +177,11 @@ fn what_eyes_see_on_real_characters_is_found() {
         (gate["found"].as_f64().expect("a number"), gate["passed"].as_bool().expect("a verdict"))
     };
     let folder = Folder::new();
-    let blind = |preset: &str| {
-        let text = sinew(["presets", preset]).stdout;
-        let text = text.replacen("version = 1", "version = 1\nhierarchy = \"plain\"\nrigid = \"none\"", 1);
-        let path = folder.join(&format!("{preset}.sinew.toml"));
-        std::fs::write(&path, text).expect("writable");
-        path
-    };
+    let blind = folder.write("blind.sinew.toml", format!("version = 1\nhierarchy = 'plain'\nrigid = 'none'{BLIND}"));
     if let Some(rat) = asset("Quaternius_Rat.glb") {
         let rat = rat.to_str().expect("UTF-8");
         let with = |more: &[&str]| check(&[&[rat, "--clip", "RatArmature|Rat_Attack", "--fps", "30"], more].concat());
-        let report = with(&["--recipe", &blind("lively")]);
+        let report = with(&["--recipe", &blind]);
         let (torn, passed) = found(&report, "worst-strain");
         assert!(torn > 2.0 && !passed, "{torn}");
         let groups = report["clips"][0]["against_base"]["groups"].as_array().expect("groups");
@@ -185,7 +193,6 @@ fn what_eyes_see_on_real_characters_is_found() {
     if let Some(knight) = asset("KayKit_Knight.glb") {
         let knight = knight.to_str().expect("UTF-8");
         let with = |more: &[&str]| check(&[&[knight, "--clip", "1H_Melee_Attack_Chop", "--fps", "30"], more].concat());
-        let blind = blind("cartoon");
         assert_eq!(found(&with(&["--recipe", &blind]), "rigid"), (0.0, true), "nothing is said to be rigid");
         let (bend, passed) = found(&with(&["--recipe", &blind, "--rigid", "*Sword*"]), "rigid");
         assert!(bend > 0.05 && !passed, "{bend}");
