@@ -13,6 +13,7 @@ mod slowest;
 mod tidy;
 mod wasm32;
 
+use crate::command::{cargo, succeed};
 use std::ffi::OsString;
 use std::process::ExitCode;
 
@@ -28,7 +29,8 @@ usage: cargo xtask COMMAND
   avx512                   the same with AVX-512, executed by Bochs (Python)
   neon                     the same with NEON, executed by QEMU
   interop                  tries baked files in the Khronos validator, three.js and Blender; installs what they need
-  pictures                 redraws the pictures of the manual";
+  pictures                 redraws the pictures of the manual
+  liven-table              livens all characters of SINEW_ASSETS and writes docs/liven.md";
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -47,6 +49,7 @@ fn main() -> ExitCode {
         ["bench", bench_args @ ..] => bench::run(bench_args),
         ["interop"] => interop::run(),
         ["pictures"] => pictures::run(),
+        ["liven-table"] => report(succeed(&mut cargo("run --release --quiet -p sinew_liven --example liven_table"))),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS

@@ -345,6 +345,13 @@ impl Stage {
         self.recipe.absent_roles(&self.rig)
     }
 
+    /// Slots of control points whose piece no effect bends, ascending.
+    pub fn rigid_points(&self) -> Vec<usize> {
+        let mut slots: Vec<usize> = self.graph.rigid_slots().collect();
+        slots.sort_unstable();
+        slots
+    }
+
     /// The cones its effects are filtered by, with how well they fit, by effect.
     pub fn cones(&self) -> impl Iterator<Item = (&'static str, &FittedCone)> {
         self.graph.cones()

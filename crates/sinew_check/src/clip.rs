@@ -182,6 +182,14 @@ impl Checker {
         })
     }
 
+    /// Follows another recipe of the same base, as [`sinew::Stage::retune`] does.
+    pub fn retune(&mut self, recipe: &Recipe) -> Result<(), CheckError> {
+        // Motions are made anew for every clip.
+        let _ = self.subject.stage.retune(recipe)?;
+        self.subject.has_effects = recipe.adds();
+        Ok(())
+    }
+
     /// Whether there are effects to measure.
     pub fn has_effects(&self) -> bool {
         self.subject.has_effects
@@ -200,6 +208,12 @@ impl Checker {
     /// Connected pieces of skin, as comparisons number them; none where there are no effects.
     pub fn pieces(&self) -> &[Piece] {
         self.skin.as_ref().map_or(&[], |skin| skin.pieces())
+    }
+
+    /// The pieces that the recipe never bends, as comparisons number them.
+    pub fn rigid_pieces(&self) -> Vec<usize> {
+        let rigid = self.subject.stage.rigid_points();
+        self.skin.as_ref().map_or_else(Vec::new, |skin| skin.pieces_within(&rigid))
     }
 
     /// Measures a clip at `fps` frames per second or slightly more, so that both ends are met. `progress` is told how

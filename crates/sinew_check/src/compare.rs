@@ -30,6 +30,8 @@ use sinew::{MotionReport, Playing, Rig};
 
 /// Frames of a clip at which crossings are looked for, at most.
 const CROSSING_FRAMES: usize = 16;
+/// The same at a glance.
+const FEW_CROSSING_FRAMES: usize = 5;
 /// Points of a bone whose trembling is looked at, at most.
 const TREMBLING_POINTS: usize = 8;
 /// Share of a piece's size: less is not seen to bend.
@@ -50,6 +52,9 @@ pub struct Given {
     pub rigid: Vec<usize>,
     /// When bones stand on the ground; found from the base's motion where it is `None`.
     pub contacts: Option<Vec<Contact>>,
+    /// Whether a glance will do, for those who ask again and again: nothing is told of trembling and jolts, and crossings
+    /// are looked for at fewer frames.
+    pub is_brief: bool,
 }
 
 /// Everything measured of one clip against its base. Lengths are shares of the size.
@@ -188,6 +193,13 @@ impl Skin {
 
     pub fn pieces(&self) -> &[Piece] {
         &self.shape.pieces
+    }
+
+    /// Pieces all of whose points are among these slots, which ascend.
+    pub fn pieces_within(&self, slots: &[usize]) -> Vec<usize> {
+        let is_within = |&point: &u32| slots.binary_search(&(self.shape.slot[point as usize] as usize)).is_ok();
+        let members = self.shape.members.iter().enumerate();
+        members.filter(|(_, points)| points.iter().all(is_within)).map(|(piece, _)| piece).collect()
     }
 }
 
@@ -362,7 +374,11 @@ impl<'a> Comparing<'a> {
             })
             .collect();
         distortions.sort_by(|a, b| b.residual.value.total_cmp(&a.residual.value));
-        let (energies, jolt) = self.trembling(playing);
+        let (energies, jolt) = if given.is_brief {
+            (vec![[Energy::default(); 2]; self.groups.len()], Worst::default())
+        } else {
+            self.trembling(playing)
+        };
         let groups = (0..self.groups.len())
             .map(|group| {
                 let strains = &seen.strains[group];
@@ -399,7 +415,11 @@ impl<'a> Comparing<'a> {
             distortions,
             slips: self.slips(playing, times, &contacts),
             below_ground,
-            crossings: self.crossings(playing, times),
+            crossings: self.crossings(
+                playing,
+                times,
+                if given.is_brief { FEW_CROSSING_FRAMES } else { CROSSING_FRAMES },
+            ),
             thinnest: (thinnest.point != u32::MAX).then(|| extreme(thinnest.ratio, thinnest.point, thinnest.time)),
             jolt: (jolt.value > 0.0).then(|| jolt.extreme(rig)),
         }
@@ -523,10 +543,10 @@ impl<'a> Comparing<'a> {
         slips
     }
 
-    fn crossings(&self, playing: &Playing<'_>, times: &[f64]) -> Crossings {
+    fn crossings(&self, playing: &Playing<'_>, times: &[f64], most_frames: usize) -> Crossings {
         let Skin { shape, trees, crossing_at_rest, .. } = self.skin;
         let rig = self.subject.rig();
-        let count = times.len().min(CROSSING_FRAMES);
+        let count = times.len().min(most_frames);
         // Evenly over the clip, in the middle of each share of it.
         let asked: Vec<f64> = (0..count).map(|n| times[(2 * n + 1) * times.len() / (2 * count)]).collect();
         let found: Vec<Crossed> = self.frames(playing, &asked, |_, base, effects| {

@@ -5,6 +5,7 @@ use crate::bind::BindArgs;
 use crate::check::CheckArgs;
 use crate::demo::DemoArgs;
 use crate::edit::EditArgs;
+use crate::liven::LivenArgs;
 use crate::map::MapArgs;
 use crate::pose::PoseArgs;
 use crate::render::RenderArgs;
@@ -34,6 +35,8 @@ pub struct Args {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Bring a character to life: find its soft parts, make a recipe that suits them, judge it, bake it.
+    Liven(LivenArgs),
     /// Show what a file contains: characters, meshes, bones, clips, surface, maps, and any problems.
     Inspect(InspectArgs),
     /// List the effects, corrections and bases, or the parameters of one; write a recipe that holds them all.

@@ -13,6 +13,7 @@ mod effects;
 mod fault;
 mod frame;
 mod inspect;
+mod liven;
 mod load;
 mod map;
 mod output;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
     };
     let talk = Talk::new(args.quiet);
     let outcome = match &args.command {
+        Command::Liven(options) => liven::run(options, &talk),
         Command::Inspect(options) => inspect::run(options, &talk),
         Command::Effects(options) => effects::run(options),
         Command::Presets(options) => presets::run(options),

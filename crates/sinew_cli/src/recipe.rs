@@ -42,6 +42,11 @@ impl LoadedRecipe {
         if options.recipe.is_none() && options.preset.is_none() { Self::preset(name) } else { Self::asked(options) }
     }
 
+    /// One that was made by a program, under the name users know it by.
+    pub fn made(file: String, recipe: RecipeFile) -> Self {
+        Self { file, recipe, solved: None, maps: Vec::new() }
+    }
+
     /// The preset of that name.
     pub fn preset(name: &str) -> Result<Self, Fault> {
         let file = format!("preset {name}");

@@ -94,6 +94,7 @@ pub use error::{ImportError, WriteError};
 pub use export::export;
 pub use posed::set_transforms;
 pub use repaired_skins::repaired_skins;
+pub use springs::spring_nodes;
 pub use strip::strip;
 pub use surfaces::{Surface, Surfaces, TextureUse, TextureWrap};
 
@@ -122,6 +123,7 @@ mod posed;
 mod references;
 mod repaired_skins;
 mod skins;
+mod springs;
 mod strip;
 mod surfaces;
 mod uri;

@@ -324,6 +324,11 @@ impl FrameIndependentGraph {
         self.corrections.muscles()
     }
 
+    /// Slots of the pieces that no effect bends.
+    pub(crate) fn rigid_slots(&self) -> impl Iterator<Item = usize> + '_ {
+        self.settle.iter().flat_map(Settle::rigid_slots)
+    }
+
     /// The cones its effects are filtered by, with how well they fit, by effect.
     pub fn cones(&self) -> impl Iterator<Item = (&'static str, &FittedCone)> {
         self.effects.iter().filter_map(|effect| Some((effect.name, effect.cone.as_ref()?.fitted())))

@@ -93,6 +93,12 @@ impl RigidPieces {
         self.riders_still = riders == Riders::Still;
     }
 
+    /// Slots of all rigid pieces.
+    pub fn slots(&self) -> impl Iterator<Item = usize> + '_ {
+        let shared = self.shared.iter();
+        shared.flat_map(|shared| shared.skin.iter().chain(&shared.riders)).map(|&slot| slot as usize)
+    }
+
     /// Puts rigid pieces where their anchors went. `base` is where the base has all points, `points` where the effects
     /// have them. `directions` are turned too: in place, or from where the base has them.
     pub fn carry(&self, rig: &Rig, base: &Points, points: &mut Points, directions: &mut [Directions<'_>]) {

@@ -92,6 +92,11 @@ impl Settle {
         }
     }
 
+    /// Slots of the pieces that do not bend.
+    pub fn rigid_slots(&self) -> impl Iterator<Item = usize> + '_ {
+        self.rigid.iter().flat_map(RigidPieces::slots)
+    }
+
     /// `directions` are turned too: in place, or from where the base has them. `origins` are what points are relative to.
     pub fn run(
         &self,

@@ -31,7 +31,7 @@ pub(super) fn run(
             )));
         }
     };
-    let sequence = Sequence::new(scene, recipe.as_file(), clip, options.fps)?;
+    let sequence = Sequence::new(scene, recipe.as_file(), clip, options.baking.fps)?;
     sequence.strength().iter().for_each(|finding| talk.note(&finding.to_string()));
     let frames = count(sequence.times().len(), "frame", "frames");
     if options.format == BakeFormat::ObjSequence {
@@ -40,15 +40,15 @@ pub(super) fn run(
         return Ok(());
     }
     let beside = options.output.with_extension("obj");
-    Destination::new(&beside, options.force).write(|out| sequence.write_obj(0, out))?;
-    Destination::new(&options.output, options.force).write(|out| match options.format {
+    Destination::new(&beside, options.baking.force).write(|out| sequence.write_obj(0, out))?;
+    Destination::new(&options.output, options.baking.force).write(|out| match options.format {
         BakeFormat::Mdd => sequence.write_mdd(out),
         _ => sequence.write_pc2(out),
     })?;
     talk.note(&format!(
         "wrote {frames} of {} at {} per second to {}; vertices are in the order of {}, in glTF's axes",
         name(clip),
-        options.fps,
+        options.baking.fps,
         options.output.display(),
         beside.display()
     ));

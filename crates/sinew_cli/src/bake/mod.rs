@@ -1,7 +1,7 @@
 //! `sinew bake FILE -o OUT.glb`: effects as morph targets and weight curves that any engine plays.
 
 mod cache;
-mod report;
+pub mod report;
 
 use crate::args::{Input, RecipeArgs, StrengthArgs, rate};
 use crate::fault::Fault;
@@ -17,7 +17,7 @@ use sinew_bake::engine::{ENGINES, Engine};
 use sinew_bake::{BakeFailure, Options, Tolerance};
 use sinew_export::{BakedFile, ExportError, bake_clips};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 #[derive(Debug, ClapArgs)]
@@ -36,13 +36,24 @@ pub struct BakeArgs {
     #[command(flatten)]
     strength: StrengthArgs,
 
+    #[command(flatten)]
+    baking: BakingArgs,
+
+    /// Output format.
+    #[arg(long, value_name = "FORMAT", default_value = "glb")]
+    format: BakeFormat,
+}
+
+/// How a bake is made: shared by all commands that end in one.
+#[derive(Debug, ClapArgs)]
+pub struct BakingArgs {
     /// A clip, by name or by number from 0; can be repeated [default: all].
     #[arg(long = "clip", value_name = "NAME|N|all")]
-    clips: Vec<String>,
+    pub clips: Vec<String>,
 
     /// Samples per second; errors are also measured half-way between samples.
     #[arg(long, value_name = "F", default_value = "60", value_parser = rate)]
-    fps: f64,
+    pub fps: f64,
 
     /// How far any vertex may end up from where the effects put it: a share of the character's size (0.1%) or a length
     /// (2mm, 0.5cm, 0.01u for scene units).
@@ -63,15 +74,11 @@ pub struct BakeArgs {
 
     /// Write the report as JSON.
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 
     /// Overwrite the output if it exists.
     #[arg(long)]
-    force: bool,
-
-    /// Output format.
-    #[arg(long, value_name = "FORMAT", default_value = "glb")]
-    format: BakeFormat,
+    pub force: bool,
 }
 
 /// What a bake is written as.
@@ -94,47 +101,81 @@ fn engine(given: &str) -> Result<&'static Engine, String> {
 
 pub fn run(options: &BakeArgs, talk: &Talk) -> Result<(), Fault> {
     let start = Instant::now();
+    let baking = &options.baking;
     let recipe = LoadedRecipe::asked_or(&options.recipe, "lively")?.with_strength(&options.strength)?;
     let to_stdout_too = options.output.as_os_str() == "-";
-    if to_stdout_too && (options.json || options.format != BakeFormat::Glb) {
+    if to_stdout_too && (baking.json || options.format != BakeFormat::Glb) {
         let fault = "only a .glb without a report can go to stdout; name a file with -o, or drop --json and --format";
         return Err(Fault::Usage(fault.to_owned()));
     }
-    let destination = Destination::new(&options.output, options.force);
+    let destination = Destination::new(&options.output, baking.force);
     if options.format != BakeFormat::ObjSequence {
         destination.check()?;
     }
     let scene = load_original(&options.input, &recipe.maps)?;
     talk.warnings(&scene.warnings);
     recipe.idle_words(&scene).iter().for_each(|words| talk.note(words));
-    let chosen = chosen_clips(&scene, &options.clips)?;
+    let chosen = chosen_clips(&scene, &baking.clips)?;
     if options.format != BakeFormat::Glb {
         return cache::run(options, &scene, &recipe, &chosen, talk);
     }
+    let order = Order { input: &options.input, output: &options.output, baking, scene: &scene, recipe: &recipe };
+    let written = order.write(&chosen, talk)?;
+    written.account(&order, start).tell(to_stdout_too, talk)
+}
 
-    let limits = limits(options, &scene)?;
-    // The output may take the place of the input.
-    let before = bytes_before(&options.input, &scene);
-    let done = baked(&scene, &recipe, &chosen, &limits, talk, |failure| refuse(failure, options, &scene, talk))?;
-    let mut after = 0;
-    destination.write(|out| {
-        let mut counting = Counting { out, bytes: 0 };
-        let written = done.document.write_glb(&mut counting).map_err(io::Error::other);
-        after = counting.bytes;
-        written
-    })?;
-    let account = report::Account {
-        scene: &scene,
-        options,
-        recipe: &recipe.file,
-        report: &done.report,
-        added: &done.added,
-        repaired: &done.repaired,
-        strength: &done.strength,
-        bytes: (before, after),
-        seconds: start.elapsed().as_secs_f64(),
-    };
-    account.tell(to_stdout_too, talk)
+/// A bake that ends in a file.
+pub struct Order<'a> {
+    pub input: &'a Input,
+    pub output: &'a Path,
+    pub baking: &'a BakingArgs,
+    pub scene: &'a Scene,
+    pub recipe: &'a LoadedRecipe,
+}
+
+/// A bake that has ended in a file.
+pub struct Written {
+    pub baked: BakedFile,
+    /// Of the file before and after.
+    bytes: (u64, u64),
+}
+
+impl Order<'_> {
+    /// Bakes clips and writes the file.
+    pub fn write(&self, chosen: &[usize], talk: &Talk) -> Result<Written, Fault> {
+        let Self { input, output, baking, scene, recipe } = *self;
+        let limits = limits(baking, scene)?;
+        // The output may take the place of the input.
+        let before = bytes_before(input, scene);
+        let baked = baked(scene, recipe, chosen, &limits, talk, |failure| refuse(failure, baking, scene, talk))?;
+        let mut after = 0;
+        Destination::new(output, baking.force).write(|out| {
+            let mut counting = Counting { out, bytes: 0 };
+            let written = baked.document.write_glb(&mut counting).map_err(io::Error::other);
+            after = counting.bytes;
+            written
+        })?;
+        Ok(Written { baked, bytes: (before, after) })
+    }
+}
+
+impl Written {
+    /// What there is to tell of it.
+    pub fn account<'a>(&'a self, order: &'a Order<'a>, start: Instant) -> report::Account<'a> {
+        report::Account {
+            scene: order.scene,
+            output: order.output,
+            fps: order.baking.fps,
+            is_json: order.baking.json,
+            recipe: &order.recipe.file,
+            report: &self.baked.report,
+            added: &self.baked.added,
+            repaired: &self.baked.repaired,
+            strength: &self.baked.strength,
+            bytes: self.bytes,
+            seconds: start.elapsed().as_secs_f64(),
+        }
+    }
 }
 
 /// Bakes the chosen clips of a scene into a copy of the file it lies in.
@@ -176,7 +217,7 @@ impl Write for Counting<'_> {
 }
 
 /// The options of the bake, within the engine's limits.
-fn limits(options: &BakeArgs, scene: &Scene) -> Result<Options, Fault> {
+fn limits(options: &BakingArgs, scene: &Scene) -> Result<Options, Fault> {
     let mut max_targets = options.max_targets;
     if let Some(engine) = options.target {
         let objections = engine.objections(&scene.rig);
@@ -189,7 +230,7 @@ fn limits(options: &BakeArgs, scene: &Scene) -> Result<Options, Fault> {
     Ok(Options { fps: options.fps, tolerance: options.tolerance, max_targets, best_effort: options.best_effort })
 }
 
-fn refuse(failure: BakeFailure, options: &BakeArgs, scene: &Scene, talk: &Talk) -> Fault {
+fn refuse(failure: BakeFailure, options: &BakingArgs, scene: &Scene, talk: &Talk) -> Fault {
     let BakeFailure::Shortfall(shortfall) = failure else { return Fault::in_file(&scene.name, failure) };
     if options.json {
         // The message tells the same where this cannot be written.

@@ -1,6 +1,5 @@
 //! The account of a bake, for people and for programs.
 
-use super::BakeArgs;
 use crate::fault::Fault;
 use crate::load::Scene;
 use crate::output::{text_to_stdout, to_stdout};
@@ -10,6 +9,7 @@ use serde_json::{Value, json};
 use sinew::strength::{Finding, Outcome, Over};
 use sinew_bake::report::{AngleError, GroupReport, Report, Shortfall, TradePoint, listed, thinned};
 use sinew_gltf::layer::LayerReport;
+use std::path::Path;
 
 /// Clips an account for people lists.
 const MOST_CLIPS: usize = 20;
@@ -17,7 +17,9 @@ const MOST_CLIPS: usize = 20;
 /// Everything there is to tell.
 pub struct Account<'a> {
     pub scene: &'a Scene,
-    pub options: &'a BakeArgs,
+    pub output: &'a Path,
+    pub fps: f64,
+    pub is_json: bool,
     /// The recipe or preset, as the user named it.
     pub recipe: &'a str,
     pub report: &'a Report,
@@ -34,7 +36,7 @@ pub struct Account<'a> {
 impl Account<'_> {
     /// To stdout, or to stderr where the file itself went to stdout.
     pub fn tell(&self, stdout_is_taken: bool, talk: &Talk) -> Result<(), Fault> {
-        if self.options.json {
+        if self.is_json {
             return to_stdout(|out| writeln!(out, "{:#}", self.json()));
         }
         let lines = self.lines();
@@ -49,10 +51,10 @@ impl Account<'_> {
         let Self { report, bytes: (before, after), .. } = self;
         let mut lines = vec![format!(
             "{}: {} of {} at {} per second, {}",
-            self.options.output.display(),
+            self.output.display(),
             count(report.frames, "frame", "frames"),
             count(report.clips.len(), "clip", "clips"),
-            self.options.fps,
+            self.fps,
             self.recipe
         )];
         lines.extend(self.strength.iter().map(|finding| format!("  {finding}")));
@@ -142,7 +144,8 @@ impl Account<'_> {
         lines
     }
 
-    fn json(&self) -> Value {
+    /// For programs.
+    pub fn json(&self) -> Value {
         let Self { report, added, bytes: (before, after), .. } = self;
         let clip_name = |clip: usize| report.clips.get(clip).map(|clip| clip.name.clone());
         let groups: Vec<Value> = (report.groups.iter())
@@ -203,10 +206,10 @@ impl Account<'_> {
             })
             .collect();
         json!({
-            "file": self.options.output.display().to_string(),
+            "file": self.output.display().to_string(),
             "recipe": self.recipe,
             "strength": self.strength.iter().map(strength).collect::<Vec<_>>(),
-            "fps": self.options.fps,
+            "fps": self.fps,
             "tolerance": report.tolerance.to_string(),
             "within_tolerance": report.within_tolerance(),
             "frames": report.frames,

@@ -1,0 +1,108 @@
+//! What was done to a character, in an animator's words.
+
+use crate::judge::ClipFigures;
+use crate::plan::{Layer, Lowered, Moved, Plan};
+use crate::survey::Survey;
+use crate::text::{enumerated, percent};
+
+/// Names a sentence lists.
+const MOST_NAMES: usize = 4;
+
+/// What became of one part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartAccount {
+    /// What it is.
+    pub moved: Moved,
+    /// Its effects with their strengths, in words.
+    pub effects: String,
+    /// Least and most visible strength over the clips looked at.
+    pub strength: Option<[f64; 2]>,
+    /// Why it is as it is.
+    pub reasons: Vec<String>,
+    /// What was lowered, and why.
+    pub lowered: Vec<Lowered>,
+    /// Whether anything is left of it.
+    pub is_on: bool,
+}
+
+/// What was done.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Account {
+    /// Part by part.
+    pub parts: Vec<PartAccount>,
+    /// Things that never bend.
+    pub rigid: Vec<String>,
+    /// Clips in which feet are planted.
+    pub planted: Vec<String>,
+    /// Sentences.
+    pub remarks: Vec<String>,
+    /// Clip by clip.
+    pub clips: Vec<ClipFigures>,
+}
+
+impl Account {
+    /// From a plan that was judged.
+    pub fn new(survey: &Survey, plan: &Plan, clips: Vec<ClipFigures>) -> Self {
+        let strength = |layer: &Layer| {
+            let of = |clip: &ClipFigures| match layer.moved {
+                Moved::Part(role) => clip.parts.iter().find(|part| part.role == role).map(|part| part.strength),
+                Moved::Body => Some(clip.strength),
+            };
+            let all = clips.iter().filter_map(of);
+            all.fold(None, |range: Option<[f64; 2]>, value| {
+                Some(range.map_or([value; 2], |[low, high]| [low.min(value), high.max(value)]))
+            })
+        };
+        let part = |layer: &Layer| PartAccount {
+            moved: layer.moved,
+            effects: layer.words(),
+            strength: strength(layer),
+            reasons: layer.reasons.clone(),
+            lowered: layer.lowered.clone(),
+            is_on: layer.is_on(),
+        };
+        Self {
+            parts: plan.layers.iter().map(part).collect(),
+            rigid: survey.rigid.clone(),
+            planted: clips.iter().filter(|clip| clip.is_planted).map(|clip| clip.name.clone()).collect(),
+            remarks: plan.remarks.clone(),
+            clips,
+        }
+    }
+
+    /// One finding per line.
+    pub fn lines(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        for part in &self.parts {
+            let name = part.moved.name();
+            if !part.is_on {
+                let why =
+                    part.lowered.last().map_or(String::new(), |last| format!(": {} in {}", last.words, last.clip));
+                lines.push(format!("{name}: nothing is left of it{why}"));
+                continue;
+            }
+            let seen = match part.strength.filter(|_| part.moved != Moved::Body) {
+                Some([low, high]) if high - low > 5e-4 => format!("; seen {} to {}", percent(low), percent(high)),
+                _ => String::new(),
+            };
+            lines.push(format!("{name}: {}{seen}", part.effects));
+            for lowered in &part.lowered {
+                lines.push(format!(
+                    "  lowered to {} of it: {} in {}",
+                    percent(lowered.left),
+                    lowered.words,
+                    lowered.clip
+                ));
+            }
+        }
+        if !self.rigid.is_empty() {
+            lines.push(format!("{}: rigid", enumerated(&self.rigid, MOST_NAMES)));
+        }
+        if !self.planted.is_empty() {
+            lines.push(format!("feet planted in {}", enumerated(&self.planted, MOST_NAMES)));
+        }
+        lines.push("nothing for face, hands and feet".to_owned());
+        lines.extend(self.remarks.iter().cloned());
+        lines
+    }
+}

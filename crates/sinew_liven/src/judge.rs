@@ -1,0 +1,451 @@
+//! Plays a plan and lowers, part by part, what fails a gate.
+//!
+//! Gains are found once, for the plan as it stands, and then scaled: displacement is linear in the gain but for limits,
+//! which let a lowered gain move a little more than its share, so that what passes here passes after the strengths have
+//! been solved for. What fails a gate at a place and a moment is the layer that, played alone, moves that place most
+//! there. Clips that pass are not looked at again unless something was raised.
+//!
+//! Looking is cheaper than a check: fewer frames a second, and limits that are a tenth stricter in return.
+
+use crate::LivenError;
+use crate::plan::{Layer, Lowered, Moved, Plan};
+use crate::style::Style;
+use crate::survey::PlayedClip;
+use crate::text::percent;
+use glam::DVec3;
+use rayon::prelude::*;
+use sinew::anatomy::{Anatomy, Role};
+use sinew::strength::{Solved, solve};
+use sinew::{Outputs, Recipe, Rig, Stage, Workspace};
+use sinew_check::compare::{GroupFigures, StrainedEdge};
+use sinew_check::groups::GroupKind;
+use sinew_check::limits::{LIMITS, Limit, Unit};
+use sinew_check::{Checker, Comparison, Given, Groups, Location};
+use std::sync::Arc;
+
+/// Frames a second looked at.
+const RATE: f64 = 20.0;
+/// What limits are multiplied by here, since moments between frames are not seen.
+const STRICT: f64 = 0.9;
+/// Times a plan is lowered before what still fails is switched off.
+const MOST_ROUNDS: usize = 6;
+/// Of its strength: what has less left is switched off.
+const LEAST_LEFT: f64 = 0.1;
+/// The share of its motion from which a clip moves a part.
+pub const MOVES: f64 = 0.05;
+/// A layer that moves a place by this share of what the first does is to blame as well.
+const ALSO: f64 = 0.6;
+
+/// What was seen of one part in one clip. Lengths are shares of the size.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartFigures {
+    /// What it is.
+    pub role: Role,
+    /// Visible strength.
+    pub strength: f64,
+    /// Its own motion.
+    pub motion: f64,
+    /// 99.9th percentile of edge strain.
+    pub strain: f64,
+    /// The worst.
+    pub worst_strain: f64,
+}
+
+/// What was seen of a clip.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClipFigures {
+    /// Its name.
+    pub name: String,
+    /// By role.
+    pub parts: Vec<PartFigures>,
+    /// Visible strength of everything.
+    pub strength: f64,
+    /// Whether something stands on the ground in it.
+    pub is_planted: bool,
+    /// Gates, in the order of [`LIMITS`], as far as they were looked at.
+    pub gates: Vec<(&'static str, f64)>,
+}
+
+/// A gate that is not met.
+#[derive(Clone, Debug)]
+struct Failure {
+    gate: &'static str,
+    clip: usize,
+    value: f64,
+    most: f64,
+    unit: Unit,
+    /// What is to be multiplied with, were all that is to blame.
+    factor: f64,
+    place: Place,
+}
+
+/// Where something happens.
+#[derive(Clone, Debug)]
+enum Place {
+    Vertex(Location),
+    Edge(Location, Location),
+    Bone(String, f64),
+    Part(Role),
+}
+
+/// The most that a gate lets through in a style.
+pub fn most(limit: &Limit, style: Style) -> f64 {
+    match limit.name {
+        "strain" => style.strain()[0],
+        "worst-strain" => style.strain()[1],
+        _ => limit.most,
+    }
+}
+
+/// Parts of the skin by role, for figures.
+pub fn groups(rig: &Rig, anatomy: &Anatomy) -> Groups {
+    let of = |slot: usize| Some(anatomy.role_of_point(slot) as u32);
+    Groups { names: Role::ALL.map(|role| role.name().to_owned()).to_vec(), of_slot: (0..rig.slots()).map(of).collect() }
+}
+
+/// Figures of a clip from a comparison with [`groups`].
+pub fn figures(name: &str, comparison: &Comparison) -> ClipFigures {
+    let of_kind = |kind| comparison.groups.iter().filter(move |group| group.kind == kind);
+    let part = |group: &GroupFigures| {
+        Some(PartFigures {
+            role: Role::from_name(&group.name)?,
+            strength: group.strength,
+            motion: group.motion,
+            strain: group.strain,
+            worst_strain: group.worst_edge.as_ref().map_or(1.0, |edge| edge.strain),
+        })
+    };
+    ClipFigures {
+        name: name.to_owned(),
+        parts: of_kind(GroupKind::Given).filter_map(part).collect(),
+        strength: of_kind(GroupKind::Character).map(|group| group.strength).fold(0.0, f64::max),
+        is_planted: !comparison.slips.is_empty(),
+        gates: LIMITS.iter().map(|limit| (limit.name, (limit.value)(comparison))).collect(),
+    }
+}
+
+/// Plays `plan` on clips and lowers it until it passes all gates. Returns what was seen at the end, clip by clip.
+pub fn judge(
+    rig: &Arc<Rig>,
+    clips: &[PlayedClip<'_>],
+    plan: &mut Plan,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<Vec<ClipFigures>, LivenError> {
+    let file = plan.recipe()?;
+    if !file.recipe().adds() || clips.is_empty() {
+        return Ok(Vec::new());
+    }
+    let solved = solve(rig, file.recipe(), clips)?;
+    let mut judging = Judging::new(rig, clips, plan, &solved)?;
+    let mut seen: Vec<Option<ClipFigures>> = vec![None; clips.len()];
+    let mut open: Vec<usize> = (0..clips.len()).collect();
+    let total = 2 * clips.len();
+    let mut done = 0;
+    for round in 0..=MOST_ROUNDS {
+        let looked = judging.look(&open)?;
+        done += open.len();
+        progress(done.min(total), total);
+        let mut failures = Vec::new();
+        for (&clip, comparison) in open.iter().zip(&looked) {
+            let figures = figures(&clips[clip].0.name, comparison);
+            failures.extend(judging.failures(clip, comparison, &figures));
+            seen[clip] = Some(figures);
+        }
+        let raised = round == 0 && judging.raise(&seen, &failures);
+        if failures.is_empty() && !raised {
+            break;
+        }
+        judging.lower(&failures, round == MOST_ROUNDS)?;
+        open = if raised { (0..clips.len()).collect() } else { failures.iter().map(|failure| failure.clip).collect() };
+        open.dedup();
+    }
+    // What was lowered for one clip is lower in all.
+    let left: Vec<usize> = (0..clips.len()).filter(|clip| judging.is_stale(*clip)).collect();
+    for (&clip, comparison) in left.iter().zip(&judging.look(&left)?) {
+        seen[clip] = Some(figures(&clips[clip].0.name, comparison));
+    }
+    progress(total, total);
+    Ok(seen.into_iter().flatten().collect())
+}
+
+/// A plan being judged.
+struct Judging<'a> {
+    rig: &'a Arc<Rig>,
+    clips: &'a [PlayedClip<'a>],
+    plan: &'a mut Plan,
+    /// Per clip: the recipe with the gains of the plan as it came.
+    solved: Vec<Recipe>,
+    /// Per effect of the recipe: its layer.
+    layer_of: Vec<usize>,
+    checker: Checker,
+    given: Given,
+    /// Per clip: the factors of layers it was last seen with.
+    seen_with: Vec<Vec<f64>>,
+}
+
+impl<'a> Judging<'a> {
+    fn new(
+        rig: &'a Arc<Rig>,
+        clips: &'a [PlayedClip<'a>],
+        plan: &'a mut Plan,
+        solved: &Solved,
+    ) -> Result<Self, LivenError> {
+        let solved: Vec<Recipe> = (0..clips.len()).map(|clip| solved.recipe(clip).clone()).collect();
+        let effects =
+            |(index, layer): (usize, &Layer)| vec![index; if layer.is_on() { layer.effects.len() } else { 0 }];
+        let layer_of = plan.layers.iter().enumerate().flat_map(effects).collect();
+        let checker = Checker::new(rig, &solved[0])?;
+        let given = Given {
+            groups: Some(groups(rig, &Anatomy::of(rig))),
+            rigid: checker.rigid_pieces(),
+            contacts: None,
+            is_brief: true,
+        };
+        Ok(Self { rig, clips, plan, layer_of, checker, given, seen_with: vec![Vec::new(); solved.len()], solved })
+    }
+
+    fn factors(&self) -> Vec<f64> {
+        self.plan.layers.iter().map(|layer| layer.factor).collect()
+    }
+
+    fn is_stale(&self, clip: usize) -> bool {
+        self.seen_with[clip] != self.factors()
+    }
+
+    /// The recipe of a clip with the layers' factors.
+    fn recipe(&self, clip: usize, factors: &[f64]) -> Recipe {
+        let mut recipe = self.solved[clip].clone();
+        for (effect, &layer) in recipe.effects.iter_mut().zip(&self.layer_of) {
+            effect.gain *= factors[layer];
+        }
+        recipe
+    }
+
+    /// Plays clips by the plan as it stands.
+    fn look(&mut self, open: &[usize]) -> Result<Vec<Comparison>, LivenError> {
+        let factors = self.factors();
+        let each = open.len().div_ceil(rayon::current_num_threads()).max(1);
+        let some = |open: &[usize]| -> Result<Vec<Comparison>, LivenError> {
+            let mut checker = self.checker.with_recipe(&self.solved[0])?;
+            let mut found = Vec::with_capacity(open.len());
+            for &clip in open {
+                checker.retune(&self.recipe(clip, &factors))?;
+                let (played, settings) = &self.clips[clip];
+                let report = checker.clip_given(played, settings, RATE, &self.given, &|_| ())?;
+                found.extend(report.comparison);
+            }
+            Ok(found)
+        };
+        let found: Vec<Vec<Comparison>> = open.par_chunks(each).map(some).collect::<Result<_, _>>()?;
+        open.iter().for_each(|&clip| self.seen_with[clip].clone_from(&factors));
+        Ok(found.into_iter().flatten().collect())
+    }
+
+    /// The gates that a clip fails.
+    fn failures(&self, clip: usize, found: &Comparison, figures: &ClipFigures) -> Vec<Failure> {
+        let style = self.plan.style;
+        let mut failures = Vec::new();
+        let mut add = |gate, value: f64, most: f64, unit: Unit, place: Option<Place>| {
+            // Of ratios, what they are beyond 1 counts.
+            let none = if unit == Unit::Ratio { 1.0 } else { 0.0 };
+            let strict = none + STRICT * (most - none);
+            if let Some(place) = place.filter(|_| value > strict) {
+                let factor = if value.is_finite() { 0.97 * (strict - none) / (value - none) } else { 0.0 };
+                failures.push(Failure { gate, clip, value, most, unit, factor, place });
+            }
+        };
+        let edge = |edge: &StrainedEdge| Place::Edge(edge.place.clone(), edge.other.clone());
+        for limit in &LIMITS {
+            let (value, most) = ((limit.value)(found), most(limit, style));
+            let at = |location: &Location| Place::Vertex(location.clone());
+            match limit.name {
+                // By role as well as whole.
+                "strain" => {
+                    let told = |group: &&GroupFigures| matches!(group.kind, GroupKind::Character | GroupKind::Given);
+                    for group in found.groups.iter().filter(told) {
+                        add(limit.name, group.strain, most, limit.unit, group.worst_edge.as_ref().map(edge));
+                    }
+                }
+                "worst-strain" => {
+                    let wholes = found.groups.iter().filter(|group| group.kind == GroupKind::Character);
+                    for worst in wholes.filter_map(|group| group.worst_edge.as_ref()) {
+                        add(limit.name, worst.strain, most, limit.unit, Some(edge(worst)));
+                    }
+                }
+                "slip" => {
+                    for slip in &found.slips {
+                        let place = Place::Bone(slip.bone.clone(), slip.time);
+                        add(limit.name, slip.effects - 1.1 * slip.base, most, limit.unit, Some(place));
+                    }
+                }
+                name => {
+                    let place = match name {
+                        "gap" => found.gaps.first().map(|gap| at(&gap.gap.place)),
+                        "rigid" => found.distortions.iter().find(|d| d.is_rigid).map(|d| at(&d.residual.place)),
+                        "ground" => found.below_ground.as_ref().map(|sunk| at(&sunk.place)),
+                        "crossings" => found.crossings.worst.as_ref().map(at),
+                        "penetration" => found.crossings.deepest.as_ref().map(|(deepest, _)| at(&deepest.place)),
+                        "thinning" => found.thinnest.as_ref().map(|thinnest| at(&thinnest.place)),
+                        _ => None,
+                    };
+                    add(name, value, most, limit.unit, place);
+                }
+            }
+        }
+        for layer in self.plan.layers.iter().filter(|layer| layer.is_on()) {
+            if let Moved::Part(role) = layer.moved
+                && let Some(part) = figures.parts.iter().find(|part| part.role == role)
+            {
+                add("strength", part.strength, style.range()[1], Unit::Share, Some(Place::Part(role)));
+            }
+        }
+        failures
+    }
+
+    /// Raises parts that some clip moves and that are seen too little there, as far as the liveliest clip allows.
+    fn raise(&mut self, seen: &[Option<ClipFigures>], failures: &[Failure]) -> bool {
+        let [least, most] = self.plan.style.range();
+        let mut raised = false;
+        for layer in &mut self.plan.layers {
+            let Moved::Part(role) = layer.moved else { continue };
+            let strengths = seen.iter().flatten().flat_map(|clip| &clip.parts).filter(|part| part.role == role);
+            let (mut strongest, mut weakest) = (0.0f64, f64::INFINITY);
+            for part in strengths {
+                strongest = strongest.max(part.strength);
+                if part.motion > MOVES {
+                    weakest = weakest.min(part.strength);
+                }
+            }
+            let factor = (1.1 * least / weakest).min(STRICT * most / strongest);
+            if weakest < least && factor > 1.0 && factor.is_finite() && failures.is_empty() {
+                layer.factor *= factor;
+                layer.reasons.push(format!("{} × what is usual, for the calmer clips", (10.0 * factor).round() / 10.0));
+                raised = true;
+            }
+        }
+        raised
+    }
+
+    /// Lowers the layers that failures are to be blamed on; the last time what fails is switched off.
+    fn lower(&mut self, failures: &[Failure], is_last: bool) -> Result<(), LivenError> {
+        let mut factors = vec![1.0f64; self.plan.layers.len()];
+        let mut worst: Vec<Option<&Failure>> = vec![None; factors.len()];
+        for failure in failures {
+            for layer in self.blamed(failure)? {
+                let factor = if is_last { 0.0 } else { failure.factor.clamp(0.2, 0.95) };
+                if factor < factors[layer] {
+                    (factors[layer], worst[layer]) = (factor, Some(failure));
+                }
+            }
+        }
+        for (layer, (factor, failure)) in self.plan.layers.iter_mut().zip(factors.into_iter().zip(worst)) {
+            let Some(failure) = failure else { continue };
+            layer.factor *= factor;
+            if layer.factor < LEAST_LEFT {
+                layer.factor = 0.0;
+            }
+            let lowered = Lowered {
+                gate: failure.gate,
+                words: failure.words(),
+                clip: self.clips[failure.clip].0.name.clone(),
+                left: layer.factor,
+            };
+            // The last word of a gate in a clip stands for those before.
+            layer.lowered.retain(|other| (other.gate, &other.clip) != (lowered.gate, &lowered.clip));
+            layer.lowered.push(lowered);
+        }
+        Ok(())
+    }
+
+    /// Layers that move a place most, each played alone.
+    fn blamed(&self, failure: &Failure) -> Result<Vec<usize>, LivenError> {
+        let on: Vec<usize> = (0..self.plan.layers.len()).filter(|&layer| self.plan.layers[layer].is_on()).collect();
+        if let Place::Part(role) = failure.place {
+            let is = |&layer: &usize| self.plan.layers[layer].moved == Moved::Part(role);
+            return Ok(on.into_iter().filter(is).collect());
+        }
+        if on.len() < 2 {
+            return Ok(on);
+        }
+        let (clip, settings) = &self.clips[failure.clip];
+        let mut stage = Stage::new(self.rig, &self.solved[failure.clip])?;
+        let motion = Arc::clone(stage.motion(clip, settings)?.motion());
+        let mut workspace = Workspace::with(Outputs { directions: false, base: true, engine: false });
+        let factors = self.factors();
+        let mut moved = vec![0.0; factors.len()];
+        for &layer in &on {
+            let alone: Vec<f64> = (0..factors.len()).map(|at| if at == layer { factors[at] } else { 0.0 }).collect();
+            let _ = stage.retune(&self.recipe(failure.clip, &alone))?;
+            let playing = stage.resume(&motion)?;
+            moved[layer] = failure.place.moved(self.rig, |time| {
+                playing.frame(time, &mut workspace);
+                &workspace
+            });
+        }
+        let most = on.iter().map(|&layer| moved[layer]).fold(0.0, f64::max);
+        Ok(on.into_iter().filter(|&layer| moved[layer] >= ALSO * most).collect())
+    }
+}
+
+impl Place {
+    /// How far a frame moves it.
+    fn moved<'w>(&self, rig: &Rig, frame: impl FnOnce(f64) -> &'w Workspace) -> f64 {
+        let shift = |workspace: &Workspace, vertex: usize| {
+            let character = rig.character_of_point(rig.point(vertex)).unwrap_or(0);
+            let [mesh, base] = [workspace.mesh(), workspace.base()].map(|mesh| mesh.world_position(character, vertex));
+            mesh - base
+        };
+        match self {
+            Self::Vertex(at) => {
+                let workspace = frame(at.time);
+                vertex(rig, at).map_or(0.0, |vertex| shift(workspace, vertex).length())
+            }
+            Self::Edge(at, other) => {
+                let workspace = frame(at.time);
+                let ends = vertex(rig, at).zip(vertex(rig, other));
+                ends.map_or(0.0, |(a, b)| (shift(workspace, a) - shift(workspace, b)).length())
+            }
+            Self::Bone(name, time) => {
+                let workspace = frame(*time);
+                let is_on = |vertex: &usize| {
+                    rig.main_bone(rig.point(*vertex)).is_some_and(|bone| rig.skeleton().name(bone) == name)
+                };
+                let (sum, count) = (0..rig.vertex_count())
+                    .filter(is_on)
+                    .fold((DVec3::ZERO, 0.0), |(sum, count), vertex| (sum + shift(workspace, vertex), count + 1.0));
+                sum.length() / f64::max(count, 1.0)
+            }
+            Self::Part(_) => 0.0,
+        }
+    }
+}
+
+/// The rig's number of a vertex.
+fn vertex(rig: &Rig, at: &Location) -> Option<usize> {
+    let part = rig.parts().iter().find(|part| part.node == at.node)?;
+    let vertices = &part.primitives.get(at.primitive)?.vertices;
+    Some(vertices.start + at.vertex).filter(|vertex| vertices.contains(vertex))
+}
+
+impl Failure {
+    fn words(&self) -> String {
+        let number = |value: f64| match self.unit {
+            Unit::Share => percent(value),
+            Unit::Ratio => format!("× {value:.2}"),
+            Unit::Count => format!("{value:.1}"),
+        };
+        let what = match self.gate {
+            "strain" => "edges are strained",
+            "worst-strain" => "an edge is strained",
+            "gap" => "pieces part",
+            "rigid" => "a rigid piece bends",
+            "slip" => "a planted foot slips",
+            "ground" => "skin goes below the ground",
+            "crossings" => "skin goes through itself",
+            "penetration" => "one piece goes into another",
+            "thinning" => "a limb is pressed flat",
+            _ => "it moves farther than it should",
+        };
+        format!("{what}, {} where {} is the most", number(self.value), number(self.most))
+    }
+}

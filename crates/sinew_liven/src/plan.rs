@@ -1,0 +1,407 @@
+//! From what a character has to a recipe: which part moves how, by how much, and why.
+//!
+//! A soft part gets two effects: *drag* while it is carried along, and *swing* past where it stops. How fast it swings is
+//! decided by how long it is: a rod's frequency goes with one over the root of its length. No part is given more than half
+//! of what the clips move it by already, so that what hangs still is left hanging. The body as a whole follows by a
+//! little; bones of face, hands and feet are left out of that.
+
+use crate::LivenError;
+use crate::secondary::Own;
+use crate::style::{Manner, Style};
+use crate::survey::{SoftPart, Survey};
+use crate::text::percent;
+use crate::words::Parts;
+use sinew::RecipeFile;
+use sinew::anatomy::{Firmness, Role};
+use sinew::recipe::Strength;
+use std::fmt::Write;
+
+/// How sure a finding must be for effects to follow from it.
+const SURE: f64 = 0.5;
+/// What a part is given at most, of how far clips move it.
+const OF_MOTION: f64 = 0.5;
+/// Share of the size: a part that moves less is left as it is.
+const STILL: f64 = 0.005;
+/// Oscillations a second of a part that is as long as the character.
+const SLOWEST: f64 = 1.3;
+/// What frequencies may be: slower is a drift, faster a tremble.
+const FREQUENCIES: [f64; 2] = [1.2, 6.0];
+/// What a part keeps of its strength where keys make it swing already.
+const KEYED: f64 = 0.6;
+/// Radians a second from which a steady turn is a twirl.
+const TWIRL: f64 = 1.5;
+/// Share of the skin from which a character is a machine, or unknown.
+const MOST: f64 = 0.5;
+
+/// What is asked for beside the style.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Wishes {
+    /// The manner.
+    pub style: Style,
+    /// Strength of soft parts in place of the style's; everything else is scaled with it.
+    pub strength: Option<Strength>,
+    /// These parts alone; all where it is empty.
+    pub only: Parts,
+    /// None of these.
+    pub keep: Parts,
+}
+
+/// What a layer of the recipe moves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Moved {
+    /// A soft part.
+    Part(Role),
+    /// The body as a whole.
+    Body,
+}
+
+impl Moved {
+    /// In one word.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Part(role) => role.name(),
+            Self::Body => "body",
+        }
+    }
+}
+
+/// An effect of a layer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PlannedEffect {
+    /// The effect's name in the registry.
+    pub kind: &'static str,
+    /// What it is, in an animator's words.
+    pub about: String,
+    /// Its strength before the layer's factor.
+    pub strength: f64,
+    /// Its parameters.
+    pub values: Vec<(&'static str, f64)>,
+}
+
+/// Why a layer was lowered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lowered {
+    /// The gate.
+    pub gate: &'static str,
+    /// In words.
+    pub words: String,
+    /// The clip.
+    pub clip: String,
+    /// What the layer has left of its strength.
+    pub left: f64,
+}
+
+/// The effects of one part.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layer {
+    /// What it moves.
+    pub moved: Moved,
+    /// Its effects.
+    pub effects: Vec<PlannedEffect>,
+    /// Factor on their strengths; 0 is off.
+    pub factor: f64,
+    /// Why it is as it is.
+    pub reasons: Vec<String>,
+    /// What lowered it.
+    pub lowered: Vec<Lowered>,
+}
+
+/// A recipe in the making.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// Its manner.
+    pub style: Style,
+    /// Part by part; the body last.
+    pub layers: Vec<Layer>,
+    /// Roles whose bones the body's effects leave out.
+    pub still: Vec<Role>,
+    /// Sentences about what is not moved, and about what could not be understood.
+    pub remarks: Vec<String>,
+}
+
+/// Makes a plan.
+pub fn plan(survey: &Survey, wishes: &Wishes) -> Plan {
+    let manner = wishes.style.manner();
+    let scale = wishes.strength.map_or(1.0, |strength| strength.share() / manner.part);
+    let mut plan = Plan { style: wishes.style, layers: Vec::new(), still: Vec::new(), remarks: Vec::new() };
+    let wanted = |role: Role| {
+        (wishes.only.is_empty() || wishes.only.roles.contains(&role)) && !wishes.keep.roles.contains(&role)
+    };
+    for part in survey.parts.iter().filter(|part| wanted(part.role)) {
+        match refused(part) {
+            Some(why) => plan.remarks.push(format!("{}: nothing, {why}", part.role)),
+            None => plan.layers.push(layer(part, &manner, scale)),
+        }
+    }
+    for role in wishes.only.roles.iter().filter(|&&role| !survey.has(role)) {
+        plan.remarks.push(format!("{role}: this character has none"));
+    }
+    let soft = survey.share(|role| role.firmness() == Firmness::Soft);
+    let firm = wishes.only.roles.iter().filter(|role| role.firmness() != Firmness::Soft && survey.has(**role));
+    for role in firm {
+        plan.remarks.push(format!("{role}: nothing, it is not soft"));
+    }
+    let is_body = if wishes.only.is_empty() { !wishes.keep.has_body } else { wishes.only.has_body };
+    let face = [Role::Head, Role::Jaw, Role::Teeth, Role::Tongue, Role::Eye, Role::Hand, Role::Foot];
+    let kept = wishes.keep.roles.iter().copied().filter(|role| !face.contains(role));
+    plan.still = face.into_iter().chain(kept).filter(|&role| survey.has(role)).collect();
+    if is_body && survey.bones > 0 {
+        plan.layers.push(body(survey, &manner, scale, soft > 0.0 && !plan.layers.is_empty()));
+    }
+    plan.remarks.extend(character(survey, !plan.layers.is_empty()));
+    plan
+}
+
+/// Why a part gets nothing.
+fn refused(part: &SoftPart) -> Option<String> {
+    if part.own == Own::Sprung {
+        return Some("the player swings it by springs of the file".to_owned());
+    }
+    if part.confidence < SURE {
+        return Some(format!("it is not sure enough that it is one ({})", part.reason));
+    }
+    (part.most_motion() < STILL).then(|| "no clip moves it".to_owned())
+}
+
+fn frequency(length: f64, pace: f64) -> f64 {
+    let [slowest, fastest] = FREQUENCIES;
+    // Two digits, for people to read.
+    (10.0 * (pace * SLOWEST / length.max(1e-3).sqrt()).clamp(slowest, fastest)).round() / 10.0
+}
+
+fn layer(part: &SoftPart, manner: &Manner, scale: f64) -> Layer {
+    let mut reasons = vec![part.reason.clone()];
+    let mut strength = scale * manner.part;
+    let bound = OF_MOTION * part.most_motion();
+    if bound < strength {
+        strength = bound;
+        reasons.push(format!(
+            "clips move it by {} of the size at most: it gets half of that",
+            percent(part.most_motion())
+        ));
+    }
+    let swings = match part.own {
+        Own::Overlaps { delay } => {
+            strength *= KEYED;
+            reasons.push(format!("its keys overlap already, by {delay:.2} s from bone to bone: less, and drag alone"));
+            false
+        }
+        _ => true,
+    };
+    let frequency = frequency(part.length, manner.pace);
+    // A limit well beyond the strength: it is for outliers.
+    let max_length = (3.0 * strength).clamp(0.01, 0.5);
+    let max_angle = (4.0 * strength / part.length.max(0.05)).clamp(0.2, 1.0);
+    let sign = if manner.leads { -1.0 } else { 1.0 };
+    let drag = if swings { manner.drag } else { 1.0 };
+    let mut effects = vec![PlannedEffect {
+        kind: "floppy",
+        about: if manner.leads { "leads: ahead of the motion" } else { "drag: trails behind what carries it" }
+            .to_owned(),
+        strength: drag * strength,
+        values: vec![
+            ("translation", sign * 0.04),
+            ("rotation", sign * 0.15),
+            ("max_length", max_length),
+            ("max_angle", max_angle),
+        ],
+    }];
+    if swings {
+        effects.push(PlannedEffect {
+            kind: "wobble",
+            about: format!("follow-through: swings past and settles, {frequency} times a second for its length"),
+            strength: manner.swing * strength,
+            values: vec![
+                ("translation", 0.4),
+                ("rotation", 1.5),
+                ("frequency", frequency),
+                ("damping", manner.damping),
+                ("max_length", max_length),
+                ("max_angle", max_angle),
+            ],
+        });
+    }
+    if part.role == Role::Cloth && part.twirl >= TWIRL {
+        effects.push(PlannedEffect {
+            kind: "centrifugal-stretch",
+            about: "flies outward in a turn".to_owned(),
+            strength: 0.4 * strength,
+            values: vec![("filter", 0.05), ("max_length", max_length)],
+        });
+    }
+    Layer { moved: Moved::Part(part.role), effects, factor: 1.0, reasons, lowered: Vec::new() }
+}
+
+/// The body as a whole.
+fn body(survey: &Survey, manner: &Manner, scale: f64, has_soft: bool) -> Layer {
+    let unknown = survey.share(|role| matches!(role, Role::Unknown | Role::Helper));
+    let machine = survey.share(|role| role.is_rigid());
+    let mut strength = scale * if has_soft { manner.body } else { manner.alone };
+    let mut reasons = Vec::new();
+    if unknown > MOST {
+        reasons.push("nothing tells what is what: all of it follows a little".to_owned());
+    } else if machine > MOST {
+        strength *= 0.5;
+        reasons.push("mostly stiff: what bends follows very little".to_owned());
+    } else if !has_soft {
+        reasons.push("no soft part: the body alone follows a little".to_owned());
+    } else {
+        reasons.push("a little, under the soft parts".to_owned());
+    }
+    let swings = manner.drag < manner.swing;
+    let mut effects = vec![if swings {
+        PlannedEffect {
+            kind: "wobble",
+            about: "weight: swings and settles".to_owned(),
+            strength,
+            values: vec![
+                ("translation", 0.3),
+                ("rotation", 1.5),
+                ("frequency", frequency(0.3, manner.pace)),
+                ("damping", manner.damping.max(0.3)),
+                ("max_length", 0.03),
+                ("max_angle", 0.12),
+                ("root", 0.6),
+            ],
+        }
+    } else {
+        let sign = if manner.leads { -1.0 } else { 1.0 };
+        PlannedEffect {
+            kind: "floppy",
+            about: if manner.leads { "leads" } else { "drag" }.to_owned(),
+            strength,
+            values: vec![
+                ("translation", sign * 0.01),
+                ("rotation", sign * 0.07),
+                ("max_length", 0.03),
+                ("max_angle", 0.15),
+                ("root", 0.6),
+            ],
+        }
+    }];
+    if manner.squash > 0.0 {
+        effects.push(PlannedEffect {
+            kind: "squash",
+            about: "stretches where it is fast".to_owned(),
+            strength: scale * manner.squash,
+            values: vec![
+                ("translation", 0.3),
+                ("rotation", 0.08),
+                ("max_stretch", 0.25),
+                ("ease", 0.03),
+                ("root", 0.6),
+            ],
+        });
+    }
+    Layer { moved: Moved::Body, effects, factor: 1.0, reasons, lowered: Vec::new() }
+}
+
+/// A sentence about a character that was not understood.
+fn character(survey: &Survey, moves: bool) -> Option<String> {
+    let unknown = survey.share(|role| matches!(role, Role::Unknown | Role::Helper));
+    let machine = survey.share(|role| role.is_rigid());
+    if survey.bones == 0 {
+        Some("no bone moves any skin: there is nothing to move".to_owned())
+    } else if survey.bones == 1 {
+        Some("one bone moves everything: the character follows it as a whole".to_owned())
+    } else if unknown > MOST {
+        Some("neither names nor shape tell what this is: correct it by naming bones in the recipe".to_owned())
+    } else if machine > MOST {
+        Some("most of it is stiff, as a machine is".to_owned())
+    } else if !survey.parts.iter().any(|part| refused(part).is_none()) {
+        Some("no ears, tail, hair, cloth or other soft part was found: the body alone follows, by little".to_owned())
+    } else {
+        (!moves).then(|| "nothing is left to move".to_owned())
+    }
+}
+
+impl Layer {
+    /// Whether it does anything.
+    pub fn is_on(&self) -> bool {
+        self.factor > 0.0
+    }
+
+    /// The strength of an effect as it stands.
+    pub fn strength(&self, effect: &PlannedEffect) -> f64 {
+        // A hundredth of a percent is less than anyone sees.
+        (1e4 * self.factor * effect.strength).round() / 1e4
+    }
+
+    /// What its effects do, in a few words: `drag 3.8 %, follow-through 3.3 %`.
+    pub fn words(&self) -> String {
+        let word = |effect: &PlannedEffect| {
+            let (name, _) = effect.about.split_once(':').unwrap_or((&effect.about, ""));
+            format!("{name} {}", percent(self.strength(effect)))
+        };
+        self.effects.iter().map(word).collect::<Vec<_>>().join(", ")
+    }
+}
+
+impl Plan {
+    /// The recipe.
+    pub fn recipe(&self) -> Result<RecipeFile, LivenError> {
+        Ok(RecipeFile::parse(&self.text())?)
+    }
+
+    /// The text of the recipe, with the reasons as comments.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let comment = |words: &str, out: &mut String| {
+            let words: String = words.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+            let mut line = String::from("#");
+            for word in words.split_whitespace() {
+                if line.len() > 1 && line.chars().count() + 1 + word.chars().count() > 100 {
+                    out.push_str(&line);
+                    out.push('\n');
+                    line = String::from("#  ");
+                }
+                line.push(' ');
+                line.push_str(word);
+            }
+            out.push_str(&line);
+            out.push('\n');
+        };
+        comment(&format!("Made by `sinew liven --style {}`: a start for your own hand.", self.style), &mut text);
+        comment(
+            "A strength is how far an effect moves its part, as a share of the character's size; gains are solved for.",
+            &mut text,
+        );
+        self.remarks.iter().for_each(|remark| comment(remark, &mut text));
+        text.push_str("version = 1\n");
+        text.push_str("strength_over = \"balanced\"     # the liveliest clip has the strength, calmer ones less\n");
+        text.push_str("planted = \"auto\"             # feet that stand stay where they stand\n");
+        text.push_str("rigid = \"auto\"               # props, eyes, armour and parts of machines never bend\n");
+        for layer in &self.layers {
+            text.push('\n');
+            comment(&format!("{}: {}.", layer.moved.name(), layer.reasons.join("; ")), &mut text);
+            for lowered in &layer.lowered {
+                let left =
+                    if lowered.left > 0.0 { format!("to {}", percent(lowered.left)) } else { "to nothing".into() };
+                comment(&format!("Lowered {left} of it in clip {:?}: {}.", lowered.clip, lowered.words), &mut text);
+            }
+            if layer.is_on() {
+                layer.effects.iter().for_each(|effect| self.effect(layer, effect, &mut text));
+            }
+        }
+        text
+    }
+
+    fn effect(&self, layer: &Layer, effect: &PlannedEffect, text: &mut String) {
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "[[effect]]\n{:<30} # {}", format!("type = \"{}\"", effect.kind), effect.about);
+        if let Moved::Part(role) = layer.moved {
+            let _ = writeln!(text, "parts = [\"@{role}\"]");
+        }
+        let _ = writeln!(text, "strength = \"{}\"", percent(layer.strength(effect)));
+        for (name, value) in &effect.values {
+            let value = (1e4 * value).round() / 1e4;
+            let _ = writeln!(text, "{name} = {value:?}");
+        }
+        if layer.moved == Moved::Body && !self.still.is_empty() {
+            text.push_str("[effect.bones]                 # their own motion counts for nothing\n");
+            for role in &self.still {
+                let _ = writeln!(text, "\"@{role}\" = 0.0");
+            }
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! The tests of `sinew_liven` through its public interface: one program.
+
+#![allow(clippy::print_stdout, reason = "figures are read by hand")]
+
+mod livened;
+mod measured;
+mod real;
+mod secondary;
