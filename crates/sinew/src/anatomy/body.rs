@@ -7,6 +7,7 @@
 
 use super::names::Clue;
 use super::role::{Role, Side};
+use crate::bvh::Bvh;
 use crate::maps::RestSurface;
 use crate::rig::Rig;
 use glam::{DAffine3, DVec3};
@@ -46,6 +47,8 @@ pub(super) struct Body {
     pub centre: Vec<DVec3>,
     /// Lowest and highest of the points that a bone moves most, along `up`.
     pub heights: Vec<[f64; 2]>,
+    /// The same along `forward`.
+    pub depths: Vec<[f64; 2]>,
     /// Who carries a bone with skin: a bone with skin.
     pub carrier: Vec<Option<usize>>,
     pub children: Vec<Vec<usize>>,
@@ -67,6 +70,10 @@ pub(super) struct Body {
     pub skin: Vec<usize>,
     /// The joint that carries a node; itself for a joint.
     pub owner: Vec<usize>,
+    /// Per slot, a third of the area around it.
+    pub areas: Vec<f64>,
+    /// Per slot, the first slot at the same place: copies that the file keeps apart are one.
+    pub place: Vec<u32>,
 }
 
 impl Body {
@@ -101,17 +108,19 @@ impl Body {
         });
         let size = Some((bounds.1 - bounds.0).length()).filter(|size| size.is_finite() && *size > 0.0).unwrap_or(1.0);
         let (axes, partner) = axes(&joints, &centre, &skinned, clues, size);
-        let along = |slot: usize| points[slot].dot(axes.up);
         let mut heights = vec![[f64::INFINITY, f64::NEG_INFINITY]; bones];
+        let mut depths = heights.clone();
         let mut all = [f64::INFINITY, f64::NEG_INFINITY];
+        let widen = |[low, high]: &mut [f64; 2], at: f64| (*low, *high) = (low.min(at), high.max(at));
         for &slot in &skin {
-            let h = along(slot);
-            all = [all[0].min(h), all[1].max(h)];
-            if let Some(bone) = rig.main_bone(slot) {
-                let [low, high] = &mut heights[owner[bone.index()]];
-                (*low, *high) = (low.min(h), high.max(h));
+            let height = points[slot].dot(axes.up);
+            widen(&mut all, height);
+            if let Some(bone) = rig.main_bone(slot).map(|bone| owner[bone.index()]) {
+                widen(&mut heights[bone], height);
+                widen(&mut depths[bone], points[slot].dot(axes.forward));
             }
         }
+        let place = places(rig, &points, &slots, size);
         let mut body = Self {
             axes,
             joints,
@@ -119,6 +128,7 @@ impl Body {
             area,
             centre,
             heights,
+            depths,
             carrier: vec![None; bones],
             children: vec![Vec::new(); bones],
             partner,
@@ -131,8 +141,10 @@ impl Body {
             slots,
             owner,
             skin,
+            place,
+            areas,
         };
-        body.find_carriers(rig, &areas);
+        body.find_carriers(rig);
         body
     }
 
@@ -141,9 +153,14 @@ impl Body {
         (place.dot(self.axes.up) - self.ground) / self.height
     }
 
+    /// How far to the left of the middle plane a place is.
+    pub fn off_plane(&self, place: DVec3) -> f64 {
+        place.dot(self.axes.left) - self.axes.middle
+    }
+
     /// Which side a place is on.
     pub fn side(&self, place: DVec3) -> Side {
-        let off = place.dot(self.axes.left) - self.axes.middle;
+        let off = self.off_plane(place);
         if off > OFF_PLANE * self.size {
             Side::Left
         } else if off < -OFF_PLANE * self.size {
@@ -164,8 +181,8 @@ impl Body {
         found
     }
 
-    fn find_carriers(&mut self, rig: &Rig, areas: &[f64]) {
-        let shared = shared_skin(rig, areas, &self.owner, &self.skin);
+    fn find_carriers(&mut self, rig: &Rig) {
+        let shared = shared_skin(rig, &self.areas, &self.owner, &self.skin);
         let skeleton = rig.skeleton();
         let mut seams: Vec<Vec<(usize, f64)>> = vec![Vec::new(); self.joints.len()];
         for (&(a, b), &amount) in &shared {
@@ -299,6 +316,19 @@ fn bind_pose(surface: &RestSurface<'_>, character: usize) -> (Vec<DVec3>, Vec<DV
     (bound.iter().map(|frame| frame.translation).collect(), points)
 }
 
+/// Which slots are copies of one place. Riders are copies of riders alone.
+fn places(rig: &Rig, points: &[DVec3], slots: &[usize], size: f64) -> Vec<u32> {
+    let cell = 1e-5 * size;
+    let key = |slot: usize| (rig.is_rider(slot), (points[slot] / cell).round().to_array().map(|x| x as i64));
+    let mut keys: Vec<_> = slots.iter().map(|&slot| (key(slot), slot as u32)).collect();
+    keys.sort_unstable();
+    let mut place: Vec<u32> = (0..points.len() as u32).collect();
+    for copies in keys.chunk_by(|a, b| a.0 == b.0) {
+        copies.iter().for_each(|&(_, slot)| place[slot as usize] = copies[0].1);
+    }
+    place
+}
+
 /// What moves a point, with riders moved by the joint that carries them.
 fn moved(rig: &Rig, owner: &[usize], slot: usize) -> Vec<(usize, f64)> {
     let bones = rig.influences(slot);
@@ -361,15 +391,17 @@ fn shared_skin(rig: &Rig, areas: &[f64], owner: &[usize], skin: &[usize]) -> BTr
             *shared.entry((a.min(b), a.max(b))).or_insert(0.0) += amount;
         }
     };
+    let mut by: Vec<Vec<(usize, f64)>> = vec![Vec::new(); areas.len()];
+    skin.iter().for_each(|&slot| by[slot] = moved(rig, owner, slot));
     for &slot in skin {
-        let here = moved(rig, owner, slot);
+        let here = &by[slot];
         for (i, &(a, wa)) in here.iter().enumerate() {
             here[i + 1..].iter().for_each(|&(b, wb)| add(a, b, 2.0 * areas[slot] * wa * wb));
         }
         for &next in rig.adjacency().of(slot).iter().filter(|&&next| next as usize > slot) {
-            let there = moved(rig, owner, next as usize);
+            let there = &by[next as usize];
             let area = (areas[slot] * areas[next as usize]).sqrt() / 3.0;
-            for &(a, wa) in &here {
+            for &(a, wa) in here {
                 there.iter().for_each(|&(b, wb)| add(a, b, area * wa * wb));
             }
         }
@@ -417,12 +449,25 @@ fn axes(
     };
     let across = left.abs();
     let mut up = if across == DVec3::Y { DVec3::Z } else { DVec3::Y };
-    let named_so = |role: Role| sum_of(&|bone| clues[bone].role == Some(role) && !clues[bone].control);
+    let named_so = |role: Role| -> Vec<DVec3> {
+        let called = |&bone: &usize| clues[bone].role == Some(role) && !clues[bone].control;
+        skinned.iter().copied().filter(called).map(|bone| joints[bone]).collect()
+    };
     let (feet, legs) = (named_so(Role::Foot), named_so(Role::Leg));
-    if let Some(rise) = feet.zip(legs).map(|(feet, legs)| legs - feet).map(|rise| rise - rise * across)
-        && rise.length() > 0.05 * size
-    {
-        up = dominant(rise);
+    if !feet.is_empty() && !legs.is_empty() {
+        let mean = |places: &[DVec3]| places.iter().sum::<DVec3>() / places.len() as f64;
+        let rise = mean(&legs) - mean(&feet);
+        // Feet stand on one level, however far the legs are spread: that tells up from behind in a frog.
+        let level = |axis: DVec3| {
+            let heights = feet.iter().map(|p| p.dot(axis));
+            let (low, high) = heights.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), h| (a.min(h), b.max(h)));
+            rise.dot(axis).abs() / (high - low + 0.02 * size)
+        };
+        let best = candidates.into_iter().filter(|&axis| axis != across);
+        let best = best.reduce(|a, b| if level(b) > level(a) { b } else { a }).unwrap_or(up);
+        if rise.dot(best).abs() > 0.05 * size {
+            up = best * rise.dot(best).signum();
+        }
     }
     let forward = left.cross(up);
     // Without names the front is where glTF has it.
@@ -459,9 +504,11 @@ fn pairs(
         from(joints[bone]).max(from(centre[bone])) > OFF_PLANE * size
     };
     let sides: Vec<usize> = skinned.iter().copied().filter(|&bone| off(bone)).collect();
+    let tree = Bvh::of_points(&sides.iter().map(|&bone| joints[bone]).collect::<Vec<_>>());
     let nearest = |bone: usize| {
-        let others = sides.iter().copied().filter(|&other| other != bone).map(|other| (other, apart(bone, other)));
-        others.filter(|&(_, d)| d <= reach).reduce(|a, b| if b.1 < a.1 { b } else { a }).map(|(other, _)| other)
+        let other = |i: u32| Some(sides[i as usize]).filter(|&other| other != bone);
+        let found = tree.nearest(mirrored(joints[bone]), reach * reach, |i| Some(apart(bone, other(i)?).powi(2)));
+        found.map(|(i, _)| sides[i as usize])
     };
     let mut partner = vec![None; joints.len()];
     for &bone in &sides {

@@ -20,28 +20,14 @@ const LEAST: f64 = 0.03;
 /// Roles of points that their bones do not tell.
 pub(super) fn places(rig: &Rig, bodies: &[Body], bones: &[BoneFinding], points: &[Role]) -> Vec<Option<Role>> {
     let mut found = vec![None; rig.slots()];
-    let areas = areas(rig, bodies);
     for body in bodies {
-        trunk(body, bones, points, &areas, &mut found);
+        trunk(body, bones, points, &mut found);
     }
     materials(rig, &mut found);
     found
 }
 
-fn areas(rig: &Rig, bodies: &[Body]) -> Vec<f64> {
-    let mut areas = vec![0.0; rig.slots()];
-    for face in rig.point_triangles() {
-        let Some(body) = rig.character_of_point(face[0] as usize).and_then(|character| bodies.get(character)) else {
-            continue;
-        };
-        let [a, b, c] = face.map(|slot| body.points[slot as usize]);
-        let third = (b - a).cross(c - a).length() / 6.0;
-        face.iter().for_each(|&slot| areas[slot as usize] += third);
-    }
-    areas
-}
-
-fn trunk(body: &Body, bones: &[BoneFinding], points: &[Role], areas: &[f64], found: &mut [Option<Role>]) {
+fn trunk(body: &Body, bones: &[BoneFinding], points: &[Role], found: &mut [Option<Role>]) {
     let spine: Vec<usize> = body
         .skinned
         .iter()
@@ -82,16 +68,16 @@ fn trunk(body: &Body, bones: &[BoneFinding], points: &[Role], areas: &[f64], fou
     }
     let mut by_distance = reached.clone();
     by_distance.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let whole: f64 = reached.iter().map(|&(slot, ..)| areas[slot]).sum();
+    let whole: f64 = reached.iter().map(|&(slot, ..)| body.areas[slot]).sum();
     let mut sum = 0.0;
     let middle = by_distance.iter().find(|(slot, ..)| {
-        sum += areas[*slot];
+        sum += body.areas[*slot];
         2.0 * sum >= whole
     });
     let Some(&(_, middle, _)) = middle else { return };
     let soft: Vec<usize> =
         reached.iter().filter(|&&(_, far, towards)| towards && far > FAR * middle).map(|&(slot, ..)| slot).collect();
-    if soft.iter().map(|&slot| areas[slot]).sum::<f64>() >= LEAST * whole {
+    if soft.iter().map(|&slot| body.areas[slot]).sum::<f64>() >= LEAST * whole {
         soft.into_iter().for_each(|slot| found[slot] = Some(Role::Flesh));
     }
 }

@@ -3,13 +3,14 @@
 //! Names are the first evidence (`names`), read word by word. Shape is the second (`body`, `shape`): what hangs on
 //! what, what mirrors what, what reaches the ground. Where both agree a finding is sure; where only one speaks it is less
 //! so; where neither does a bone is *unknown*, and what it moves stays firm: neither made to swing nor frozen. Pieces of
-//! skin that are worn or held are told from the body they are on (`pieces`), and thick soft parts of the trunk from
-//! the rest of it (`flesh`).
+//! skin that are worn or held are told from the body they are on (`pieces`), ears that no bone moves from the head (`ears`),
+//! and thick soft parts of the trunk from the rest of it (`flesh`).
 //!
 //! Everything is found in the bind pose and in sizes of the character, from the rig alone: scale, pose, clips and frame
 //! rate change nothing, and a mirrored rig has mirrored findings.
 
 mod body;
+mod ears;
 mod flesh;
 mod names;
 mod pieces;
@@ -43,6 +44,23 @@ pub struct BoneFinding {
     pub reason: String,
 }
 
+/// A part of the skin that its shape tells, not its bones: an ear that no bone moves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Place {
+    /// The character it belongs to.
+    pub character: usize,
+    /// What it is.
+    pub role: Role,
+    /// On which side of the body.
+    pub side: Side,
+    /// Slots of its control points, ascending.
+    pub points: Vec<u32>,
+    /// From 0 to 1.
+    pub confidence: f64,
+    /// Why, in a few words.
+    pub reason: String,
+}
+
 /// What each bone and each part of the skin of a rig is.
 #[derive(Clone, Debug)]
 pub struct Anatomy {
@@ -51,6 +69,7 @@ pub struct Anatomy {
     piece_of_slot: Vec<Option<u32>>,
     /// What shape or material says of single points, over what their bones are.
     of_place: Vec<Option<Role>>,
+    places: Vec<Place>,
     points: Vec<Role>,
 }
 
@@ -86,9 +105,17 @@ impl Anatomy {
             }
         }
         let of_place = vec![None; rig.slots()];
-        let mut anatomy = Self { bones, pieces, piece_of_slot, of_place, points: Vec::new() };
+        let mut anatomy = Self { bones, pieces, piece_of_slot, of_place, places: Vec::new(), points: Vec::new() };
         anatomy.resolve(rig);
+        for (character, body) in bodies.iter().enumerate() {
+            anatomy.places.extend(ears::ears(rig, character, body, &anatomy.bones, &anatomy.points));
+        }
         anatomy.of_place = flesh::places(rig, &bodies, &anatomy.bones, &anatomy.points);
+        for place in &anatomy.places {
+            for &slot in &place.points {
+                anatomy.of_place[slot as usize].get_or_insert(place.role);
+            }
+        }
         anatomy.resolve(rig);
         anatomy
     }
@@ -113,6 +140,11 @@ impl Anatomy {
         self.piece_of_slot.get(slot).copied().flatten().map(|piece| piece as usize)
     }
 
+    /// Parts of the skin that their shape tells, not their bones: ears that no bone moves.
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+
     /// What a control point is: its piece where that is worn or held, else what moves it most. A number that is no slot is
     /// unknown.
     pub fn role_of_point(&self, slot: usize) -> Role {
@@ -125,11 +157,14 @@ impl Anatomy {
     }
 
     /// The same with the role of some bones, and of the pieces that only they move, set by hand: all whose name matches
-    /// `pattern`, with `*` and `?`. Meshes match too. Returns how many did.
+    /// `pattern`, with `*` and `?`. What such a bone moves is that all over, whatever its shape. Meshes match too. Returns
+    /// how many did.
     pub fn with_role(mut self, rig: &Rig, pattern: &str, role: Role) -> (Self, usize) {
         let mut matched = 0;
+        let mut by_hand = vec![false; self.bones.len()];
         let reason = || format!("set by hand for \"{pattern}\"");
         for bone in rig.skeleton().bones().filter(|&bone| wildcard(pattern, rig.skeleton().name(bone))) {
+            by_hand[bone.index()] = true;
             let finding = &mut self.bones[bone.index()];
             (finding.role, finding.confidence, finding.reason) = (role, 1.0, reason());
             if !matches!(role, Role::Arm | Role::Leg) {
@@ -137,6 +172,9 @@ impl Anatomy {
             }
             matched += 1;
         }
+        let told = |slot: usize| rig.main_bone(slot).is_some_and(|bone| by_hand[bone.index()]);
+        self.places.retain(|place| !place.points.iter().any(|&slot| told(slot as usize)));
+        self.of_place.iter_mut().enumerate().filter(|&(slot, _)| told(slot)).for_each(|(_, place)| *place = None);
         for piece in &mut self.pieces {
             let of_bone = piece.rigid && wildcard(pattern, rig.skeleton().name(piece.bone));
             let of_mesh = wildcard(pattern, &piece.mesh);

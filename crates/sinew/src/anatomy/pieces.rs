@@ -71,7 +71,8 @@ pub(super) fn pieces(rig: &Rig, bodies: &[Body], bones: &[BoneFinding]) -> (Vec<
         let outlines = outlines(rig, body, &mut of_slot, first);
         let whole: f64 = outlines.iter().map(|outline| outline.area).sum();
         let touches = touches(body, &outlines);
-        let context = Context { rig, body, bones, outlines: &outlines, whole };
+        let head = head(rig, body, bones);
+        let context = Context { rig, body, bones, outlines: &outlines, whole, head };
         for (index, outline) in outlines.iter().enumerate() {
             let (mesh, material) = named(rig, &sources, &outline.slots);
             let rider = outline.slots.first().is_some_and(|&slot| rig.is_rider(slot));
@@ -116,6 +117,8 @@ struct Context<'a> {
     bones: &'a [BoneFinding],
     outlines: &'a [Outline],
     whole: f64,
+    /// Box around the skin that bones of the head move most.
+    head: Option<(DVec3, DVec3)>,
 }
 
 impl Context<'_> {
@@ -169,8 +172,8 @@ impl Context<'_> {
         if bulk {
             return None;
         }
-        if self.is_eye(index, share) {
-            return Some((Role::Eye, 0.55, "one of two small balls in the front of the head".into()));
+        if self.is_eye(index) {
+            return Some((Role::Eye, 0.55, "one of two small balls or domes in the front of the head".into()));
         }
         if share >= 0.999 && carrier.role == Role::Hand && carrier.confidence >= 0.4 && self.is_held(outline, main) {
             return Some((Role::Prop, 0.5, "stiff, larger than the hand it moves with, and not sewn to it".into()));
@@ -181,35 +184,35 @@ impl Context<'_> {
         None
     }
 
-    /// Round, small, alone on the head, in front, with a twin.
-    fn is_eye(&self, index: usize, share: f64) -> bool {
+    /// Round, small, of the head alone, in front, with a twin: a ball, or the dome of one that is set into the face.
+    fn is_eye(&self, index: usize) -> bool {
         let outline = &self.outlines[index];
-        let Some(&(main, _)) = outline.joints.first() else { return false };
+        let axes = &self.body.axes;
+        let (Some(&(main, _)), Some((low, high))) = (outline.joints.first(), self.head) else { return false };
+        let of_head = |&&(bone, _): &&(usize, f64)| matches!(self.bones[bone].role, Role::Head | Role::Neck);
+        let all: f64 = outline.joints.iter().map(|joint| joint.1).sum();
+        let on_head: f64 = outline.joints.iter().filter(of_head).map(|joint| joint.1).sum();
         let carrier = &self.bones[main];
-        if share < 0.999 || carrier.role != Role::Head || carrier.confidence < 0.4 {
+        if on_head < 0.999 * all || carrier.role != Role::Head || carrier.confidence < 0.4 {
             return false;
         }
         let extent = outline.high - outline.low;
-        let (least, most) = (extent.min_element(), extent.max_element());
-        let round = least > 0.7 * most && (0.6..1.4).contains(&(outline.area / (std::f64::consts::PI * most * most)));
-        let heads = self.outlines.iter().filter(|o| o.joints.first().is_some_and(|j| j.0 == main));
-        let head = heads.fold(None, |best: Option<&Outline>, o| match best {
-            Some(best) if best.area >= o.area => Some(best),
-            _ => Some(o),
-        });
-        let Some(head) = head else { return false };
-        let small = most < 0.35 * (head.high - head.low).max_element();
-        let ahead = (outline.centre - head.centre).dot(self.body.axes.forward) > 0.0;
-        let mirrored = |p: DVec3| {
-            let axes = &self.body.axes;
-            p - 2.0 * (p.dot(axes.left) - axes.middle) * axes.left
-        };
+        let [wide, tall, deep] = [axes.left, axes.up, axes.forward].map(|axis| extent.dot(axis).abs());
+        let (face, most) = (wide.max(tall), extent.max_element());
+        let skin = outline.area / (std::f64::consts::PI * most * most);
+        let ball = extent.min_element() > 0.7 * most && (0.6..1.4).contains(&skin);
+        let dome = outline.open > OPEN && wide.min(tall) > 0.7 * face && deep < face && (0.25..1.0).contains(&skin);
+        let size = high - low;
+        let ahead = (outline.centre - 0.5 * (low + high)).dot(axes.forward) / size.dot(axes.forward).abs();
+        let in_front = ahead > if ball { -0.1 } else { 0.25 };
+        let small = most < 0.35 * size.max_element();
+        let mirrored = outline.centre - 2.0 * self.body.off_plane(outline.centre) * axes.left;
         let twin = self.outlines.iter().enumerate().any(|(other, o)| {
             other != index
-                && o.centre.distance(mirrored(outline.centre)) < 0.25 * most
+                && o.centre.distance(mirrored) < 0.25 * most
                 && (0.8..1.25).contains(&(o.area / outline.area))
         });
-        round && small && ahead && twin
+        (ball || dome) && small && in_front && twin
     }
 
     /// Longer than the rest of the hand's skin.
@@ -251,6 +254,16 @@ impl Context<'_> {
         far.sort_by(f64::total_cmp);
         far.get(far.len() * 3 / 4).is_some_and(|&d| d > 0.02 * self.body.height)
     }
+}
+
+/// Box around the skin that bones of the head move most.
+fn head(rig: &Rig, body: &Body, bones: &[BoneFinding]) -> Option<(DVec3, DVec3)> {
+    let of_head =
+        |&&slot: &&usize| rig.main_bone(slot).is_some_and(|bone| bones[body.owner[bone.index()]].role == Role::Head);
+    let points = body.skin.iter().filter(of_head).map(|&slot| body.points[slot]);
+    points.fold(None, |found: Option<(DVec3, DVec3)>, p| {
+        Some(found.map_or((p, p), |(low, high)| (low.min(p), high.max(p))))
+    })
 }
 
 /// What a mesh or material is called, where that is more than a part of the body.
@@ -300,14 +313,8 @@ fn outlines(rig: &Rig, body: &Body, of_slot: &mut [Option<u32>], first: usize) -
             slots.for_each(|slot| sets.union(one, slot));
         }
     }
-    // Copies that the file keeps apart are one place.
-    let cell = 1e-5 * body.size;
-    let key = |slot: usize| (body.points[slot] / cell).round().to_array().map(|x| x as i64);
-    let skin = body.slots.iter().copied().filter(|&slot| !rig.is_rider(slot));
-    let mut places: Vec<([i64; 3], usize)> = skin.map(|slot| (key(slot), slot)).collect();
-    places.sort_unstable();
-    for pair in places.windows(2).filter(|pair| pair[0].0 == pair[1].0) {
-        sets.union(pair[0].1 as u32, pair[1].1 as u32);
+    for &slot in body.slots.iter().filter(|&&slot| !rig.is_rider(slot)) {
+        sets.union(slot as u32, body.place[slot]);
     }
     let mut number: BTreeMap<u32, usize> = BTreeMap::new();
     let mut outlines: Vec<Outline> = Vec::new();
@@ -335,16 +342,8 @@ fn outlines(rig: &Rig, body: &Body, of_slot: &mut [Option<u32>], first: usize) -
 fn measure(rig: &Rig, body: &Body, of_slot: &[Option<u32>], first: usize, outlines: &mut [Outline]) {
     let mine =
         |slot: u32| of_slot[slot as usize].map(|piece| piece as usize).filter(|&p| p >= first).map(|p| p - first);
-    let mut edges: BTreeMap<(u32, u32), (usize, u32)> = BTreeMap::new();
+    let mut edges: Vec<(u32, u32, usize)> = Vec::new();
     let mut joints: Vec<BTreeMap<usize, f64>> = vec![BTreeMap::new(); outlines.len()];
-    // Copies of one place are one corner, so that a seam is no hem.
-    let cell = 1e-5 * body.size;
-    let mut places: BTreeMap<[i64; 3], u32> = BTreeMap::new();
-    let mut corner: BTreeMap<u32, u32> = BTreeMap::new();
-    for &slot in &body.slots {
-        let key = (body.points[slot] / cell).round().to_array().map(|x| x as i64);
-        corner.insert(slot as u32, *places.entry(key).or_insert(slot as u32));
-    }
     for face in rig.point_triangles() {
         let Some(piece) = mine(face[0]).filter(|&piece| piece < outlines.len()) else { continue };
         let [a, b, c] = face.map(|slot| body.points[slot as usize]);
@@ -354,9 +353,10 @@ fn measure(rig: &Rig, body: &Body, of_slot: &[Option<u32>], first: usize, outlin
         outline.centre += (a + b + c) / 3.0 * area;
         for (i, slot) in face.iter().enumerate() {
             let next = face[(i + 1) % 3];
-            let (Some(&p), Some(&q)) = (corner.get(slot), corner.get(&next)) else { continue };
+            // Copies of one place are one corner, so that a seam is no hem.
+            let (p, q) = (body.place[*slot as usize], body.place[next as usize]);
             if p != q {
-                edges.entry((p.min(q), p.max(q))).or_insert((piece, 0)).1 += 1;
+                edges.push((p.min(q), p.max(q), piece));
             }
             for influence in rig.influences(*slot as usize) {
                 let bone = body.owner[rig.palette()[influence.palette as usize].bone.index()];
@@ -365,9 +365,11 @@ fn measure(rig: &Rig, body: &Body, of_slot: &[Option<u32>], first: usize, outlin
         }
     }
     let mut counts = vec![(0usize, 0usize); outlines.len()];
-    for &(piece, faces) in edges.values() {
-        counts[piece].0 += 1;
-        counts[piece].1 += usize::from(faces == 1);
+    edges.sort_unstable();
+    for faces in edges.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        let (all, open) = &mut counts[faces[0].2];
+        *all += 1;
+        *open += usize::from(faces.len() == 1);
     }
     for (index, outline) in outlines.iter_mut().enumerate() {
         for &slot in &outline.slots {

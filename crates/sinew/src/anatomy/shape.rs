@@ -309,8 +309,12 @@ impl Trunk {
                 way(end).into_iter().take_while(|bone| !spine.contains(bone) && !head.contains(bone)).collect();
             let behind = (body.centre[end] - hind).dot(back);
             let sewn = chain.last().is_some_and(|&first| body.sewn[first]);
-            // The rump that a tail grows from is none: its joint lies between the legs.
-            let outside = |bone: &usize| (body.joints[*bone] - hind).dot(back) > 0.02 * body.size;
+            // The rump that a tail grows from is none: its joint lies between the legs, or its skin reaches ahead of them.
+            let outside = |bone: &usize| {
+                let [rear, front] = body.depths[*bone].map(|depth| depth - hind.dot(body.axes.forward));
+                let skin = if back.dot(body.axes.forward) < 0.0 { -front } else { rear };
+                (body.joints[*bone] - hind).dot(back) > 0.02 * body.size && skin > 0.0
+            };
             let tail: Vec<usize> = chain.iter().copied().take_while(outside).collect();
             if tail.len() >= 2 && behind > 0.1 * body.height && sewn {
                 tails.push(tail);

@@ -47,12 +47,11 @@ pub struct Extremities {
 pub fn extremities(surface: &RestSurface<'_>) -> Extremities {
     let rig = surface.rig();
     let graph = bridged(surface);
-    let mut scratch = vec![f64::INFINITY; surface.points().len()];
     let mut centricity = vec![0.0; surface.points().len()];
     let mut tips = Vec::new();
     for character in 0..rig.characters().len() {
         let slots: Vec<usize> = surface.slots(character).collect();
-        measure_centricity(surface, &graph, &slots, &mut scratch, &mut centricity);
+        measure_centricity(surface.points(), surface.areas(), &graph, &slots, SAMPLES, &mut centricity);
     }
     average(&mut centricity, rig.adjacency(), SMOOTHING_ROUNDS);
     for character in 0..rig.characters().len() {
@@ -76,15 +75,16 @@ pub fn extremities(surface: &RestSurface<'_>) -> Extremities {
     Extremities { tips, map: PointMap::from_fn(rig, |slot| values[slot]) }
 }
 
-/// Mean distance to the character's surface, by area.
-fn measure_centricity(
-    surface: &RestSurface<'_>,
+/// Mean distance to the surface that some ascending slots make up, by area, from that many samples.
+pub(crate) fn measure_centricity(
+    points: &[DVec3],
+    areas: &[f64],
     graph: &EdgeGraph,
     slots: &[usize],
-    scratch: &mut [f64],
+    samples: usize,
     centricity: &mut [f64],
 ) {
-    let (points, areas) = (surface.points(), surface.areas());
+    let mut scratch = vec![f64::INFINITY; points.len()];
     let total: f64 = slots.iter().map(|&slot| areas[slot]).sum();
     let middle: DVec3 = slots.iter().map(|&slot| points[slot] * areas[slot]).sum::<DVec3>() / total;
     let first =
@@ -93,9 +93,9 @@ fn measure_centricity(
     let index_of = |slot: u32| slots.binary_search(&(slot as usize));
     let mut fields: Vec<Vec<f64>> = Vec::new();
     let mut nearest = vec![(f64::INFINITY, 0usize); slots.len()];
-    for number in 0..SAMPLES.min(slots.len()) {
+    for number in 0..samples.min(slots.len()) {
         let mut field = vec![0.0; slots.len()];
-        graph.spread(&[sample as u32], scratch, |slot, distance, _| {
+        graph.spread(&[sample as u32], &mut scratch, |slot, distance, _| {
             if let Ok(index) = index_of(slot) {
                 field[index] = distance;
                 if distance < nearest[index].0 {
@@ -121,7 +121,7 @@ fn measure_centricity(
 }
 
 /// Peaks that stand out, with the fall to where each meets another, by slot.
-fn find_tips(graph: &EdgeGraph, slots: Vec<usize>, height: &[f64]) -> Vec<Tip> {
+pub(crate) fn find_tips(graph: &EdgeGraph, slots: Vec<usize>, height: &[f64]) -> Vec<Tip> {
     let mut order: Vec<u32> = slots.iter().map(|&slot| slot as u32).collect();
     order.sort_by(|&a, &b| height[b as usize].total_cmp(&height[a as usize]).then(a.cmp(&b)));
     let (Some(&top), Some(&bottom)) = (order.first(), order.last()) else { return Vec::new() };

@@ -19,11 +19,8 @@ mod maps;
 mod motion;
 mod muscles;
 mod normals;
-<<<<<<< HEAD
-mod planting;
-=======
 mod parts;
->>>>>>> cb85777 (Presets in roles and strengths; strength balanced clip by clip in one stage; parts are sheared no more than they can be)
+mod planting;
 mod points;
 mod pointwise;
 mod presets;

@@ -127,9 +127,9 @@ fn presets_move_the_zoo_as_far_as_they_promise() {
     let zoo: Vec<(&str, Subject)> =
         sinew_zoo::names().iter().map(|entry| (entry.name, Subject::zoo(entry.name))).collect();
     for promise in PROMISES {
-        let roles: Vec<Role> = file(promise.name)
-            .recipe()
-            .effects
+        let file = file(promise.name);
+        let effects = &file.recipe().effects;
+        let roles: Vec<Role> = effects
             .iter()
             .flat_map(|effect| &effect.parts)
             .filter_map(|part| Role::from_name(part.strip_prefix('@')?))
@@ -138,7 +138,13 @@ fn presets_move_the_zoo_as_far_as_they_promise() {
         for (name, subject) in &zoo {
             let solved = solved(subject, promise.name);
             for finding in solved.findings() {
-                let fine = matches!(finding.outcome, Outcome::Reached | Outcome::Balanced | Outcome::Still);
+                let of_parts = finding.effect.is_some_and(|(effect, _)| !effects[effect].parts.is_empty());
+                let fine = match finding.outcome {
+                    Outcome::Reached | Outcome::Balanced | Outcome::Still => true,
+                    // A part may be too short for it.
+                    Outcome::TooWeak { .. } => of_parts,
+                    Outcome::TooStrong => false,
+                };
                 assert!(fine, "{} on {name}: {finding}", promise.name);
             }
             let anatomy = Anatomy::of(&subject.rig);
@@ -217,5 +223,5 @@ fn a_preset_is_as_strong_as_it_is_told() {
     let solved = lively.solve(&calf.rig, &calf.clips).expect("fits");
     let whole = solved.findings().filter(|finding| finding.effect.is_none());
     let most = whole.map(|finding| finding.reached).fold(0.0, f64::max);
-    assert!((most - 0.02).abs() < 1e-4, "{most}");
+    assert!((most - 0.02).abs() <= 0.02 * 0.02, "{most}");
 }

@@ -12,6 +12,7 @@ use std::io::{self, Write};
 pub struct AnatomyReport<'a> {
     bones: Vec<BoneRow<'a>>,
     pieces: Vec<PieceRow>,
+    places: Vec<PlaceRow>,
     skin: Vec<SkinRow>,
 }
 
@@ -51,6 +52,16 @@ struct PieceRow {
     share: f64,
     /// Pieces it lies on, by their place in this list.
     touches: Vec<usize>,
+}
+
+/// A part of the skin that its shape tells, not its bones.
+#[derive(Serialize)]
+struct PlaceRow {
+    role: &'static str,
+    side: &'static str,
+    confidence: f64,
+    reason: String,
+    control_points: usize,
 }
 
 /// How much of the skin is what.
@@ -110,6 +121,13 @@ impl<'a> AnatomyReport<'a> {
             share: piece.share,
             touches: piece.touches.clone(),
         });
+        let places = anatomy.places().iter().map(|place| PlaceRow {
+            role: place.role.name(),
+            side: place.side.name(),
+            confidence: place.confidence,
+            reason: place.reason.clone(),
+            control_points: place.points.len(),
+        });
         let mut points = [0usize; Role::ALL.len()];
         for slot in (0..rig.slots()).filter(|&slot| anatomy.piece_of_point(slot).is_some()) {
             points[anatomy.role_of_point(slot) as usize] += 1;
@@ -117,7 +135,7 @@ impl<'a> AnatomyReport<'a> {
         let skin = Role::ALL.into_iter().zip(points).filter(|&(_, points)| points > 0);
         let skin =
             skin.map(|(role, points)| SkinRow { role: role.name(), firmness: firmness(role), control_points: points });
-        Self { bones: bones.collect(), pieces: pieces.collect(), skin: skin.collect() }
+        Self { bones: bones.collect(), pieces: pieces.collect(), places: places.collect(), skin: skin.collect() }
     }
 
     /// For human eyes.
@@ -154,7 +172,26 @@ impl<'a> AnatomyReport<'a> {
             writeln!(out)?;
             wrap(&words, 2).into_iter().try_for_each(|line| writeln!(out, "{line}"))?;
         }
+        self.print_places(out)?;
         self.print_pieces(out)
+    }
+
+    fn print_places(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.places.is_empty() {
+            return Ok(());
+        }
+        writeln!(out, "\nParts without bones")?;
+        let row = |place: &PlaceRow| {
+            vec![
+                format!("{} {}", place.side, place.role),
+                format!("{:.0} %", 100.0 * place.confidence),
+                count(place.control_points, "point", "points"),
+                place.reason.clone(),
+            ]
+        };
+        let rows: Vec<Vec<String>> = self.places.iter().map(row).collect();
+        let columns = [("is", Align::Left), ("sure", Align::Right), ("with", Align::Right), ("because", Align::Left)];
+        table(&columns, &rows).into_iter().try_for_each(|line| writeln!(out, "{}", line.trim_end()))
     }
 
     fn print_pieces(&self, out: &mut dyn Write) -> io::Result<()> {

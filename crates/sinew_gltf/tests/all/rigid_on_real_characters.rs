@@ -21,14 +21,9 @@ fn played(file: &str, clip: &str, frames: usize) -> Vec<Played> {
     let Some(path) = asset(file) else { return Vec::new() };
     let Asset { rig, clips, .. } = Asset::open(&path).expect("opens");
     let clip = clips.iter().find(|found| found.name.contains(clip)).expect("a clip of that name");
-<<<<<<< HEAD
-    let cartoon = RecipeFile::parse(presets::get("cartoon").expect("a preset")).expect("parses").recipe().clone();
-    let stage = |rigid: Rigid| Stage::new(&rig, &Recipe { rigid, sewn: Sewn::None, ..cartoon.clone() }).expect("fits");
-=======
     let cartoon = RecipeFile::parse(presets::get("cartoon").expect("a preset")).expect("parses");
     let cartoon = cartoon.recipe().without_strength();
-    let stage = |rigid: Rigid| Stage::new(&rig, &Recipe { rigid, ..cartoon.clone() }).expect("fits");
->>>>>>> cb85777 (Presets in roles and strengths; strength balanced clip by clip in one stage; parts are sheared no more than they can be)
+    let stage = |rigid: Rigid| Stage::new(&rig, &Recipe { rigid, sewn: Sewn::None, ..cartoon.clone() }).expect("fits");
     let (free, held) = (stage(Rigid::None), stage(Rigid::Auto));
     let frame = |stage: &Stage, time: f64| {
         let mut workspace = Workspace::with(Outputs { base: true, ..Outputs::default() });

@@ -43,15 +43,15 @@ fn capes_stay_on_their_shoulders_and_live() {
         let rest = by_slot(&rig, &workspace.take_mesh());
         let touching: Vec<u32> = cape.iter().copied().filter(|&slot| parted(&rest, slot) < SEEN).collect();
         assert!(touching.len() > 3 && touching.len() < cape.len(), "{file}: {} touch", touching.len());
-        for (preset, alive) in [("lively", 0.01), ("cartoon", 0.02)] {
+        for preset in ["lively", "cartoon"] {
             let told = RecipeFile::parse(presets::get(preset).expect("a preset")).expect("parses").recipe().clone();
             let stages =
                 [Sewn::None, Sewn::Auto].map(|sewn| Stage::new(&rig, &Recipe { sewn, ..told.clone() }).expect("fits"));
-            let (mut widest, mut farthest) = ([0.0f64; 2], 0.0f64);
+            let (mut widest, mut farthest) = ([0.0f64; 2], [0.0f64; 2]);
             for _ in 0..4 {
                 seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let clip = &clips[(seed >> 33) as usize % clips.len()];
-                for (stage, widest) in stages.iter().zip(&mut widest) {
+                for ((stage, widest), farthest) in stages.iter().zip(&mut widest).zip(&mut farthest) {
                     let playing = stage.motion(clip, &MotionSettings::default()).expect("plays");
                     let report = playing.report();
                     for i in 0..6 {
@@ -64,13 +64,14 @@ fn capes_stay_on_their_shoulders_and_live() {
                             *widest = widest.max(parted(&held, slot) - parted(&base, slot));
                         }
                         let moved = |&slot: &u32| held[slot as usize].distance(base[slot as usize]) / size;
-                        farthest = cape.iter().map(moved).fold(farthest, f64::max);
+                        *farthest = cape.iter().map(moved).fold(*farthest, f64::max);
                     }
                 }
             }
             println!("{file} {preset}: gap {:.2} %, sewn {:.2} %", 100.0 * widest[0], 100.0 * widest[1]);
             assert!(widest[1] < SEEN, "{file} {preset}: {widest:?}");
-            assert!(farthest > alive, "{file} {preset}: {farthest}");
+            // Its free end swings as it did.
+            assert!(farthest[1] > 0.8 * farthest[0], "{file} {preset}: {farthest:?}");
         }
     }
 }
