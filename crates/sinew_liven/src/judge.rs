@@ -371,7 +371,7 @@ impl<'a> Judging<'a> {
             if let Moved::Part(role) = layer.moved
                 && let Some(part) = figures.parts.iter().find(|part| part.role == role)
             {
-                add(STRENGTH, role.name(), part.strength, style.range()[1], Unit::Share, Some(Place::Part(role)));
+                add(STRENGTH, role.name(), part.strength, self.plan.range[1], Unit::Share, Some(Place::Part(role)));
             }
         }
         failures
@@ -379,7 +379,7 @@ impl<'a> Judging<'a> {
 
     /// Raises parts that some clip moves and that are seen too little there, as far as the liveliest clip allows.
     fn raise(&mut self, seen: &[Option<ClipFigures>]) -> bool {
-        let [least, most] = self.plan.style.range();
+        let [least, most] = self.plan.range;
         let mut raised = false;
         for (index, layer) in self.plan.layers.iter_mut().enumerate() {
             let Moved::Part(role) = layer.moved else { continue };
