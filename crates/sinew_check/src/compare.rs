@@ -30,8 +30,6 @@ use sinew::{MotionReport, Playing, Rig};
 
 /// Frames of a clip at which crossings are looked for, at most.
 const CROSSING_FRAMES: usize = 16;
-/// The same at a glance.
-const FEW_CROSSING_FRAMES: usize = 5;
 /// Points of a bone whose trembling is looked at, at most.
 const TREMBLING_POINTS: usize = 8;
 /// Share of a piece's size: less is not seen to bend.
@@ -52,8 +50,7 @@ pub struct Given {
     pub rigid: Vec<usize>,
     /// When bones stand on the ground; found from the base's motion where it is `None`.
     pub contacts: Option<Vec<Contact>>,
-    /// Whether a glance will do, for those who ask again and again: nothing is told of trembling and jolts, and crossings
-    /// are looked for at fewer frames.
+    /// Whether a glance will do, for those who ask again and again: nothing is told of trembling and jolts.
     pub is_brief: bool,
 }
 
@@ -415,11 +412,7 @@ impl<'a> Comparing<'a> {
             distortions,
             slips: self.slips(playing, times, &contacts),
             below_ground,
-            crossings: self.crossings(
-                playing,
-                times,
-                if given.is_brief { FEW_CROSSING_FRAMES } else { CROSSING_FRAMES },
-            ),
+            crossings: self.crossings(playing, times),
             thinnest: (thinnest.point != u32::MAX).then(|| extreme(thinnest.ratio, thinnest.point, thinnest.time)),
             jolt: (jolt.value > 0.0).then(|| jolt.extreme(rig)),
         }
@@ -543,10 +536,10 @@ impl<'a> Comparing<'a> {
         slips
     }
 
-    fn crossings(&self, playing: &Playing<'_>, times: &[f64], most_frames: usize) -> Crossings {
+    fn crossings(&self, playing: &Playing<'_>, times: &[f64]) -> Crossings {
         let Skin { shape, trees, crossing_at_rest, .. } = self.skin;
         let rig = self.subject.rig();
-        let count = times.len().min(most_frames);
+        let count = times.len().min(CROSSING_FRAMES);
         // Evenly over the clip, in the middle of each share of it.
         let asked: Vec<f64> = (0..count).map(|n| times[(2 * n + 1) * times.len() / (2 * count)]).collect();
         let found: Vec<Crossed> = self.frames(playing, &asked, |_, base, effects| {

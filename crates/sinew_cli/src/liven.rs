@@ -96,8 +96,7 @@ pub fn run(options: &LivenArgs, talk: &Talk) -> Result<(), Fault> {
     let sprung: Vec<_> = (scene.document.iter().flat_map(|document| spring_nodes(&document.json)))
         .filter_map(|node| skeleton.bone_of_node(node))
         .collect();
-    let clips: Vec<PlayedClip<'_>> =
-        chosen.iter().map(|&clip| (&scene.clips[clip], MotionSettings::default())).collect();
+    let clips: Vec<PlayedClip<'_>> = scene.clips.iter().map(|clip| (clip, MotionSettings::default())).collect();
     let wishes = Wishes {
         style: options.style,
         strength: options.strength,
@@ -105,15 +104,15 @@ pub fn run(options: &LivenArgs, talk: &Talk) -> Result<(), Fault> {
         keep: joined(&options.keep),
     };
     let bar = Progress::new(talk, "trying", 0);
-    let made = liven(&scene.rig, &clips, &sprung, &wishes, &|done, total| bar.tell("trying", done, total));
+    let made = liven(&scene.rig, &clips, &chosen, &sprung, &wishes, &|done, total| bar.tell("trying", done, total));
     drop(bar);
-    let Livened { recipe, account } = made.map_err(|error| Fault::in_file(&scene.name, error))?;
+    let Livened { recipe, account, solved } = made.map_err(|error| Fault::in_file(&scene.name, error))?;
     if let Some(destination) = &recipe_out {
         destination.write(|out| write!(out, "{recipe}"))?;
     }
     let recipe = LoadedRecipe::made(format!("liven {}", options.style), recipe);
     let order = Order { input, output, baking, scene: &scene, recipe: &recipe };
-    let written = order.write(&chosen, talk)?;
+    let written = order.write(&chosen, solved, talk)?;
     if baking.json {
         let mut report = written.account(&order, start).json();
         report["liven"] = told(&account, options.style, &recipe.text());

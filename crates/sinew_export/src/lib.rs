@@ -115,13 +115,25 @@ pub fn bake_clips(
     options: &Options,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<BakedFile, ExportError> {
+    bake_solved(asset, recipe, clips, None, options, progress)
+}
+
+/// As [`bake_clips`], with gains that were found before for this recipe over the clips it measures strengths over.
+pub fn bake_solved(
+    asset: &Asset,
+    recipe: &RecipeFile,
+    clips: &[usize],
+    gains: Option<Solved>,
+    options: &Options,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<BakedFile, ExportError> {
     let file = || asset.name.clone();
     let document = asset.document.as_ref().ok_or_else(|| ExportError::NoFile { file: file() })?;
     if document.has_layer() {
         return Err(ExportError::BakedBefore { file: file() });
     }
     let mut played = clips.iter().map(|&clip| bake_clip(asset, recipe, clip)).collect::<Result<Vec<_>, _>>()?;
-    let solved = solved(asset, recipe, &played)?;
+    let solved = gains.map_or_else(|| solved(asset, recipe, &played), Ok)?;
     let places: Vec<usize> = clips.iter().enumerate().map(|(index, &clip)| place(recipe, index, clip)).collect();
     let first = places.first().copied().unwrap_or(0);
     let has_own_gains = recipe.recipe().strength_over != StrengthOver::All;

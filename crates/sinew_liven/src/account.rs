@@ -76,9 +76,8 @@ impl Account {
         for part in &self.parts {
             let name = part.moved.name();
             if !part.is_on {
-                let why =
-                    part.lowered.last().map_or(String::new(), |last| format!(": {} in {}", last.words, last.clip));
-                lines.push(format!("{name}: nothing is left of it{why}"));
+                lines.push(format!("{name}: nothing is left of it"));
+                lines.extend(part.lowered.iter().map(|lowered| format!("  {lowered}")));
                 continue;
             }
             let seen = match part.strength.filter(|_| part.moved != Moved::Body) {
@@ -86,14 +85,7 @@ impl Account {
                 _ => String::new(),
             };
             lines.push(format!("{name}: {}{seen}", part.effects));
-            for lowered in &part.lowered {
-                lines.push(format!(
-                    "  lowered to {} of it: {} in {}",
-                    percent(lowered.left),
-                    lowered.words,
-                    lowered.clip
-                ));
-            }
+            lines.extend(part.lowered.iter().map(|lowered| format!("  {lowered}")));
         }
         if !self.rigid.is_empty() {
             lines.push(format!("{}: rigid", enumerated(&self.rigid, MOST_NAMES)));

@@ -3,7 +3,9 @@
 //! Gains are found once, for the plan as it stands, and then scaled: displacement is linear in the gain but for limits,
 //! which let a lowered gain move a little more than its share, so that what passes here passes after the strengths have
 //! been solved for. What fails a gate at a place and a moment is the layer that, played alone, moves that place most
-//! there. Clips that pass are not looked at again unless something was raised.
+//! there; feet are the body's. Where lowering that does not help, all layers are lowered; where that does not either, the
+//! gate fails whatever the strength (skin that lies on skin crosses it at the slightest touch): nothing is lowered for it,
+//! and it is said. Clips that pass are not looked at again unless something was raised.
 //!
 //! Looking is cheaper than a check: fewer frames a second, and limits that are a tenth stricter in return.
 
@@ -21,6 +23,7 @@ use sinew_check::compare::{GroupFigures, StrainedEdge};
 use sinew_check::groups::GroupKind;
 use sinew_check::limits::{LIMITS, Limit, Unit};
 use sinew_check::{Checker, Comparison, Given, Groups, Location};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Frames a second looked at.
@@ -31,6 +34,10 @@ const STRICT: f64 = 0.9;
 const MOST_ROUNDS: usize = 6;
 /// Of its strength: what has less left is switched off.
 const LEAST_LEFT: f64 = 0.1;
+/// A gate that answers by less than this share of what is in proportion is deaf to what was lowered.
+const DEAF: f64 = 0.25;
+/// What a part may move at most, as a gate.
+const STRENGTH: &str = "strength";
 /// The share of its motion from which a clip moves a part.
 pub const MOVES: f64 = 0.05;
 /// A layer that moves a place by this share of what the first does is to blame as well.
@@ -71,6 +78,8 @@ pub struct ClipFigures {
 struct Failure {
     gate: &'static str,
     clip: usize,
+    /// Which of several: a part, a bone.
+    label: String,
     value: f64,
     most: f64,
     unit: Unit,
@@ -124,22 +133,31 @@ pub fn figures(name: &str, comparison: &Comparison) -> ClipFigures {
     }
 }
 
-/// Plays `plan` on clips and lowers it until it passes all gates. Returns what was seen at the end, clip by clip.
+/// What a plan came to.
+pub struct Judged {
+    /// What was seen at the end, clip by clip.
+    pub clips: Vec<ClipFigures>,
+    /// The gains of the plan over all clips, where they are those of the plan as it is now.
+    pub solved: Option<Solved>,
+}
+
+/// Plays `plan` on the chosen ones of all clips and lowers it until it passes all gates.
 pub fn judge(
     rig: &Arc<Rig>,
     clips: &[PlayedClip<'_>],
+    chosen: &[usize],
     plan: &mut Plan,
     progress: &(dyn Fn(usize, usize) + Sync),
-) -> Result<Vec<ClipFigures>, LivenError> {
+) -> Result<Judged, LivenError> {
     let file = plan.recipe()?;
-    if !file.recipe().adds() || clips.is_empty() {
-        return Ok(Vec::new());
+    if !file.recipe().adds() || chosen.is_empty() {
+        return Ok(Judged { clips: Vec::new(), solved: None });
     }
     let solved = solve(rig, file.recipe(), clips)?;
-    let mut judging = Judging::new(rig, clips, plan, &solved)?;
-    let mut seen: Vec<Option<ClipFigures>> = vec![None; clips.len()];
-    let mut open: Vec<usize> = (0..clips.len()).collect();
-    let total = 2 * clips.len();
+    let mut judging = Judging::new(rig, clips, chosen, plan, &solved)?;
+    let mut seen: Vec<Option<ClipFigures>> = vec![None; chosen.len()];
+    let mut open: Vec<usize> = (0..chosen.len()).collect();
+    let total = 2 * chosen.len();
     let mut done = 0;
     for round in 0..=MOST_ROUNDS {
         let looked = judging.look(&open)?;
@@ -147,31 +165,53 @@ pub fn judge(
         progress(done.min(total), total);
         let mut failures = Vec::new();
         for (&clip, comparison) in open.iter().zip(&looked) {
-            let figures = figures(&clips[clip].0.name, comparison);
+            let figures = figures(&judging.name(clip), comparison);
             failures.extend(judging.failures(clip, comparison, &figures));
             seen[clip] = Some(figures);
         }
-        let raised = round == 0 && judging.raise(&seen, &failures);
-        if failures.is_empty() && !raised {
+        let open_before = open.clone();
+        judging.lower(&failures, round)?;
+        let raised = round == 0 && judging.raise(&seen);
+        let changed = |clip: &usize| judging.is_stale(*clip) && failures.iter().any(|failure| failure.clip == *clip);
+        open = if raised { (0..chosen.len()).collect() } else { open_before.into_iter().filter(changed).collect() };
+        if open.is_empty() {
             break;
         }
-        judging.lower(&failures, round == MOST_ROUNDS)?;
-        open = if raised { (0..clips.len()).collect() } else { failures.iter().map(|failure| failure.clip).collect() };
-        open.dedup();
     }
-    // What was lowered for one clip is lower in all.
-    let left: Vec<usize> = (0..clips.len()).filter(|clip| judging.is_stale(*clip)).collect();
-    for (&clip, comparison) in left.iter().zip(&judging.look(&left)?) {
-        seen[clip] = Some(figures(&clips[clip].0.name, comparison));
-    }
+    judging.rescale(&mut seen);
+    let is_as_planned = judging.finish();
     progress(total, total);
-    Ok(seen.into_iter().flatten().collect())
+    Ok(Judged { clips: seen.into_iter().flatten().collect(), solved: is_as_planned.then_some(solved) })
 }
 
-/// A plan being judged.
+/// A step of lowering.
+struct Step {
+    layer: usize,
+    round: usize,
+    factor: f64,
+    failure: Failure,
+}
+
+/// A gate that has failed before.
+struct Watched {
+    /// How far it was beyond nothing, and what it was lowered by since.
+    excess: f64,
+    factor: f64,
+    response: Response,
+}
+
+/// What is lowered for a gate.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Response {
+    Blamed,
+    All,
+    None,
+}
+
+/// A plan being judged. Clips are numbered among those chosen.
 struct Judging<'a> {
     rig: &'a Arc<Rig>,
-    clips: &'a [PlayedClip<'a>],
+    clips: Vec<&'a PlayedClip<'a>>,
     plan: &'a mut Plan,
     /// Per clip: the recipe with the gains of the plan as it came.
     solved: Vec<Recipe>,
@@ -181,16 +221,24 @@ struct Judging<'a> {
     given: Given,
     /// Per clip: the factors of layers it was last seen with.
     seen_with: Vec<Vec<f64>>,
+    /// Per layer: what it was raised by.
+    raised: Vec<f64>,
+    steps: Vec<Step>,
+    watched: BTreeMap<Key, Watched>,
 }
+
+/// Gate, clip and label of a failure.
+type Key = (&'static str, usize, String);
 
 impl<'a> Judging<'a> {
     fn new(
         rig: &'a Arc<Rig>,
         clips: &'a [PlayedClip<'a>],
+        chosen: &[usize],
         plan: &'a mut Plan,
         solved: &Solved,
     ) -> Result<Self, LivenError> {
-        let solved: Vec<Recipe> = (0..clips.len()).map(|clip| solved.recipe(clip).clone()).collect();
+        let solved: Vec<Recipe> = chosen.iter().map(|&clip| solved.recipe(clip).clone()).collect();
         let effects =
             |(index, layer): (usize, &Layer)| vec![index; if layer.is_on() { layer.effects.len() } else { 0 }];
         let layer_of = plan.layers.iter().enumerate().flat_map(effects).collect();
@@ -201,7 +249,27 @@ impl<'a> Judging<'a> {
             contacts: None,
             is_brief: true,
         };
-        Ok(Self { rig, clips, plan, layer_of, checker, given, seen_with: vec![Vec::new(); solved.len()], solved })
+        Ok(Self {
+            rig,
+            clips: chosen.iter().map(|&clip| &clips[clip]).collect(),
+            raised: vec![1.0; plan.layers.len()],
+            plan,
+            layer_of,
+            checker,
+            given,
+            seen_with: vec![Vec::new(); solved.len()],
+            solved,
+            steps: Vec::new(),
+            watched: BTreeMap::new(),
+        })
+    }
+
+    /// The name of a clip, or its number where it has none.
+    fn name(&self, clip: usize) -> String {
+        match self.clips[clip].0.name.as_str() {
+            "" => format!("clip {clip}"),
+            name => name.rsplit('|').next().unwrap_or(name).to_owned(),
+        }
     }
 
     fn factors(&self) -> Vec<f64> {
@@ -230,7 +298,7 @@ impl<'a> Judging<'a> {
             let mut found = Vec::with_capacity(open.len());
             for &clip in open {
                 checker.retune(&self.recipe(clip, &factors))?;
-                let (played, settings) = &self.clips[clip];
+                let (played, settings) = self.clips[clip];
                 let report = checker.clip_given(played, settings, RATE, &self.given, &|_| ())?;
                 found.extend(report.comparison);
             }
@@ -245,13 +313,13 @@ impl<'a> Judging<'a> {
     fn failures(&self, clip: usize, found: &Comparison, figures: &ClipFigures) -> Vec<Failure> {
         let style = self.plan.style;
         let mut failures = Vec::new();
-        let mut add = |gate, value: f64, most: f64, unit: Unit, place: Option<Place>| {
+        let mut add = |gate, label: &str, value: f64, most: f64, unit: Unit, place: Option<Place>| {
             // Of ratios, what they are beyond 1 counts.
             let none = if unit == Unit::Ratio { 1.0 } else { 0.0 };
             let strict = none + STRICT * (most - none);
             if let Some(place) = place.filter(|_| value > strict) {
                 let factor = if value.is_finite() { 0.97 * (strict - none) / (value - none) } else { 0.0 };
-                failures.push(Failure { gate, clip, value, most, unit, factor, place });
+                failures.push(Failure { gate, clip, label: label.to_owned(), value, most, unit, factor, place });
             }
         };
         let edge = |edge: &StrainedEdge| Place::Edge(edge.place.clone(), edge.other.clone());
@@ -263,19 +331,26 @@ impl<'a> Judging<'a> {
                 "strain" => {
                     let told = |group: &&GroupFigures| matches!(group.kind, GroupKind::Character | GroupKind::Given);
                     for group in found.groups.iter().filter(told) {
-                        add(limit.name, group.strain, most, limit.unit, group.worst_edge.as_ref().map(edge));
+                        add(
+                            limit.name,
+                            &group.name,
+                            group.strain,
+                            most,
+                            limit.unit,
+                            group.worst_edge.as_ref().map(edge),
+                        );
                     }
                 }
                 "worst-strain" => {
                     let wholes = found.groups.iter().filter(|group| group.kind == GroupKind::Character);
                     for worst in wholes.filter_map(|group| group.worst_edge.as_ref()) {
-                        add(limit.name, worst.strain, most, limit.unit, Some(edge(worst)));
+                        add(limit.name, "", worst.strain, most, limit.unit, Some(edge(worst)));
                     }
                 }
                 "slip" => {
                     for slip in &found.slips {
                         let place = Place::Bone(slip.bone.clone(), slip.time);
-                        add(limit.name, slip.effects - 1.1 * slip.base, most, limit.unit, Some(place));
+                        add(limit.name, &slip.bone, slip.effects - 1.1 * slip.base, most, limit.unit, Some(place));
                     }
                 }
                 name => {
@@ -288,7 +363,7 @@ impl<'a> Judging<'a> {
                         "thinning" => found.thinnest.as_ref().map(|thinnest| at(&thinnest.place)),
                         _ => None,
                     };
-                    add(name, value, most, limit.unit, place);
+                    add(name, "", value, most, limit.unit, place);
                 }
             }
         }
@@ -296,17 +371,17 @@ impl<'a> Judging<'a> {
             if let Moved::Part(role) = layer.moved
                 && let Some(part) = figures.parts.iter().find(|part| part.role == role)
             {
-                add("strength", part.strength, style.range()[1], Unit::Share, Some(Place::Part(role)));
+                add(STRENGTH, role.name(), part.strength, style.range()[1], Unit::Share, Some(Place::Part(role)));
             }
         }
         failures
     }
 
     /// Raises parts that some clip moves and that are seen too little there, as far as the liveliest clip allows.
-    fn raise(&mut self, seen: &[Option<ClipFigures>], failures: &[Failure]) -> bool {
+    fn raise(&mut self, seen: &[Option<ClipFigures>]) -> bool {
         let [least, most] = self.plan.style.range();
         let mut raised = false;
-        for layer in &mut self.plan.layers {
+        for (index, layer) in self.plan.layers.iter_mut().enumerate() {
             let Moved::Part(role) = layer.moved else { continue };
             let strengths = seen.iter().flatten().flat_map(|clip| &clip.parts).filter(|part| part.role == role);
             let (mut strongest, mut weakest) = (0.0f64, f64::INFINITY);
@@ -317,44 +392,93 @@ impl<'a> Judging<'a> {
                 }
             }
             let factor = (1.1 * least / weakest).min(STRICT * most / strongest);
-            if weakest < least && factor > 1.0 && factor.is_finite() && failures.is_empty() {
-                layer.factor *= factor;
-                layer.reasons.push(format!("{} × what is usual, for the calmer clips", (10.0 * factor).round() / 10.0));
+            if layer.factor == 1.0 && weakest < least && factor > 1.0 && factor.is_finite() {
+                (layer.factor, self.raised[index]) = (factor, factor);
+                layer.reasons.push(format!("× {factor:.1} for the calmer clips"));
                 raised = true;
             }
         }
         raised
     }
 
-    /// Lowers the layers that failures are to be blamed on; the last time what fails is switched off.
-    fn lower(&mut self, failures: &[Failure], is_last: bool) -> Result<(), LivenError> {
-        let mut factors = vec![1.0f64; self.plan.layers.len()];
-        let mut worst: Vec<Option<&Failure>> = vec![None; factors.len()];
+    /// Lowers the layers that failures are to be blamed on.
+    fn lower(&mut self, failures: &[Failure], round: usize) -> Result<(), LivenError> {
         for failure in failures {
-            for layer in self.blamed(failure)? {
-                let factor = if is_last { 0.0 } else { failure.factor.clamp(0.2, 0.95) };
-                if factor < factors[layer] {
-                    (factors[layer], worst[layer]) = (factor, Some(failure));
-                }
-            }
-        }
-        for (layer, (factor, failure)) in self.plan.layers.iter_mut().zip(factors.into_iter().zip(worst)) {
-            let Some(failure) = failure else { continue };
-            layer.factor *= factor;
-            if layer.factor < LEAST_LEFT {
-                layer.factor = 0.0;
-            }
-            let lowered = Lowered {
-                gate: failure.gate,
-                words: failure.words(),
-                clip: self.clips[failure.clip].0.name.clone(),
-                left: layer.factor,
+            let key = (failure.gate, failure.clip, failure.label.clone());
+            let none = if failure.unit == Unit::Ratio { 1.0 } else { 0.0 };
+            let excess = failure.value - none;
+            let response = match self.watched.get(&key) {
+                None => Response::Blamed,
+                // Was that any use, against what it would have been in proportion?
+                Some(before) => match excess < before.excess * (1.0 - DEAF * (1.0 - before.factor)) {
+                    true => before.response,
+                    false if before.response == Response::Blamed => Response::All,
+                    false => Response::None,
+                },
             };
-            // The last word of a gate in a clip stands for those before.
-            layer.lowered.retain(|other| (other.gate, &other.clip) != (lowered.gate, &lowered.clip));
-            layer.lowered.push(lowered);
+            let is_on = |layer: &usize| self.plan.layers[*layer].is_on();
+            let layers: Vec<usize> = match response {
+                Response::Blamed => self.blamed(failure)?,
+                Response::All => (0..self.plan.layers.len()).filter(is_on).collect(),
+                Response::None => Vec::new(),
+            };
+            let factor = if round == MOST_ROUNDS { 0.0 } else { failure.factor.clamp(0.2, 0.95) };
+            if response == Response::None {
+                self.steps.retain(|step| step.failure.key() != key);
+            }
+            self.watched.insert(key, Watched { excess, factor, response });
+            let step = |layer| Step { layer, round, factor, failure: failure.clone() };
+            self.steps.extend(layers.into_iter().map(step));
+        }
+        for (index, layer) in self.plan.layers.iter_mut().enumerate().filter(|(_, layer)| !layer.effects.is_empty()) {
+            let of_round = |round: usize| {
+                let own = self.steps.iter().filter(|step| step.layer == index && step.round == round);
+                own.map(|step| step.factor).fold(1.0, f64::min)
+            };
+            let left = (0..=round).map(of_round).product::<f64>();
+            layer.factor = if left < LEAST_LEFT { 0.0 } else { self.raised[index] * left };
         }
         Ok(())
+    }
+
+    /// Clips that were last seen with other factors: strengths go with them.
+    fn rescale(&self, seen: &mut [Option<ClipFigures>]) {
+        let now = self.factors();
+        for (figures, before) in seen.iter_mut().zip(&self.seen_with) {
+            for (layer, (&now, &before)) in self.plan.layers.iter().zip(now.iter().zip(before)) {
+                let ratio = if before > 0.0 { now / before } else { 1.0 };
+                let is_of = |part: &&mut PartFigures| layer.moved == Moved::Part(part.role);
+                figures
+                    .iter_mut()
+                    .flat_map(|clip| &mut clip.parts)
+                    .filter(is_of)
+                    .for_each(|part| part.strength *= ratio);
+            }
+        }
+    }
+
+    /// Notes what was lowered, and what could not be cured; whether the plan is as it came.
+    fn finish(self) -> bool {
+        let names: Vec<String> = (0..self.clips.len()).map(|clip| self.name(clip)).collect();
+        let Self { plan, raised, steps, watched, .. } = self;
+        for step in steps.iter().filter(|step| step.failure.gate != STRENGTH) {
+            let layer = &mut plan.layers[step.layer];
+            let left = layer.factor / raised[step.layer];
+            let Failure { gate, clip, .. } = step.failure;
+            let lowered = Lowered { gate, words: step.failure.words(), clip: names[clip].clone(), left };
+            // The first word of a gate in a clip tells how far it was off.
+            if left < 1.0 && !layer.lowered.iter().any(|other| (other.gate, &other.clip) == (gate, &lowered.clip)) {
+                layer.lowered.push(lowered);
+            }
+        }
+        let mut told: Vec<(&str, usize)> = Vec::new();
+        for ((gate, clip, _), _) in watched.iter().filter(|(_, watched)| watched.response == Response::None) {
+            if !told.contains(&(gate, *clip)) {
+                told.push((gate, *clip));
+                plan.remarks.push(format!("{} in {}, whatever the strength", what(gate), names[*clip]));
+            }
+        }
+        plan.layers.iter().all(|layer| layer.factor == 1.0)
     }
 
     /// Layers that move a place most, each played alone.
@@ -367,7 +491,13 @@ impl<'a> Judging<'a> {
         if on.len() < 2 {
             return Ok(on);
         }
-        let (clip, settings) = &self.clips[failure.clip];
+        // Parts do not reach the feet.
+        if let Some(body) = on.iter().find(|&&layer| self.plan.layers[layer].moved == Moved::Body)
+            && matches!(failure.gate, "slip" | "ground")
+        {
+            return Ok(vec![*body]);
+        }
+        let (clip, settings) = self.clips[failure.clip];
         let mut stage = Stage::new(self.rig, &self.solved[failure.clip])?;
         let motion = Arc::clone(stage.motion(clip, settings)?.motion());
         let mut workspace = Workspace::with(Outputs { directions: false, base: true, engine: false });
@@ -427,25 +557,34 @@ fn vertex(rig: &Rig, at: &Location) -> Option<usize> {
     Some(vertices.start + at.vertex).filter(|vertex| vertices.contains(vertex))
 }
 
+/// What a gate that fails is, in words.
+fn what(gate: &str) -> &'static str {
+    match gate {
+        "strain" => "edges are strained",
+        "worst-strain" => "an edge is strained",
+        "gap" => "pieces part",
+        "rigid" => "a rigid piece bends",
+        "slip" => "a planted foot slips",
+        "ground" => "skin goes below the ground",
+        "crossings" => "skin goes through itself",
+        "penetration" => "one piece goes into another",
+        "thinning" => "a limb is pressed flat",
+        _ => "it moves farther than it should",
+    }
+}
+
 impl Failure {
+    fn key(&self) -> Key {
+        (self.gate, self.clip, self.label.clone())
+    }
+
     fn words(&self) -> String {
         let number = |value: f64| match self.unit {
             Unit::Share => percent(value),
             Unit::Ratio => format!("× {value:.2}"),
             Unit::Count => format!("{value:.1}"),
         };
-        let what = match self.gate {
-            "strain" => "edges are strained",
-            "worst-strain" => "an edge is strained",
-            "gap" => "pieces part",
-            "rigid" => "a rigid piece bends",
-            "slip" => "a planted foot slips",
-            "ground" => "skin goes below the ground",
-            "crossings" => "skin goes through itself",
-            "penetration" => "one piece goes into another",
-            "thinning" => "a limb is pressed flat",
-            _ => "it moves farther than it should",
-        };
-        format!("{what}, {} where {} is the most", number(self.value), number(self.most))
+        let beyond = if self.value > self.most { "beyond" } else { "too close to" };
+        format!("{}, {}, {beyond} {},", what(self.gate), number(self.value), number(self.most))
     }
 }

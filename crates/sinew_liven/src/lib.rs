@@ -19,7 +19,7 @@
 //! use sinew_liven::{Wishes, liven};
 //!
 //! let clips: Vec<_> = clips.iter().map(|clip| (clip, MotionSettings::default())).collect();
-//! let livened = liven(&rig, &clips, &[], &Wishes::default(), &|_, _| ())?;
+//! let livened = liven(&rig, &clips, &[0, 1], &[], &Wishes::default(), &|_, _| ())?;
 //! println!("{}", livened.account.lines().join("\n"));
 //! println!("{}", livened.recipe);
 //! # assert!(livened.recipe.recipe().adds());
@@ -46,7 +46,7 @@ pub use survey::{PlayedClip, Survey};
 pub use words::Parts;
 
 use sinew::graph::GraphError;
-use sinew::strength::StrengthError;
+use sinew::strength::{Solved, StrengthError};
 use sinew::{BoneId, ForeignMotion, MotionError, RecipeError, RecipeFile, Rig};
 use sinew_check::CheckError;
 use std::sync::Arc;
@@ -82,19 +82,23 @@ pub struct Livened {
     pub recipe: RecipeFile,
     /// What was done.
     pub account: Account,
+    /// Its gains over all clips, where they are known already.
+    pub solved: Option<Solved>,
 }
 
-/// Makes a recipe for a character. `sprung` are bones that the player swings by itself. `progress` is told how much of
+/// Makes a recipe for a character: strengths are those over all of its clips, and the chosen ones are judged. `sprung` are bones that the player swings by itself. `progress` is told how much of
 /// the work is done.
 pub fn liven(
     rig: &Arc<Rig>,
     clips: &[PlayedClip<'_>],
+    chosen: &[usize],
     sprung: &[BoneId],
     wishes: &Wishes,
     progress: &(dyn Fn(usize, usize) + Sync),
 ) -> Result<Livened, LivenError> {
     let survey = survey::survey(rig, clips, sprung)?;
     let mut plan = plan::plan(&survey, wishes);
-    let seen = judge::judge(rig, clips, &mut plan, progress)?;
-    Ok(Livened { recipe: plan.recipe()?, account: Account::new(&survey, &plan, seen) })
+    let judged = judge::judge(rig, clips, chosen, &mut plan, progress)?;
+    let (recipe, account) = (plan.recipe()?, Account::new(&survey, &plan, judged.clips));
+    Ok(Livened { recipe, account, solved: judged.solved })
 }

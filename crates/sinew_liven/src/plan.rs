@@ -14,12 +14,17 @@ use crate::words::Parts;
 use sinew::RecipeFile;
 use sinew::anatomy::{Firmness, Role};
 use sinew::recipe::Strength;
-use std::fmt::Write;
+use std::fmt::{self, Write};
 
 /// How sure a finding must be for effects to follow from it.
 const SURE: f64 = 0.5;
 /// What a part is given at most, of how far clips move it.
 const OF_MOTION: f64 = 0.5;
+/// The same of its length: what is moved farther is stretched, not bent. Flesh is held all around.
+const OF_LENGTH: f64 = 0.4;
+const OF_FLESH: f64 = 0.15;
+/// Length in sizes of a part that is too small to be seen to move.
+const SMALLEST: f64 = 0.02;
 /// Share of the size: a part that moves less is left as it is.
 const STILL: f64 = 0.005;
 /// Oscillations a second of a part that is as long as the character.
@@ -28,6 +33,9 @@ const SLOWEST: f64 = 1.3;
 const FREQUENCIES: [f64; 2] = [1.2, 6.0];
 /// What a part keeps of its strength where keys make it swing already.
 const KEYED: f64 = 0.6;
+/// Limits of what one bone does to a part, in sizes and radians: for outliers, far beyond what strengths ask for.
+const MAX_LENGTH: f64 = 0.15;
+const MAX_ANGLE: f64 = 0.6;
 /// Radians a second from which a steady turn is a twirl.
 const TWIRL: f64 = 1.5;
 /// Share of the skin from which a character is a machine, or unknown.
@@ -89,6 +97,16 @@ pub struct Lowered {
     pub clip: String,
     /// What the layer has left of its strength.
     pub left: f64,
+}
+
+impl fmt::Display for Lowered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { words, clip, left, .. } = self;
+        match left {
+            0.0 => write!(f, "off: {words} in {clip}"),
+            _ => write!(f, "lowered to {:.0} % of it: {words} in {clip}", 100.0 * left),
+        }
+    }
 }
 
 /// The effects of one part.
@@ -160,6 +178,9 @@ fn refused(part: &SoftPart) -> Option<String> {
     if part.confidence < SURE {
         return Some(format!("it is not sure enough that it is one ({})", part.reason));
     }
+    if part.length < SMALLEST {
+        return Some("it is too small to be seen".to_owned());
+    }
     (part.most_motion() < STILL).then(|| "no clip moves it".to_owned())
 }
 
@@ -172,13 +193,14 @@ fn frequency(length: f64, pace: f64) -> f64 {
 fn layer(part: &SoftPart, manner: &Manner, scale: f64) -> Layer {
     let mut reasons = vec![part.reason.clone()];
     let mut strength = scale * manner.part;
-    let bound = OF_MOTION * part.most_motion();
-    if bound < strength {
-        strength = bound;
-        reasons.push(format!(
-            "clips move it by {} of the size at most: it gets half of that",
-            percent(part.most_motion())
-        ));
+    let of_length = if part.role == Role::Flesh { OF_FLESH } else { OF_LENGTH } * part.length;
+    let of_motion = OF_MOTION * part.most_motion();
+    if of_motion < strength.min(of_length) {
+        strength = of_motion;
+        reasons.push(format!("clips move it by {} of the size at most: half of that", percent(part.most_motion())));
+    } else if of_length < strength {
+        strength = of_length;
+        reasons.push(format!("it is {} of the size long: no more than it can bend", percent(part.length)));
     }
     let swings = match part.own {
         Own::Overlaps { delay } => {
@@ -189,35 +211,40 @@ fn layer(part: &SoftPart, manner: &Manner, scale: f64) -> Layer {
         _ => true,
     };
     let frequency = frequency(part.length, manner.pace);
-    // A limit well beyond the strength: it is for outliers.
-    let max_length = (3.0 * strength).clamp(0.01, 0.5);
-    let max_angle = (4.0 * strength / part.length.max(0.05)).clamp(0.2, 1.0);
     let sign = if manner.leads { -1.0 } else { 1.0 };
-    let drag = if swings { manner.drag } else { 1.0 };
-    let mut effects = vec![PlannedEffect {
-        kind: "floppy",
-        about: if manner.leads { "leads: ahead of the motion" } else { "drag: trails behind what carries it" }
-            .to_owned(),
-        strength: drag * strength,
-        values: vec![
-            ("translation", sign * 0.04),
-            ("rotation", sign * 0.15),
-            ("max_length", max_length),
-            ("max_angle", max_angle),
-        ],
-    }];
-    if swings {
+    // Flesh jiggles; what hangs drags too.
+    let (drag, swing) = match (part.role, swings) {
+        (Role::Flesh, true) if !manner.leads => (0.0, 1.0),
+        (_, true) => (manner.drag, manner.swing),
+        (_, false) => (1.0, 0.0),
+    };
+    let mut effects = Vec::new();
+    if drag > 0.0 {
+        let about = if manner.leads { "lead: ahead of the motion" } else { "drag: trails behind what carries it" };
+        effects.push(PlannedEffect {
+            kind: "floppy",
+            about: about.to_owned(),
+            strength: drag * strength,
+            values: vec![
+                ("translation", sign * 0.04),
+                ("rotation", sign * 0.2),
+                ("max_length", MAX_LENGTH),
+                ("max_angle", MAX_ANGLE),
+            ],
+        });
+    }
+    if swing > 0.0 {
         effects.push(PlannedEffect {
             kind: "wobble",
             about: format!("follow-through: swings past and settles, {frequency} times a second for its length"),
-            strength: manner.swing * strength,
+            strength: swing * strength,
             values: vec![
-                ("translation", 0.4),
-                ("rotation", 1.5),
+                ("translation", 1.0),
+                ("rotation", 4.0),
                 ("frequency", frequency),
                 ("damping", manner.damping),
-                ("max_length", max_length),
-                ("max_angle", max_angle),
+                ("max_length", MAX_LENGTH),
+                ("max_angle", MAX_ANGLE),
             ],
         });
     }
@@ -226,7 +253,7 @@ fn layer(part: &SoftPart, manner: &Manner, scale: f64) -> Layer {
             kind: "centrifugal-stretch",
             about: "flies outward in a turn".to_owned(),
             strength: 0.4 * strength,
-            values: vec![("filter", 0.05), ("max_length", max_length)],
+            values: vec![("filter", 0.05), ("max_length", MAX_LENGTH)],
         });
     }
     Layer { moved: Moved::Part(part.role), effects, factor: 1.0, reasons, lowered: Vec::new() }
@@ -375,9 +402,7 @@ impl Plan {
             text.push('\n');
             comment(&format!("{}: {}.", layer.moved.name(), layer.reasons.join("; ")), &mut text);
             for lowered in &layer.lowered {
-                let left =
-                    if lowered.left > 0.0 { format!("to {}", percent(lowered.left)) } else { "to nothing".into() };
-                comment(&format!("Lowered {left} of it in clip {:?}: {}.", lowered.clip, lowered.words), &mut text);
+                comment(&format!("{lowered}."), &mut text);
             }
             if layer.is_on() {
                 layer.effects.iter().for_each(|effect| self.effect(layer, effect, &mut text));

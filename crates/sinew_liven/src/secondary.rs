@@ -20,7 +20,7 @@ const MOST_FRAMES: f64 = 240.0;
 /// Clips looked at, at most: spread evenly.
 const MOST_CLIPS: usize = 16;
 /// The delays of overlapping action, in seconds: less is keyed as one, more is another motion.
-const DELAYS: [f64; 2] = [0.025, 0.4];
+const DELAYS: [f64; 2] = [0.025, 0.25];
 /// What a correlation must be to tell of one motion.
 const ALIKE: f64 = 0.6;
 /// How much better a delay must fit than none.
@@ -106,9 +106,7 @@ pub(crate) fn own_motion(
 /// The delay at which one series repeats another, where there is one.
 fn delay(first: &[DVec3], later: &[DVec3], spacing: f64, loops: bool) -> Option<f64> {
     let count = first.len();
-    // Half a period later is the other way round.
-    let most = ((DELAYS[1] / spacing) as usize).min(count / 2);
-    let correlation = |shift: isize| {
+    let alike = |later: &[DVec3], shift: isize| {
         let (mut both, mut one, mut other) = (0.0, 0.0, 0.0);
         for (n, a) in first.iter().enumerate() {
             let at = n as isize + shift;
@@ -121,7 +119,11 @@ fn delay(first: &[DVec3], later: &[DVec3], spacing: f64, loops: bool) -> Option<
         }
         if one > 0.0 && other > 0.0 { both / (one * other).sqrt() } else { 0.0 }
     };
-    let most = most as isize;
+    let correlation = |shift: isize| alike(later, shift);
+    // A quarter of a period later a motion has nothing to do with itself, and half of one later it is the other way round:
+    // what is that late may as well be keyed against it.
+    let farthest = ((DELAYS[1] / spacing) as usize).min(count / 2) as isize;
+    let most = (1..=farthest).find(|&shift| alike(first, shift) <= 0.0).unwrap_or(farthest);
     let (best, at) = (-most..=most)
         .map(|shift| (correlation(shift), shift))
         .fold((f64::NEG_INFINITY, 0), |best, next| if next.0 > best.0 { next } else { best });
@@ -150,8 +152,9 @@ mod tests {
     }
 
     #[test]
-    fn together_ahead_or_unlike_is_no_delay() {
+    fn together_ahead_against_or_unlike_is_no_delay() {
         let first = wave(0.0, 2.0, 1.0);
+        assert_eq!(delay(&wave(0.0, 2.0, 0.4), &wave(0.2, 2.0, 0.4), 1.0 / 60.0, true), None);
         assert_eq!(delay(&first, &first, 1.0 / 60.0, true), None);
         assert_eq!(delay(&first, &wave(-0.1, 2.0, 1.0), 1.0 / 60.0, true), None);
         let other: Vec<DVec3> = wave(0.1, 2.0, 1.0).iter().map(|turn| DVec3::Y * turn.x).collect();

@@ -13,9 +13,10 @@ use crate::recipe::LoadedRecipe;
 use crate::talk::Talk;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args as ClapArgs, ValueEnum};
+use sinew::strength::Solved;
 use sinew_bake::engine::{ENGINES, Engine};
 use sinew_bake::{BakeFailure, Options, Tolerance};
-use sinew_export::{BakedFile, ExportError, bake_clips};
+use sinew_export::{BakedFile, ExportError, bake_solved};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -120,7 +121,7 @@ pub fn run(options: &BakeArgs, talk: &Talk) -> Result<(), Fault> {
         return cache::run(options, &scene, &recipe, &chosen, talk);
     }
     let order = Order { input: &options.input, output: &options.output, baking, scene: &scene, recipe: &recipe };
-    let written = order.write(&chosen, talk)?;
+    let written = order.write(&chosen, None, talk)?;
     written.account(&order, start).tell(to_stdout_too, talk)
 }
 
@@ -142,12 +143,13 @@ pub struct Written {
 
 impl Order<'_> {
     /// Bakes clips and writes the file.
-    pub fn write(&self, chosen: &[usize], talk: &Talk) -> Result<Written, Fault> {
+    pub fn write(&self, chosen: &[usize], gains: Option<Solved>, talk: &Talk) -> Result<Written, Fault> {
         let Self { input, output, baking, scene, recipe } = *self;
         let limits = limits(baking, scene)?;
         // The output may take the place of the input.
         let before = bytes_before(input, scene);
-        let baked = baked(scene, recipe, chosen, &limits, talk, |failure| refuse(failure, baking, scene, talk))?;
+        let baked =
+            baked_with(scene, recipe, chosen, gains, &limits, talk, |failure| refuse(failure, baking, scene, talk))?;
         let mut after = 0;
         Destination::new(output, baking.force).write(|out| {
             let mut counting = Counting { out, bytes: 0 };
@@ -187,8 +189,22 @@ pub fn baked(
     talk: &Talk,
     refuse: impl FnOnce(BakeFailure) -> Fault,
 ) -> Result<BakedFile, Fault> {
+    baked_with(scene, recipe, chosen, None, limits, talk, refuse)
+}
+
+/// The same, with gains that are known already.
+fn baked_with(
+    scene: &Scene,
+    recipe: &LoadedRecipe,
+    chosen: &[usize],
+    gains: Option<Solved>,
+    limits: &Options,
+    talk: &Talk,
+    refuse: impl FnOnce(BakeFailure) -> Fault,
+) -> Result<BakedFile, Fault> {
     let bar = Progress::new(talk, "baking", 0);
-    let outcome = bake_clips(scene, recipe.as_file(), chosen, limits, &|at| bar.tell(at.what, at.done, at.total));
+    let outcome =
+        bake_solved(scene, recipe.as_file(), chosen, gains, limits, &|at| bar.tell(at.what, at.done, at.total));
     drop(bar);
     let baked = outcome.map_err(|error| match error {
         ExportError::Bake { source, .. } => refuse(source),

@@ -18,7 +18,8 @@ fn character(name: &str) -> (Arc<Rig>, Vec<Clip>) {
 fn livened(name: &str, wishes: &Wishes) -> Livened {
     let (rig, clips) = character(name);
     let clips: Vec<_> = clips.iter().map(|clip| (clip, MotionSettings::default())).collect();
-    liven(&rig, &clips, &[], wishes, &|_, _| ()).unwrap_or_else(|error| panic!("{name}: {error}"))
+    let all: Vec<usize> = (0..clips.len()).collect();
+    liven(&rig, &clips, &all, &[], wishes, &|_, _| ()).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 fn moved(livened: &Livened) -> Vec<Moved> {
@@ -69,7 +70,7 @@ fn what_is_not_understood_gets_a_careful_recipe_and_a_sentence() {
 #[test]
 fn no_clip_is_no_error() {
     let (rig, _) = character("calf");
-    let made = liven(&rig, &[], &[], &Wishes::default(), &|_, _| ()).expect("a recipe");
+    let made = liven(&rig, &[], &[], &[], &Wishes::default(), &|_, _| ()).expect("a recipe");
     assert!(made.account.clips.is_empty());
 }
 
@@ -98,7 +99,7 @@ fn the_same_on_any_number_of_threads() {
 fn a_recipe_plays_other_clips_than_it_was_made_on() {
     let (rig, clips) = character("calf");
     let first = [(&clips[0], MotionSettings::default())];
-    let made = liven(&rig, &first, &[], &Wishes::default(), &|_, _| ()).expect("a recipe");
+    let made = liven(&rig, &first, &[0], &[], &Wishes::default(), &|_, _| ()).expect("a recipe");
     let all: Vec<_> = clips.iter().map(|clip| (clip, MotionSettings::default())).collect();
     assert!(solve(&rig, made.recipe.recipe(), &all).is_ok());
 }

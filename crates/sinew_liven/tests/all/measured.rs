@@ -1,17 +1,18 @@
 //! A character livened, played at the full rate and baked: everything the table of the manual tells.
 
 use sinew::anatomy::Role;
-use sinew::strength::solve;
+use sinew::strength::{Solved, solve};
 use sinew::{Anatomy, Clip, DeformedMesh, Recipe, Rig, Stage, Workspace};
 use sinew_check::limits::{LIMITS, Limit, Unit};
 use sinew_check::{Checker, Given};
-use sinew_export::{Options, bake_clips};
+use sinew_export::{Options, bake_solved};
 use sinew_gltf::{Asset, RawAsset};
 use sinew_liven::judge::{ClipFigures, MOVES, figures, groups, most};
 use sinew_liven::{Account, Livened, PlayedClip, Style, Wishes, liven};
 use sinew_testkit::random::Random;
 use sinew_testkit::rigid_fit::rigid_fit;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What a rigid piece may bend by in a baked file, of its own size.
 pub const BAKED_RIGID: f64 = 0.01;
@@ -47,15 +48,16 @@ pub fn sampled(count: usize, most: usize, seed: u64) -> Vec<usize> {
 
 /// Livens clips of a character and measures what came of it.
 pub fn measure(asset: &Asset, chosen: &[usize], style: Style, is_baked: bool) -> Result<Measured, String> {
-    let settings = |&clip: &usize| (&asset.clips[clip], Default::default());
-    let clips: Vec<PlayedClip<'_>> = chosen.iter().map(settings).collect();
+    let clips: Vec<PlayedClip<'_>> = asset.clips.iter().map(|clip| (clip, Default::default())).collect();
     let wishes = Wishes { style, ..Wishes::default() };
-    let made = liven(&asset.rig, &clips, &[], &wishes, &|_, _| ()).map_err(|error| error.to_string())?;
-    let Livened { recipe, account } = made;
-    let seen = played(&asset.rig, recipe.recipe(), &clips)?;
+    let made = liven(&asset.rig, &clips, chosen, &[], &wishes, &|_, _| ()).map_err(|error| error.to_string())?;
+    let Livened { recipe, account, .. } = made;
+    let solved = solve(&asset.rig, recipe.recipe(), &clips).map_err(|error| error.to_string())?;
+    let seen = played(&asset.rig, recipe.recipe(), &clips, chosen, &solved)?;
     let baked_rigid = if is_baked && !chosen.is_empty() {
         let options = Options { best_effort: true, ..Options::default() };
-        let baked = bake_clips(asset, &recipe, chosen, &options, &|_| ()).map_err(|error| error.to_string())?;
+        let baked =
+            bake_solved(asset, &recipe, chosen, Some(solved), &options, &|_| ()).map_err(|error| error.to_string())?;
         let again = RawAsset::from_document(&*asset.name, baked.document).and_then(RawAsset::check);
         Some(bend(asset, &again.map_err(|error| error.to_string())?, recipe.recipe(), chosen)?)
     } else {
@@ -65,16 +67,22 @@ pub fn measure(asset: &Asset, chosen: &[usize], style: Style, is_baked: bool) ->
 }
 
 /// Clips at 60 frames a second, held against their bases.
-fn played(rig: &std::sync::Arc<Rig>, recipe: &Recipe, clips: &[PlayedClip<'_>]) -> Result<Vec<ClipFigures>, String> {
+fn played(
+    rig: &Arc<Rig>,
+    recipe: &Recipe,
+    clips: &[PlayedClip<'_>],
+    chosen: &[usize],
+    solved: &Solved,
+) -> Result<Vec<ClipFigures>, String> {
     if !recipe.adds() || clips.is_empty() {
         return Ok(Vec::new());
     }
-    let solved = solve(rig, recipe, clips).map_err(|error| error.to_string())?;
     let mut checker = Checker::new(rig, solved.recipe(0)).map_err(|error| error.to_string())?;
     let given =
         Given { groups: Some(groups(rig, &Anatomy::of(rig))), rigid: checker.rigid_pieces(), ..Given::default() };
     let mut seen = Vec::new();
-    for (index, (clip, settings)) in clips.iter().enumerate() {
+    for &index in chosen {
+        let (clip, settings) = &clips[index];
         checker.retune(solved.recipe(index)).map_err(|error| error.to_string())?;
         let report = checker.clip_given(clip, settings, 60.0, &given, &|_| ()).map_err(|error| error.to_string())?;
         seen.extend(report.comparison.map(|comparison| figures(&clip.name, &comparison)));
