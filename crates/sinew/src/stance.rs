@@ -279,9 +279,10 @@ impl Looks<'_> {
         let mut lowest = vec![f64::INFINITY; rig.characters().len()];
         for time in self.times() {
             let skinning = self.skinning(time);
-            for bone in rig.skeleton().bones() {
-                let of = &mut lowest[rig.character_of_bone(bone)];
-                for &slot in &soles.of_bone[bone.index()] {
+            for (bone, slots) in rig.skeleton().bones().zip(&soles.of_bone) {
+                // Bones of a rig without skin belong to nobody.
+                let Some(of) = lowest.get_mut(rig.character_of_bone(bone)) else { continue };
+                for &slot in slots {
                     *of = of.min(skinning.place(slot as usize).y);
                 }
             }

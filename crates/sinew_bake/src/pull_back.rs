@@ -26,12 +26,11 @@ impl PullBack {
     /// Inverts `world_from_rest`. `scale` is the largest stretch the point has elsewhere (at rest): a matrix that shrinks
     /// as a whole, as that of a hidden prop, is flat too.
     pub fn new(world_from_rest: DMat3, scale: f64) -> Self {
-        let columns = world_from_rest.to_cols_array();
-        let stretch = columns.iter().map(|x| x * x).sum::<f64>().sqrt().max(scale);
+        let square = |matrix: DMat3| matrix.to_cols_array().iter().map(|x| x * x).sum::<f64>();
+        let stretch = square(world_from_rest).max(scale * scale);
         let inverse = world_from_rest.inverse();
-        let size = inverse.to_cols_array().iter().map(|x| x * x).sum::<f64>().sqrt();
         // The Frobenius norms bound the singular values: most matrices pass here.
-        if size * stretch < 1.0 / SMALLEST_SHARE {
+        if square(inverse) * stretch < 1.0 / (SMALLEST_SHARE * SMALLEST_SHARE) {
             return Self { rest_from_world: inverse, flattened: false };
         }
         let gram = world_from_rest.transpose() * world_from_rest;

@@ -179,8 +179,8 @@ impl Head {
             let mut corners = face.map(|p| (ways[p as usize], self.points[p as usize]));
             corners.sort_by(|a, b| a.0.total_cmp(&b.0));
             let [(low, a), (mid, b), (high, c)] = corners;
-            // A level is within reach of the number below its multiple: the tip itself is below the first.
-            let level = |way: f64| (way / step) as usize;
+            // The first loop that is not nearer than a way.
+            let level = |way: f64| ((way / step).ceil() - 1.0).max(0.0) as usize;
             if !high.is_finite() || area <= 0.0 {
                 continue;
             }
@@ -189,7 +189,11 @@ impl Head {
             }
             for (number, found) in loops.iter_mut().enumerate().take(level(high)).skip(level(low)) {
                 let way = (number + 1) as f64 * step;
-                let cut = |from: (f64, DVec3), to: (f64, DVec3)| from.1.lerp(to.1, (way - from.0) / (to.0 - from.0));
+                // Loops run along edges where those are all at one way.
+                let cut = |from: (f64, DVec3), to: (f64, DVec3)| {
+                    let span = to.0 - from.0;
+                    from.1.lerp(to.1, if span > 0.0 { ((way - from.0) / span).clamp(0.0, 1.0) } else { 0.0 })
+                };
                 let long = cut((low, a), (high, c));
                 let (short, share) = if way < mid {
                     let short = cut((low, a), (mid, b));

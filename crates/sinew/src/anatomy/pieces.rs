@@ -173,7 +173,7 @@ impl Context<'_> {
             return None;
         }
         if self.is_eye(index) {
-            return Some((Role::Eye, 0.55, "one of two small balls or domes in the front of the head".into()));
+            return Some((Role::Eye, 0.55, "one of two small balls or domes on the head".into()));
         }
         if share >= 0.999 && carrier.role == Role::Hand && carrier.confidence >= 0.4 && self.is_held(outline, main) {
             return Some((Role::Prop, 0.5, "stiff, larger than the hand it moves with, and not sewn to it".into()));
@@ -193,7 +193,7 @@ impl Context<'_> {
         let all: f64 = outline.joints.iter().map(|joint| joint.1).sum();
         let on_head: f64 = outline.joints.iter().filter(of_head).map(|joint| joint.1).sum();
         let carrier = &self.bones[main];
-        if on_head < 0.999 * all || carrier.role != Role::Head || carrier.confidence < 0.4 {
+        if on_head < 0.99 * all || carrier.role != Role::Head || carrier.confidence < 0.4 {
             return false;
         }
         let extent = outline.high - outline.low;
@@ -204,7 +204,8 @@ impl Context<'_> {
         let dome = outline.open > OPEN && wide.min(tall) > 0.7 * face && deep < face && (0.25..1.0).contains(&skin);
         let size = high - low;
         let ahead = (outline.centre - 0.5 * (low + high)).dot(axes.forward) / size.dot(axes.forward).abs();
-        let in_front = ahead > if ball { -0.1 } else { 0.25 };
+        // A ball may lie anywhere but in the rear quarter, as in a frog; a dome faces forward.
+        let in_front = ahead > if ball { -0.25 } else { 0.25 };
         let small = most < 0.35 * size.max_element();
         let mirrored = outline.centre - 2.0 * self.body.off_plane(outline.centre) * axes.left;
         let twin = self.outlines.iter().enumerate().any(|(other, o)| {

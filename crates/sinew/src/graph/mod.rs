@@ -6,7 +6,6 @@ mod blocks;
 mod collapsed;
 mod cone_filter;
 mod evaluate;
-mod ground;
 mod moving;
 mod output;
 mod parts;

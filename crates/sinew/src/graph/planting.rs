@@ -9,6 +9,10 @@
 //! firmly the foot stands ([`crate::stance`]). On the foot itself all of u is taken off. The leg keeps what is left: the lag of
 //! a leg whose foot is held. Nothing is taken off a point that exceeds what effects did to it: what they leave alone stays.
 //!
+//! Nor does skin go through the ground that the base keeps above it. What effects take below, or farther below than the base has
+//! it, is lifted as a whole, fading along the limb in the same way: to put each point back by itself would crush a sole. It does
+//! nothing until a point touches, so that it is continuous in time.
+//!
 //! A *support* is a foot with its toes, a hand with its fingers, or any other bone: whatever touches the ground. Where several
 //! hold a point, each counts by how firmly it stands, how far it reaches, and most if the point is its own.
 //!
@@ -54,6 +58,8 @@ pub(super) struct Planting {
 
 #[derive(Debug)]
 struct Support {
+    /// Slots that follow it most.
+    own: Vec<u32>,
     /// Slots where the limb goes on from it, and their shares of 1.
     ankle: Vec<(u32, f64)>,
 }
@@ -73,6 +79,7 @@ struct Hold {
 pub(super) struct Held {
     firmness: f64,
     displaced: DVec3,
+    lift: f32,
 }
 
 impl Planting {
@@ -130,13 +137,52 @@ impl Planting {
             }
         }
     }
+
+    /// Lifts what effects take through the ground. `floors` are by character, above the origin of its points.
+    pub fn lift(
+        &self,
+        rig: &Rig,
+        floors: impl Iterator<Item = Option<f32>> + Clone,
+        held: &mut Vec<Held>,
+        moved: &mut Displaced<'_>,
+    ) {
+        held.clear();
+        held.resize(self.supports.len(), Held::default());
+        let mut deepest = 0.0f32;
+        for (held, support) in held.iter_mut().zip(&self.supports) {
+            let of = support.own.first().and_then(|&slot| rig.character_of_point(slot as usize));
+            let Some(floor) = of.and_then(|of| floors.clone().nth(of).flatten()) else { continue };
+            held.lift = support.own.iter().map(|&slot| sunk(moved, slot as usize, floor)).fold(0.0, f32::max);
+            deepest = deepest.max(held.lift);
+        }
+        if deepest == 0.0 {
+            return;
+        }
+        let mut from = 0;
+        for &(slot, to) in &self.reached {
+            let (slot, holds) = (slot as usize, &self.holds[from..to as usize]);
+            from = to as usize;
+            if self.riders_still && rig.is_rider(slot) {
+                continue;
+            }
+            let lift = holds.iter().map(|hold| hold.reach * held[hold.support as usize].lift).fold(0.0, f32::max);
+            if lift > 0.0 {
+                set_repeated(rig, slot, moved.points.get(slot) + Vec3::Y * lift, moved.points);
+            }
+        }
+    }
+}
+
+/// How far effects take a point below the ground, or farther below it than the base has it; none is below 0.
+pub(super) fn sunk(moved: &Displaced<'_>, slot: usize, floor: f32) -> f32 {
+    moved.base.get(slot).y.min(floor) - moved.points.get(slot).y
 }
 
 /// What supports take off the displacement of a point; `None` where none of them stands.
 fn taken_off(by: DVec3, holds: &[Hold], held: &[Held]) -> Option<DVec3> {
     let (mut sum, mut all, mut free) = (DVec3::ZERO, 0.0, 1.0);
     for hold in holds {
-        let Held { firmness, displaced } = held[hold.support as usize];
+        let Held { firmness, displaced, .. } = held[hold.support as usize];
         let (own, reach) = (f64::from(hold.own), f64::from(hold.reach));
         let strength = firmness * reach;
         if strength <= 0.0 {
@@ -151,6 +197,14 @@ fn taken_off(by: DVec3, holds: &[Hold], held: &[Held]) -> Option<DVec3> {
         free *= 1.0 - strength;
     }
     (all > 0.0).then(|| sum * ((1.0 - free) / all))
+}
+
+/// Per character: how high the ground is above its origin.
+pub(super) fn floors<'a>(
+    standing: &'a Standing,
+    origins: &'a [DVec3],
+) -> impl Iterator<Item = Option<f32>> + Clone + 'a {
+    standing.ground.iter().zip(origins).map(|(ground, origin)| ground.map(|y| (y - origin.y) as f32))
 }
 
 /// Sets a point; lanes behind the last one of a row repeat it.
@@ -322,7 +376,7 @@ impl<'a> Finder<'a> {
         let all: f64 = counts.iter().map(|count| count.1).sum();
         let even = 1.0 / counts.len().max(1) as f64;
         let share = |(slot, count): (u32, f64)| (slot, if all > 0.0 { count / all } else { even });
-        Support { ankle: counts.into_iter().map(share).collect() }
+        Support { own: own().collect(), ankle: counts.into_iter().map(share).collect() }
     }
 
     /// What a point counts by itself.
@@ -399,13 +453,13 @@ mod tests {
     #[test]
     fn what_stands_is_taken_off_whole_and_what_is_far_not_at_all() {
         let by = DVec3::new(0.2, -0.1, 0.3);
-        let foot = Held { firmness: 1.0, displaced: DVec3::new(0.25, 0.0, 0.3) };
+        let foot = Held { firmness: 1.0, displaced: DVec3::new(0.25, 0.0, 0.3), lift: 0.0 };
         assert_eq!(taken_off(by, &[hold(0, 1.0, 1.0)], &[foot]), Some(by));
         assert_eq!(taken_off(by, &[hold(0, 1.0, 1.0)], &[Held { firmness: 0.0, ..foot }]), None);
         let half = taken_off(by, &[hold(0, 0.5, 0.0)], &[foot]).unwrap();
         assert!(half.distance(foot.displaced * 0.5) < 1e-12);
         // Two supports at once: its own one decides, and together they take off no more than there is.
-        let other = Held { firmness: 1.0, displaced: DVec3::new(-9.0, 0.0, 0.0) };
+        let other = Held { firmness: 1.0, displaced: DVec3::new(-9.0, 0.0, 0.0), lift: 0.0 };
         let both = taken_off(by, &[hold(0, 1.0, 1.0), hold(1, 1.0, 0.0)], &[foot, other]).unwrap();
         assert!(both.distance(by) < 0.05 * by.length(), "{both}");
         // A point that effects leave alone stays.

@@ -15,6 +15,7 @@
 //!
 //! Oracles: a box on a bending tube whose skin is moved rigidly, a second formulation of the fit (`tests/all/rigid.rs`).
 
+use super::planting::sunk;
 use super::settle::{Directions, Displaced};
 use super::{GraphError, role_called};
 use crate::anatomy::{Anatomy, Role, owners};
@@ -127,8 +128,7 @@ impl RigidPieces {
             let slots = || shared.skin.iter().chain(riders).map(|&slot| slot as usize);
             let of = slots().next().and_then(|slot| rig.character_of_point(slot));
             let Some(floor) = of.and_then(|of| floors.clone().nth(of).flatten()) else { continue };
-            let sunk = |slot: usize| moved.base.get(slot).y.min(floor) - moved.points.get(slot).y;
-            let deepest = slots().map(sunk).fold(0.0, f32::max);
+            let deepest = slots().map(|slot| sunk(moved, slot, floor)).fold(0.0, f32::max);
             if deepest > 0.0 {
                 slots().for_each(|slot| moved.points.set(slot, moved.points.get(slot) + Vec3::Y * deepest));
             }

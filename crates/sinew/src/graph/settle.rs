@@ -4,19 +4,18 @@
 //! | step | what it does |
 //! |---|---|
 //! | `bending` | parts that effects act on bend as rods, or are sheared no more than they can be |
-//! | `planting` | what stands on the ground stays where it stands |
+//! | `planting` | what stands on the ground stays where it stands, and nothing goes through the ground |
 //! | `rigid_pieces` | what does not bend moves as one |
 //! | `sewn` | pieces that touch stay together |
-//! | `ground` | nothing goes through the ground |
 
+use super::GraphError;
 use super::bending::Bending;
 use super::evaluate::Frame;
-use super::planting::{Held, Planting};
+use super::planting::{Held, Planting, floors};
 use super::rigid_pieces::RigidPieces;
 use super::sewn::Sewn;
-use super::{GraphError, ground};
 use crate::hierarchy::Hierarchy;
-use crate::recipe::{Planted, Recipe};
+use crate::recipe::Recipe;
 use crate::rig::Rig;
 use crate::simd::Points;
 use glam::DVec3;
@@ -25,8 +24,6 @@ use glam::DVec3;
 #[derive(Debug)]
 pub(super) struct Settle {
     bending: Option<Bending>,
-    /// Whether what stands is looked after: feet that stay, skin that stays above the ground.
-    plants: bool,
     planting: Option<Planting>,
     rigid: Option<RigidPieces>,
     sewn: Option<Sewn>,
@@ -64,19 +61,18 @@ impl Settle {
     /// `None` where there is nothing to do.
     pub fn build(rig: &Rig, tree: &Hierarchy, recipe: &Recipe) -> Result<Option<Self>, GraphError> {
         let bending = Bending::build(rig, recipe)?;
-        let plants = recipe.planted != Planted::None;
         let planting = Planting::build(rig, tree, recipe)?;
         let rigid = RigidPieces::build(rig, tree, recipe)?;
         let sewn = Sewn::build(rig, tree, rigid.as_ref(), recipe);
-        let any = plants || bending.is_some() || rigid.is_some() || sewn.is_some();
-        Ok(any.then_some(Self { bending, plants, planting, rigid, sewn }))
+        let any = planting.is_some() || bending.is_some() || rigid.is_some() || sewn.is_some();
+        Ok(any.then_some(Self { bending, planting, rigid, sewn }))
     }
 
     /// Whether it does anything at a frame.
     pub fn acts(&self, frame: &Frame<'_>) -> bool {
         let stands = !frame.standing.bones.is_empty() || frame.standing.ground.iter().any(Option::is_some);
         let always = self.bending.is_some() || self.rigid.is_some() || self.sewn.is_some();
-        always || (self.plants && stands)
+        always || (self.planting.is_some() && stands)
     }
 
     /// Follows other numbers.
@@ -111,19 +107,17 @@ impl Settle {
         }
         if let Some(planting) = &self.planting {
             planting.hold(frame.rig, frame.standing, &mut scratch.held, moved);
+            planting.lift(frame.rig, floors(frame.standing, origins), &mut scratch.held, moved);
         }
         if let Some(rigid) = &self.rigid {
             rigid.carry(frame.rig, moved.base, moved.points, directions);
             // What is sewn to them goes with them.
-            if self.plants {
-                rigid.lift(frame.rig, ground::floors(frame.standing, origins), moved);
+            if self.planting.is_some() {
+                rigid.lift(frame.rig, floors(frame.standing, origins), moved);
             }
         }
         if let Some(sewn) = &self.sewn {
             sewn.close(moved, &mut scratch.offsets);
-        }
-        if self.plants {
-            ground::hold_up(frame.rig, ground::floors(frame.standing, origins), moved);
         }
     }
 }
