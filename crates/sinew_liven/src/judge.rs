@@ -27,7 +27,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Frames a second looked at.
-const RATE: f64 = 20.0;
+const RATE: f64 = 15.0;
 /// What limits are multiplied by here, since moments between frames are not seen.
 const STRICT: f64 = 0.9;
 /// Times a plan is lowered before what still fails is switched off.
