@@ -27,13 +27,15 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Frames a second looked at.
-const RATE: f64 = 15.0;
+const RATE: f64 = 20.0;
 /// What limits are multiplied by here, since moments between frames are not seen.
 const STRICT: f64 = 0.9;
 /// Times a plan is lowered before what still fails is switched off.
 const MOST_ROUNDS: usize = 6;
 /// Of its strength: what has less left is switched off.
 const LEAST_LEFT: f64 = 0.1;
+/// What a part is raised by at most.
+const MOST_RAISED: f64 = 2.0;
 /// A gate that answers by less than this share of what is in proportion is deaf to what was lowered.
 const DEAF: f64 = 0.25;
 /// What a part may move at most, as a gate.
@@ -391,8 +393,11 @@ impl<'a> Judging<'a> {
                     weakest = weakest.min(part.strength);
                 }
             }
-            let factor = (1.1 * least / weakest).min(STRICT * most / strongest);
-            if layer.factor == 1.0 && weakest < least && factor > 1.0 && factor.is_finite() {
+            let factor = (1.1 * least / weakest).min(STRICT * most / strongest).min(MOST_RAISED);
+            // What does not reach its strength now will not reach more.
+            let asked = layer.effects.iter().map(|effect| effect.strength).fold(0.0, f64::max);
+            if strongest >= 0.5 * asked && layer.factor == 1.0 && weakest < least && factor > 1.0 && factor.is_finite()
+            {
                 (layer.factor, self.raised[index]) = (factor, factor);
                 layer.reasons.push(format!("× {factor:.1} for the calmer clips"));
                 raised = true;
