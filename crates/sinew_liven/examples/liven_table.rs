@@ -10,6 +10,7 @@ use measured::{Measured, measure, sampled, told};
 use rayon::prelude::*;
 use sinew_gltf::Asset;
 use sinew_liven::Style;
+use sinew_liven::judge::BOUNDED;
 use sinew_testkit::assets::{assets, folder};
 use std::fmt::Write;
 use std::process::ExitCode;
@@ -146,7 +147,8 @@ fn pairs(rows: &[&Row], least: f64, most: f64) -> String {
             if pair.strength < least || pair.strength > most {
                 let part = measured.account.parts.iter().find(|part| part.moved.name() == pair.role.name());
                 let why = match part {
-                    Some(part) => part.lowered.last().map_or("", |lowered| lowered.gate),
+                    Some(part) if part.reasons.iter().any(|why| why == BOUNDED) => "limits of shear",
+                    Some(part) => part.lowered.last().map_or("calm clip", |lowered| lowered.gate),
                     None => "not moved",
                 };
                 let (strength, clip) = (told("", pair.strength), pair.clip);

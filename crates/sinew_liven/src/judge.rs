@@ -37,6 +37,8 @@ const LEAST_LEFT: f64 = 0.1;
 const MOST_RAISED: f64 = 2.0;
 /// A gate that answers by less than this share of what is in proportion is deaf to what was lowered.
 const DEAF: f64 = 0.25;
+/// Why a part has less strength than its style.
+pub const BOUNDED: &str = "limits of how far it is sheared let no more through";
 /// What a part may move at most, as a gate.
 const STRENGTH: &str = "strength";
 /// The share of its motion from which a clip moves a part.
@@ -155,7 +157,9 @@ pub fn judge(
         return Ok(Judged { clips: Vec::new(), solved: None });
     }
     let solved = solve(rig, file.recipe(), clips)?;
+    let is_bounded = bound(plan, &solved);
     let mut judging = Judging::new(rig, clips, chosen, plan, solved)?;
+    judging.is_rough = is_bounded;
     let mut seen: Vec<Option<ClipFigures>> = vec![None; chosen.len()];
     let mut open: Vec<usize> = (0..chosen.len()).collect();
     let total = 2 * chosen.len();
@@ -227,6 +231,8 @@ struct Judging<'a> {
     /// The gains of the plan, and the factors of its layers they were found for.
     gains: Option<Solved>,
     solved_at: Vec<f64>,
+    /// Whether strengths have changed since.
+    is_rough: bool,
     /// Per clip: the recipe with those gains.
     solved: Vec<Recipe>,
     /// Per effect of the recipe: its layer.
@@ -239,6 +245,34 @@ struct Judging<'a> {
     raised: Vec<f64>,
     steps: Vec<Step>,
     watched: BTreeMap<Key, Watched>,
+}
+
+/// Asks for no more than limits let through, so that what is lowered is lowered from there; whether that is less.
+fn bound(plan: &mut Plan, solved: &Solved) -> bool {
+    let mut reached: BTreeMap<usize, f64> = BTreeMap::new();
+    for finding in solved.findings() {
+        if let Some((effect, _)) = finding.effect {
+            let most = reached.entry(effect).or_default();
+            *most = most.max(finding.reached);
+        }
+    }
+    let (mut is_bounded, mut index) = (false, 0);
+    for layer in plan.layers.iter_mut().filter(|layer| layer.is_on()) {
+        let mut is_less = false;
+        for effect in &mut layer.effects {
+            if let Some(&most) = reached.get(&index)
+                && most < 0.97 * effect.strength
+            {
+                (effect.strength, is_less) = (most, true);
+            }
+            index += 1;
+        }
+        if is_less {
+            layer.reasons.push(BOUNDED.to_owned());
+        }
+        is_bounded |= is_less;
+    }
+    is_bounded
 }
 
 /// Per effect of a plan's recipe: its layer.
@@ -273,6 +307,7 @@ impl<'a> Judging<'a> {
             chosen,
             gains: Some(gains),
             solved_at: plan.layers.iter().map(|layer| layer.factor).collect(),
+            is_rough: false,
             raised: vec![1.0; plan.layers.len()],
             layer_of: layer_of(plan),
             plan,
@@ -303,13 +338,13 @@ impl<'a> Judging<'a> {
 
     /// Whether factors have changed since gains were solved for.
     fn has_other_gains(&self) -> bool {
-        self.solved_at != self.factors()
+        self.is_rough || self.solved_at != self.factors()
     }
 
     /// Solves for the gains of the plan as it stands.
     fn solve(&mut self) -> Result<(), LivenError> {
         let file = self.plan.recipe()?;
-        self.solved_at = self.factors();
+        (self.solved_at, self.is_rough) = (self.factors(), false);
         self.layer_of = layer_of(self.plan);
         self.gains = match file.recipe().adds() {
             true => Some(solve(self.rig, file.recipe(), self.all_clips)?),
@@ -464,7 +499,7 @@ impl<'a> Judging<'a> {
                 // Was that any use, against what it would have been in proportion?
                 Some(before) => match excess < before.excess * (1.0 - DEAF * (1.0 - before.factor)) {
                     true => before.response,
-                    false if before.response == Response::Blamed => Response::All,
+                    false if before.response == Response::Blamed && round < MOST_ROUNDS => Response::All,
                     false => Response::None,
                 },
             };
@@ -474,7 +509,8 @@ impl<'a> Judging<'a> {
                 Response::All => (0..self.plan.layers.len()).filter(is_on).collect(),
                 Response::None => Vec::new(),
             };
-            let factor = if round == MOST_ROUNDS { 0.0 } else { failure.factor.clamp(0.2, 0.95) };
+            let is_last = round == MOST_ROUNDS && response == Response::Blamed;
+            let factor = if is_last { 0.0 } else { failure.factor.clamp(0.2, 0.95) };
             if response == Response::None {
                 self.steps.retain(|step| step.failure.key() != key);
             }

@@ -3,6 +3,7 @@
 use crate::measured::{Measured, measure, sampled, told};
 use sinew_gltf::Asset;
 use sinew_liven::Style;
+use sinew_liven::judge::BOUNDED;
 use sinew_testkit::assets::assets;
 use sinew_testkit::random::Random;
 
@@ -28,7 +29,8 @@ fn holds(name: &str, measured: &Measured) {
     for pair in measured.pairs() {
         assert!(pair.strength <= most, "{name}: {} in {} {}", pair.role, pair.clip, pair.strength);
         let part = measured.account.parts.iter().find(|part| part.moved.name() == pair.role.name());
-        let explained = part.is_none_or(|part| !part.lowered.is_empty());
+        let explained =
+            part.is_none_or(|part| !part.lowered.is_empty() || part.reasons.iter().any(|why| why == BOUNDED));
         println!("{name} {} {} {}: {:.4}", measured.style, pair.role, pair.clip, pair.strength);
         assert!(pair.strength >= 0.5 * least || explained, "{name}: {} in {} {}", pair.role, pair.clip, pair.strength);
     }
