@@ -3,7 +3,7 @@
 //! Within a piece, pairs of triangles that share no point and do not cross at rest are counted. Between pieces, where
 //! much is sunk into each other by intent, depth counts: how much farther a point of one lies inside another than it does
 //! in the base. Inside is where the surface winds around a point (van Oosterom and Strackee's solid angles, summed), so
-//! that small holes do not matter.
+//! that small holes do not matter. Sheets have no inside; what they hang over may go into them no more than they into it.
 //!
 //! Oracle: crossed tubes, a folded strip (`truth.rs`); all pairs, one by one (tests below).
 
@@ -99,7 +99,8 @@ pub(crate) fn look(
     pieces.sort_unstable();
     pieces.dedup();
     for (one, two) in pieces {
-        for (of, inside) in [(one, two), (two, one)] {
+        // Legs are within a skirt, and not in it.
+        for (of, inside) in [(one, two), (two, one)].into_iter().filter(|pair| !shape.is_sheet[pair.1 as usize]) {
             deepen(shape, trees, of as usize, inside as usize, [base, effects], boxes, &mut crossed.deepest);
         }
     }

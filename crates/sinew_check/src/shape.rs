@@ -47,6 +47,8 @@ pub(crate) struct Shape {
     /// Per piece: its points, ascending.
     pub members: Vec<Vec<u32>>,
     pub pieces: Vec<Piece>,
+    /// Per piece: whether it is a sheet, such as a skirt or a cape, which has no inside that anything could go into.
+    pub is_sheet: Vec<bool>,
     /// Edges, lower point first.
     pub edges: Vec<[u32; 2]>,
     /// Points at rest, in the base.
@@ -56,6 +58,10 @@ pub(crate) struct Shape {
 
 /// Share of a point's weight that may lie on other bones where it still follows one alone: a step of an 8-bit weight.
 const ALONE: f32 = 1.0 - 1.0 / 255.0;
+
+/// Length of a piece's border over the root of its area, from which it is a sheet: 4 of a square, 3 of a skirt, 1 of a head
+/// that is open at the neck.
+const SHEET: f64 = 2.0;
 
 impl Shape {
     /// The skin of a rig; `rest` are its vertices at the nodes' default transforms.
@@ -103,8 +109,22 @@ impl Shape {
             .map(|[a, b]| [a.min(b), a.max(b)])
             .collect();
         edges.sort_unstable();
-        edges.dedup();
         let rest: Vec<DVec3> = vertex.iter().map(|&v| rest[v as usize]).collect();
+        let mut border = vec![0.0; firsts.len()];
+        for edge in edges.chunk_by(|a, b| a == b).filter(|edge| edge.len() == 1) {
+            let [a, b] = edge[0].map(|point| point as usize);
+            border[piece[a] as usize] += rest[a].distance(rest[b]);
+        }
+        edges.dedup();
+        let is_sheet = (faces.iter().zip(&border))
+            .map(|(faces, border)| {
+                let area = |t: &[u32; 3]| {
+                    let [a, b, c] = t.map(|point| rest[point as usize]);
+                    0.5 * (b - a).cross(c - a).length()
+                };
+                *border > SHEET * triangles[faces.clone()].iter().map(area).sum::<f64>().sqrt()
+            })
+            .collect();
         let bone: Vec<u32> =
             slot.iter().map(|&s| rig.main_bone(s as usize).map_or(NONE, |bone| u32_of(bone.index()))).collect();
         let character: Vec<u32> =
@@ -135,7 +155,22 @@ impl Shape {
             })
             .collect();
         let sizes = rig.characters().iter().map(|character| character.size).collect();
-        Self { vertex, slot, character, bone, part, piece, triangles, faces, members, pieces, edges, rest, sizes }
+        Self {
+            vertex,
+            slot,
+            character,
+            bone,
+            part,
+            piece,
+            triangles,
+            faces,
+            members,
+            pieces,
+            is_sheet,
+            edges,
+            rest,
+            sizes,
+        }
     }
 
     /// Size of the character of a point.

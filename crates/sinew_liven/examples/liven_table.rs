@@ -30,13 +30,14 @@ struct Row {
 fn main() -> ExitCode {
     let Some(folder) = folder() else { return ExitCode::FAILURE };
     let out = std::env::args().nth(1).unwrap_or_else(|| "docs/liven.md".to_owned());
+    // Parts of names with commas between them, for a look at a few.
     let only = std::env::args().nth(2).unwrap_or_default();
     let characters: Vec<(String, Asset)> = (assets().iter())
         .filter_map(|path| {
             let name = path.strip_prefix(&folder).unwrap_or(path).with_extension("").display().to_string();
             let asset = Asset::open_original(path).ok()?;
             let is_rigged = !asset.clips.is_empty() && asset.rig.vertex_count() > 0;
-            let fits = asset.rig.vertex_count() <= LARGEST && name.contains(&only);
+            let fits = asset.rig.vertex_count() <= LARGEST && only.split(',').any(|word| name.contains(word));
             (is_rigged && fits).then_some((name, asset))
         })
         .collect();

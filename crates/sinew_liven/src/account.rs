@@ -4,6 +4,7 @@ use crate::judge::ClipFigures;
 use crate::plan::{Layer, Lowered, Moved, Plan};
 use crate::survey::Survey;
 use crate::text::{enumerated, percent};
+use sinew::anatomy::Role;
 
 /// Names a sentence lists.
 const MOST_NAMES: usize = 4;
@@ -32,6 +33,8 @@ pub struct Account {
     pub parts: Vec<PartAccount>,
     /// Things that never bend.
     pub rigid: Vec<String>,
+    /// What the body's effects leave out: face, hands, feet.
+    pub still: Vec<String>,
     /// Clips in which feet are planted.
     pub planted: Vec<String>,
     /// Sentences.
@@ -64,6 +67,7 @@ impl Account {
         Self {
             parts: plan.layers.iter().map(part).collect(),
             rigid: survey.rigid.clone(),
+            still: still(&plan.still),
             planted: clips.iter().filter(|clip| clip.is_planted).map(|clip| clip.name.clone()).collect(),
             remarks: plan.remarks.clone(),
             clips,
@@ -93,8 +97,27 @@ impl Account {
         if !self.planted.is_empty() {
             lines.push(format!("feet planted in {}", enumerated(&self.planted, MOST_NAMES)));
         }
-        lines.push("nothing for face, hands and feet".to_owned());
+        if !self.still.is_empty() {
+            lines.push(format!("nothing for {}", enumerated(&self.still, MOST_NAMES)));
+        }
         lines.extend(self.remarks.iter().cloned());
         lines
     }
+}
+
+/// Roles in words: what is of the face is the face.
+fn still(roles: &[Role]) -> Vec<String> {
+    let word = |role: &Role| match role {
+        Role::Head | Role::Jaw | Role::Teeth | Role::Tongue | Role::Eye => "face",
+        Role::Hand => "hands",
+        Role::Foot => "feet",
+        other => other.name(),
+    };
+    let mut words: Vec<String> = Vec::new();
+    for word in roles.iter().map(word) {
+        if !words.iter().any(|other| other == word) {
+            words.push(word.to_owned());
+        }
+    }
+    words
 }

@@ -34,6 +34,8 @@ const STRICT: f64 = 0.9;
 const MOST_ROUNDS: usize = 6;
 /// Of its strength: what has less left is switched off.
 const LEAST_LEFT: f64 = 0.1;
+/// What a part is raised by at most.
+const MOST_RAISED: f64 = 2.0;
 /// A gate that answers by less than this share of what is in proportion is deaf to what was lowered.
 const DEAF: f64 = 0.25;
 /// What a part may move at most, as a gate.
@@ -371,7 +373,7 @@ impl<'a> Judging<'a> {
             if let Moved::Part(role) = layer.moved
                 && let Some(part) = figures.parts.iter().find(|part| part.role == role)
             {
-                add(STRENGTH, role.name(), part.strength, style.range()[1], Unit::Share, Some(Place::Part(role)));
+                add(STRENGTH, role.name(), part.strength, self.plan.range[1], Unit::Share, Some(Place::Part(role)));
             }
         }
         failures
@@ -379,7 +381,7 @@ impl<'a> Judging<'a> {
 
     /// Raises parts that some clip moves and that are seen too little there, as far as the liveliest clip allows.
     fn raise(&mut self, seen: &[Option<ClipFigures>]) -> bool {
-        let [least, most] = self.plan.style.range();
+        let [least, most] = self.plan.range;
         let mut raised = false;
         for (index, layer) in self.plan.layers.iter_mut().enumerate() {
             let Moved::Part(role) = layer.moved else { continue };
@@ -391,8 +393,11 @@ impl<'a> Judging<'a> {
                     weakest = weakest.min(part.strength);
                 }
             }
-            let factor = (1.1 * least / weakest).min(STRICT * most / strongest);
-            if layer.factor == 1.0 && weakest < least && factor > 1.0 && factor.is_finite() {
+            let factor = (1.1 * least / weakest).min(STRICT * most / strongest).min(MOST_RAISED);
+            // What does not reach its strength now will not reach more.
+            let asked = layer.effects.iter().map(|effect| effect.strength).fold(0.0, f64::max);
+            if strongest >= 0.5 * asked && layer.factor == 1.0 && weakest < least && factor > 1.0 && factor.is_finite()
+            {
                 (layer.factor, self.raised[index]) = (factor, factor);
                 layer.reasons.push(format!("× {factor:.1} for the calmer clips"));
                 raised = true;

@@ -129,6 +129,8 @@ pub struct Layer {
 pub struct Plan {
     /// Its manner.
     pub style: Style,
+    /// Least and most strength of soft parts in clips that move them.
+    pub range: [f64; 2],
     /// Part by part; the body last.
     pub layers: Vec<Layer>,
     /// Roles whose bones the body's effects leave out.
@@ -141,7 +143,9 @@ pub struct Plan {
 pub fn plan(survey: &Survey, wishes: &Wishes) -> Plan {
     let manner = wishes.style.manner();
     let scale = wishes.strength.map_or(1.0, |strength| strength.share() / manner.part);
-    let mut plan = Plan { style: wishes.style, layers: Vec::new(), still: Vec::new(), remarks: Vec::new() };
+    // A strength that is asked for is neither raised nor lowered to suit the style.
+    let range = wishes.strength.map_or(manner.range, |strength| [0.0, manner.range[1].max(1.5 * strength.share())]);
+    let mut plan = Plan { style: wishes.style, range, layers: Vec::new(), still: Vec::new(), remarks: Vec::new() };
     let wanted = |role: Role| {
         (wishes.only.is_empty() || wishes.only.roles.contains(&role)) && !wishes.keep.roles.contains(&role)
     };

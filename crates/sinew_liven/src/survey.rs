@@ -137,11 +137,15 @@ fn length(surface: &RestSurface<'_>, slots: &[usize]) -> f64 {
     let rig = surface.rig();
     let mut left = vec![false; rig.slots()];
     slots.iter().for_each(|&slot| left[slot] = true);
+    // What a part grows from is its end as well: an ear of few points is mostly the faces at its root.
     let mut neighbours: Vec<Vec<u32>> = vec![Vec::new(); rig.slots()];
-    for face in surface.faces().iter().filter(|face| face.iter().all(|&slot| left[slot as usize])) {
+    for face in surface.faces() {
         for (a, b) in [(0, 1), (1, 2), (2, 0)] {
-            neighbours[face[a] as usize].push(face[b]);
-            neighbours[face[b] as usize].push(face[a]);
+            for (from, to) in
+                [(face[a], face[b]), (face[b], face[a])].into_iter().filter(|(from, _)| left[*from as usize])
+            {
+                neighbours[from as usize].push(to);
+            }
         }
     }
     let mut longest = 0.0f64;
@@ -154,6 +158,7 @@ fn length(surface: &RestSurface<'_>, slots: &[usize]) -> f64 {
         while let Some(at) = open.pop() {
             (low, high) = (low.min(surface.points()[at]), high.max(surface.points()[at]));
             for &next in &neighbours[at] {
+                (low, high) = (low.min(surface.points()[next as usize]), high.max(surface.points()[next as usize]));
                 if std::mem::take(&mut left[next as usize]) {
                     open.push(next as usize);
                 }

@@ -81,7 +81,12 @@ fn gates_hold_and_strengths_are_seen() {
     let all: Vec<usize> = (0..asset.clips.len()).collect();
     for style in [Style::Lively, Style::Cartoon] {
         let measured = measure(&asset, &all, style, true).expect("measured");
-        assert!(measured.broken().is_empty(), "{style}: {:?}\n{}", measured.broken(), measured.recipe);
+        assert!(
+            measured.broken().is_empty(),
+            "{style}: {:?}\n{}",
+            measured.broken(),
+            measured.account.lines().join("\n")
+        );
         assert!(!measured.pairs().is_empty());
     }
 }

@@ -25,7 +25,6 @@ pub struct Measured {
     pub clips: Vec<ClipFigures>,
     /// The farthest that a rigid piece bends in the baked file, of its own size; `None` where it was not baked.
     pub baked_rigid: Option<f64>,
-    pub recipe: String,
 }
 
 /// A (part, clip) pair that the clip moves.
@@ -63,7 +62,7 @@ pub fn measure(asset: &Asset, chosen: &[usize], style: Style, is_baked: bool) ->
     } else {
         None
     };
-    Ok(Measured { style, account, clips: seen, baked_rigid, recipe: recipe.to_string() })
+    Ok(Measured { style, account, clips: seen, baked_rigid })
 }
 
 /// Clips at 60 frames a second, held against their bases.

@@ -17,7 +17,13 @@ fn holds(name: &str, measured: &Measured) {
         .iter()
         .map(|(gate, value, most)| format!("{gate} {} > {}", told(gate, *value), told(gate, *most)))
         .collect();
-    assert!(broken.is_empty(), "{name}, {}: {}\n{}", measured.style, words.join(", "), measured.recipe);
+    assert!(
+        broken.is_empty(),
+        "{name}, {}: {}\n{}",
+        measured.style,
+        words.join(", "),
+        measured.account.lines().join("\n")
+    );
     let [least, most] = measured.style.range();
     for pair in measured.pairs() {
         assert!(pair.strength <= most, "{name}: {} in {} {}", pair.role, pair.clip, pair.strength);
