@@ -44,6 +44,9 @@ const MOST_LOOKS: f64 = 1200.0;
 /// Directions in which skin is asked for what lies farthest out.
 const DIRECTIONS: usize = 96;
 
+/// Seconds from when until when.
+pub type Spans = Vec<(f64, f64)>;
+
 /// A bone that stands on the ground for a while.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contact {
@@ -92,7 +95,7 @@ impl Standing {
 
 impl Stance {
     /// Finds it. `told` are bones with the spans somebody gave them, in place of what is seen of these.
-    pub(crate) fn new(rig: &Rig, motion: &Motion, told: &[(BoneId, Vec<(f64, f64)>)]) -> Self {
+    pub(crate) fn new(rig: &Rig, motion: &Motion, told: &[(BoneId, Spans)]) -> Self {
         let (start, end, loops) = motion.span();
         let clock = Clock { start, end, loops, fade: FADE.min(FADE_SHARE * (end - start)) };
         let soles = rig.kept::<Soles>();
@@ -373,7 +376,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
 fn spans(planted: &[bool], loops: bool, step: f64) -> Vec<Range<usize>> {
     let count = planted.len();
     if count > 0 && planted.iter().all(|&stands| stands) {
-        return vec![0..count + usize::from(loops)];
+        return std::iter::once(0..count + usize::from(loops)).collect();
     }
     // A loop is cut open where nothing stands.
     let first = if loops { planted.iter().position(|&stands| !stands).unwrap_or(0) } else { 0 };
@@ -402,14 +405,16 @@ mod tests {
 
     #[test]
     fn spans_bridge_gaps_drop_touches_and_go_around() {
-        let found = |text: &str, loops| spans(&planted(text), loops, 0.03);
-        assert_eq!(found("..xxxx..xxxx....x...", false), [2..6, 8..12]);
-        assert_eq!(found("..xxxx.xxxx.........", false), [2..11], "one missing look lifts nothing");
-        assert_eq!(found("xxxx............xxxx", false), [0..4, 16..20]);
-        assert_eq!(found("xxxx............xxxx", true), [16..24]);
-        assert_eq!(found("xx................xx", true), [18..22]);
-        assert_eq!(found("xxxxxxxx", true), [0..9]);
-        assert_eq!(found("xxxxxxxx", false), [0..8]);
+        let found = |text: &str, loops| -> Vec<(usize, usize)> {
+            spans(&planted(text), loops, 0.03).iter().map(|span| (span.start, span.end)).collect()
+        };
+        assert_eq!(found("..xxxx..xxxx....x...", false), [(2, 6), (8, 12)]);
+        assert_eq!(found("..xxxx.xxxx.........", false), [(2, 11)], "one missing look lifts nothing");
+        assert_eq!(found("xxxx............xxxx", false), [(0, 4), (16, 20)]);
+        assert_eq!(found("xxxx............xxxx", true), [(16, 24)]);
+        assert_eq!(found("xx................xx", true), [(18, 22)]);
+        assert_eq!(found("xxxxxxxx", true), [(0, 9)]);
+        assert_eq!(found("xxxxxxxx", false), [(0, 8)]);
         assert!(found("........", true).is_empty());
         assert!(spans(&[], true, 0.03).is_empty());
     }
