@@ -1,8 +1,7 @@
 //! Plays a plan and lowers, part by part, what fails a gate.
 //!
-//! Gains are found once, for the plan as it stands, and then scaled: displacement is linear in the gain but for limits,
-//! which let a lowered gain move a little more than its share, so that what passes here passes after the strengths have
-//! been solved for. What fails a gate at a place and a moment is the layer that, played alone, moves that place most
+//! Gains are found for the plan as it stands and then scaled, which costs nothing; what passes by scaled gains is looked at
+//! once more by those that its strengths are solved for, and these are what is baked. What fails a gate at a place and a moment is the layer that, played alone, moves that place most
 //! there; feet are the body's. Where lowering that does not help, all layers are lowered; where that does not either, the
 //! gate fails whatever the strength (skin that lies on skin crosses it at the slightest touch): nothing is lowered for it,
 //! and it is said. Clips that pass are not looked at again unless something was raised.
@@ -31,7 +30,7 @@ const RATE: f64 = 20.0;
 /// What limits are multiplied by here, since moments between frames are not seen.
 const STRICT: f64 = 0.9;
 /// Times a plan is lowered before what still fails is switched off.
-const MOST_ROUNDS: usize = 6;
+const MOST_ROUNDS: usize = 7;
 /// Of its strength: what has less left is switched off.
 const LEAST_LEFT: f64 = 0.1;
 /// What a part is raised by at most.
@@ -139,7 +138,7 @@ pub fn figures(name: &str, comparison: &Comparison) -> ClipFigures {
 pub struct Judged {
     /// What was seen at the end, clip by clip.
     pub clips: Vec<ClipFigures>,
-    /// The gains of the plan over all clips, where they are those of the plan as it is now.
+    /// The gains of the plan over all clips; `None` where it does nothing.
     pub solved: Option<Solved>,
 }
 
@@ -156,7 +155,7 @@ pub fn judge(
         return Ok(Judged { clips: Vec::new(), solved: None });
     }
     let solved = solve(rig, file.recipe(), clips)?;
-    let mut judging = Judging::new(rig, clips, chosen, plan, &solved)?;
+    let mut judging = Judging::new(rig, clips, chosen, plan, solved)?;
     let mut seen: Vec<Option<ClipFigures>> = vec![None; chosen.len()];
     let mut open: Vec<usize> = (0..chosen.len()).collect();
     let total = 2 * chosen.len();
@@ -176,14 +175,22 @@ pub fn judge(
         let raised = round == 0 && judging.raise(&seen);
         let changed = |clip: &usize| judging.is_stale(*clip) && failures.iter().any(|failure| failure.clip == *clip);
         open = if raised { (0..chosen.len()).collect() } else { open_before.into_iter().filter(changed).collect() };
-        if open.is_empty() {
+        if open.is_empty() && !judging.has_other_gains() {
             break;
         }
+        // What passes by scaled gains must pass by those that are solved for.
+        if open.is_empty() {
+            judging.solve()?;
+            open = judging.clips_lowered_for();
+        }
+    }
+    if judging.has_other_gains() {
+        judging.solve()?;
     }
     judging.rescale(&mut seen);
-    let is_as_planned = judging.finish();
+    let solved = judging.finish();
     progress(total, total);
-    Ok(Judged { clips: seen.into_iter().flatten().collect(), solved: is_as_planned.then_some(solved) })
+    Ok(Judged { clips: seen.into_iter().flatten().collect(), solved })
 }
 
 /// A step of lowering.
@@ -215,7 +222,12 @@ struct Judging<'a> {
     rig: &'a Arc<Rig>,
     clips: Vec<&'a PlayedClip<'a>>,
     plan: &'a mut Plan,
-    /// Per clip: the recipe with the gains of the plan as it came.
+    all_clips: &'a [PlayedClip<'a>],
+    chosen: &'a [usize],
+    /// The gains of the plan, and the factors of its layers they were found for.
+    gains: Option<Solved>,
+    solved_at: Vec<f64>,
+    /// Per clip: the recipe with those gains.
     solved: Vec<Recipe>,
     /// Per effect of the recipe: its layer.
     layer_of: Vec<usize>,
@@ -229,6 +241,12 @@ struct Judging<'a> {
     watched: BTreeMap<Key, Watched>,
 }
 
+/// Per effect of a plan's recipe: its layer.
+fn layer_of(plan: &Plan) -> Vec<usize> {
+    let effects = |(index, layer): (usize, &Layer)| vec![index; if layer.is_on() { layer.effects.len() } else { 0 }];
+    plan.layers.iter().enumerate().flat_map(effects).collect()
+}
+
 /// Gate, clip and label of a failure.
 type Key = (&'static str, usize, String);
 
@@ -236,14 +254,11 @@ impl<'a> Judging<'a> {
     fn new(
         rig: &'a Arc<Rig>,
         clips: &'a [PlayedClip<'a>],
-        chosen: &[usize],
+        chosen: &'a [usize],
         plan: &'a mut Plan,
-        solved: &Solved,
+        gains: Solved,
     ) -> Result<Self, LivenError> {
-        let solved: Vec<Recipe> = chosen.iter().map(|&clip| solved.recipe(clip).clone()).collect();
-        let effects =
-            |(index, layer): (usize, &Layer)| vec![index; if layer.is_on() { layer.effects.len() } else { 0 }];
-        let layer_of = plan.layers.iter().enumerate().flat_map(effects).collect();
+        let solved: Vec<Recipe> = chosen.iter().map(|&clip| gains.recipe(clip).clone()).collect();
         let checker = Checker::new(rig, &solved[0])?;
         let given = Given {
             groups: Some(groups(rig, &Anatomy::of(rig))),
@@ -254,9 +269,13 @@ impl<'a> Judging<'a> {
         Ok(Self {
             rig,
             clips: chosen.iter().map(|&clip| &clips[clip]).collect(),
+            all_clips: clips,
+            chosen,
+            gains: Some(gains),
+            solved_at: plan.layers.iter().map(|layer| layer.factor).collect(),
             raised: vec![1.0; plan.layers.len()],
+            layer_of: layer_of(plan),
             plan,
-            layer_of,
             checker,
             given,
             seen_with: vec![Vec::new(); solved.len()],
@@ -282,11 +301,39 @@ impl<'a> Judging<'a> {
         self.seen_with[clip] != self.factors()
     }
 
+    /// Whether factors have changed since gains were solved for.
+    fn has_other_gains(&self) -> bool {
+        self.solved_at != self.factors()
+    }
+
+    /// Solves for the gains of the plan as it stands.
+    fn solve(&mut self) -> Result<(), LivenError> {
+        let file = self.plan.recipe()?;
+        self.solved_at = self.factors();
+        self.layer_of = layer_of(self.plan);
+        self.gains = match file.recipe().adds() {
+            true => Some(solve(self.rig, file.recipe(), self.all_clips)?),
+            false => None,
+        };
+        let gains = self.gains.as_ref();
+        let of_clip = |&clip: &usize| gains.map_or_else(Recipe::default, |gains| gains.recipe(clip).clone());
+        self.solved = self.chosen.iter().map(of_clip).collect();
+        Ok(())
+    }
+
+    /// Clips that something was lowered for; none where nothing is left to play.
+    fn clips_lowered_for(&self) -> Vec<usize> {
+        let mut clips: Vec<usize> = self.steps.iter().map(|step| step.failure.clip).collect();
+        clips.sort_unstable();
+        clips.dedup();
+        if self.gains.is_some() { clips } else { Vec::new() }
+    }
+
     /// The recipe of a clip with the layers' factors.
     fn recipe(&self, clip: usize, factors: &[f64]) -> Recipe {
         let mut recipe = self.solved[clip].clone();
         for (effect, &layer) in recipe.effects.iter_mut().zip(&self.layer_of) {
-            effect.gain *= factors[layer];
+            effect.gain *= factors[layer] / self.solved_at[layer];
         }
         recipe
     }
@@ -462,10 +509,10 @@ impl<'a> Judging<'a> {
         }
     }
 
-    /// Notes what was lowered, and what could not be cured; whether the plan is as it came.
-    fn finish(self) -> bool {
+    /// Notes what was lowered, and what could not be cured; the gains of the plan.
+    fn finish(self) -> Option<Solved> {
         let names: Vec<String> = (0..self.clips.len()).map(|clip| self.name(clip)).collect();
-        let Self { plan, raised, steps, watched, .. } = self;
+        let Self { plan, raised, steps, watched, gains, .. } = self;
         for step in steps.iter().filter(|step| step.failure.gate != STRENGTH) {
             let layer = &mut plan.layers[step.layer];
             let left = layer.factor / raised[step.layer];
@@ -483,7 +530,7 @@ impl<'a> Judging<'a> {
                 plan.remarks.push(format!("{} in {}, whatever the strength", what(gate), names[*clip]));
             }
         }
-        plan.layers.iter().all(|layer| layer.factor == 1.0)
+        gains
     }
 
     /// Layers that move a place most, each played alone.

@@ -82,7 +82,7 @@ pub struct Livened {
     pub recipe: RecipeFile,
     /// What was done.
     pub account: Account,
-    /// Its gains over all clips, where they are known already.
+    /// Its gains over all clips; `None` where it does nothing.
     pub solved: Option<Solved>,
 }
 
