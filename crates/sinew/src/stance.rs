@@ -311,12 +311,19 @@ impl Looks<'_> {
 
     fn contacts(&mut self, lowest: &[f64], ground: &[Option<f64>]) -> Vec<Contact> {
         let (rig, soles, times) = (self.rig, self.soles, self.times());
+        // Of a leg only its end stands: a shin that is low as well is not the foot.
         let anatomy = rig.kept::<Anatomy>();
+        let is_limb = |bone: BoneId| matches!(anatomy.bone(bone).role, Role::Leg | Role::Foot | Role::Arm | Role::Hand);
+        let goes_on = |bone: BoneId| {
+            let below = |other: &BoneId| rig.hierarchy().parent(*other) == Some(bone);
+            let moves_skin = |other: &BoneId| !soles.of_bone[other.index()].is_empty();
+            rig.skeleton().bones().filter(below).any(|other| moves_skin(&other) && is_limb(other))
+        };
+        let ends_limb = |bone: BoneId| is_limb(bone) && !goes_on(bone);
         let height_of = |bone: BoneId| {
             let of = rig.character_of_bone(bone);
             let (own, size) = (lowest[bone.index()], rig.characters()[of].size);
-            let is_limb = matches!(anatomy.bone(bone).role, Role::Leg | Role::Foot | Role::Arm | Role::Hand);
-            let higher = |ground: f64| if is_limb && own <= ground + UNEVEN * size { own } else { ground };
+            let higher = |ground: f64| if ends_limb(bone) && own <= ground + UNEVEN * size { own } else { ground };
             ground[of].map(|ground| higher(ground) + LOW * size)
         };
         // Half a look to both sides; at the ends of what does not loop, to one.
