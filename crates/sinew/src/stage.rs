@@ -72,7 +72,7 @@ use crate::pose::{Pose, WorldPose};
 use crate::recipe::{Planted, Recipe};
 use crate::rig::{Rig, VertexMap};
 use crate::skeleton::BoneId;
-use crate::stance::{Contact, Stance, Standing};
+use crate::stance::{Contact, Spans, Stance, Standing};
 use glam::DVec3;
 use std::sync::Arc;
 
@@ -359,12 +359,8 @@ impl Stage {
 }
 
 /// The bones that a clip's settings say stand, with when.
-fn told_contacts(
-    rig: &Rig,
-    clip: &Clip,
-    settings: &MotionSettings,
-) -> Result<Vec<(BoneId, Vec<(f64, f64)>)>, MotionError> {
-    let mut told: Vec<(BoneId, Vec<(f64, f64)>)> = Vec::new();
+fn told_contacts(rig: &Rig, clip: &Clip, settings: &MotionSettings) -> Result<Vec<(BoneId, Spans)>, MotionError> {
+    let mut told: Vec<(BoneId, Spans)> = Vec::new();
     for (pattern, spans) in &settings.contacts {
         let bones = bones_called(rig, pattern, "contacts").map_err(|error| {
             let nearest = match error {

@@ -1,9 +1,11 @@
 //! Where a character stands: which bones are planted on the ground, when, and how high the ground is.
 //!
 //! *Ground* is the lowest the skin comes over a clip, y being up. A clip that stays well above both the scene's floor and the
-//! lowest point of the rest pose is in the air and has none. A bone is *planted* while its lowest skin is low and goes with
-//! the ground: in a walk on the spot feet that stand go back together, so the ground's own velocity is the median of
-//! all skin that is low. Spans of time are found once per clip; in a loop they go around.
+//! lowest point of the rest pose is in the air and has none. Ground is not always even, and limbs may stand a little higher:
+//! each on the lowest it comes itself. A bone is *planted* while its lowest skin is low and goes with the ground. In a walk on the
+//! spot that goes back under the feet, slower where the walk begins or pauses: so skin goes with it whose velocity lies
+//! between rest and the ground's own, the most that low skin has along its mean way. Spans of time are found once per clip; in a
+//! loop they go around.
 //!
 //! What reads them wants no steps in time: [`Stance::at`] gives each bone a weight that is 1 while it is planted and fades
 //! beyond, as a smooth and, in loops, periodic function of time.
@@ -13,9 +15,10 @@
 //!
 //! Oracle: walks made with known contacts (`tests/all/planting.rs`).
 
+use crate::anatomy::{Anatomy, Role};
 use crate::motion::Motion;
 use crate::pose::{Pose, WorldPose};
-use crate::rig::{OfRig, Rig};
+use crate::rig::{Character, OfRig, Rig};
 use crate::simd::LANES;
 use crate::skeleton::BoneId;
 use glam::{DAffine3, DVec2, DVec3};
@@ -27,6 +30,10 @@ const LOW: f64 = 0.02;
 const SLOW: f64 = 0.15;
 /// The same as a share of the ground's own speed: a walk on the spot is no treadmill.
 const SLOW_SHARE: f64 = 0.25;
+/// Share of the size by which a limb may stand higher than the lowest of all.
+const UNEVEN: f64 = 0.04;
+/// Share of low skin that is no faster than the ground.
+const FASTEST: f64 = 0.9;
 /// Seconds: a shorter touch plants nothing, and a shorter gap lifts nothing.
 const SHORTEST: f64 = 0.08;
 const SHORTEST_GAP: f64 = 0.06;
@@ -43,6 +50,9 @@ const RATE: f64 = 60.0;
 const MOST_LOOKS: f64 = 1200.0;
 /// Directions in which skin is asked for what lies farthest out.
 const DIRECTIONS: usize = 96;
+
+/// Seconds from when until when.
+pub type Spans = Vec<(f64, f64)>;
 
 /// A bone that stands on the ground for a while.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -92,13 +102,14 @@ impl Standing {
 
 impl Stance {
     /// Finds it. `told` are bones with the spans somebody gave them, in place of what is seen of these.
-    pub(crate) fn new(rig: &Rig, motion: &Motion, told: &[(BoneId, Vec<(f64, f64)>)]) -> Self {
+    pub(crate) fn new(rig: &Rig, motion: &Motion, told: &[(BoneId, Spans)]) -> Self {
         let (start, end, loops) = motion.span();
         let clock = Clock { start, end, loops, fade: FADE.min(FADE_SHARE * (end - start)) };
         let soles = rig.kept::<Soles>();
         let mut looks = Looks { rig, motion, clock, soles: &soles, pose: Pose::default(), world: WorldPose::default() };
         let lowest = looks.lowest();
-        let mut contacts = looks.contacts(&lowest);
+        let ground = looks.ground(&lowest);
+        let mut contacts = looks.contacts(&lowest, &ground);
         contacts.retain(|contact| !told.iter().any(|(bone, _)| *bone == contact.bone));
         let given = told.iter().flat_map(|(bone, spans)| {
             spans.iter().map(|&(from, to)| Contact { bone: *bone, from: from.max(start), to: to.max(from) })
@@ -106,7 +117,7 @@ impl Stance {
         contacts.extend(given);
         contacts.sort_by(|a, b| a.bone.cmp(&b.bone).then(a.from.total_cmp(&b.from)));
         let stands = |character: usize| contacts.iter().any(|c| rig.character_of_bone(c.bone) == character);
-        let ground = lowest.into_iter().enumerate().map(|(of, y)| y.filter(|_| stands(of))).collect();
+        let ground = ground.into_iter().enumerate().map(|(of, y)| y.filter(|_| stands(of))).collect();
         Self { contacts, ground, clock, skin: soles.skin }
     }
 
@@ -273,32 +284,47 @@ impl Looks<'_> {
         Skinning::new(self.rig, &self.world)
     }
 
-    /// Per character: the lowest over all looks; `None` where it is in the air.
-    fn lowest(&mut self) -> Vec<Option<f64>> {
-        let (rig, soles) = (self.rig, self.soles);
-        let mut lowest = vec![f64::INFINITY; rig.characters().len()];
+    /// Per bone: the lowest its skin comes over all looks.
+    fn lowest(&mut self) -> Vec<f64> {
+        let soles = self.soles;
+        let mut lowest = vec![f64::INFINITY; soles.of_bone.len()];
         for time in self.times() {
             let skinning = self.skinning(time);
-            for (bone, slots) in rig.skeleton().bones().zip(&soles.of_bone) {
-                // Bones of a rig without skin belong to nobody.
-                let Some(of) = lowest.get_mut(rig.character_of_bone(bone)) else { continue };
-                for &slot in slots {
-                    *of = of.min(skinning.place(slot as usize).y);
-                }
+            for (lowest, slots) in lowest.iter_mut().zip(&soles.of_bone) {
+                *lowest = slots.iter().map(|&slot| skinning.place(slot as usize).y).fold(*lowest, f64::min);
             }
         }
-        let stands = |(of, &y): (usize, &f64)| {
-            let floor = soles.lowest_at_rest[of].max(0.0) + AIRBORNE * rig.characters()[of].size;
-            (y.is_finite() && y <= floor).then_some(y)
-        };
-        lowest.iter().enumerate().map(stands).collect()
+        lowest
     }
 
-    fn contacts(&mut self, ground: &[Option<f64>]) -> Vec<Contact> {
+    /// Per character: the height of the ground; `None` where it is in the air.
+    fn ground(&self, lowest: &[f64]) -> Vec<Option<f64>> {
+        let (rig, soles) = (self.rig, self.soles);
+        let of_character = |(of, character): (usize, &Character)| {
+            let mine = rig.skeleton().bones().zip(lowest).filter(|(bone, _)| rig.character_of_bone(*bone) == of);
+            let y = mine.map(|(_, y)| *y).fold(f64::INFINITY, f64::min);
+            let floor = soles.lowest_at_rest[of].max(0.0) + AIRBORNE * character.size;
+            (y.is_finite() && y <= floor).then_some(y)
+        };
+        rig.characters().iter().enumerate().map(of_character).collect()
+    }
+
+    fn contacts(&mut self, lowest: &[f64], ground: &[Option<f64>]) -> Vec<Contact> {
         let (rig, soles, times) = (self.rig, self.soles, self.times());
+        // Of a leg only its end stands: a shin that is low as well is not the foot.
+        let anatomy = rig.kept::<Anatomy>();
+        let is_limb = |bone: BoneId| matches!(anatomy.bone(bone).role, Role::Leg | Role::Foot | Role::Arm | Role::Hand);
+        let goes_on = |bone: BoneId| {
+            let below = |other: &BoneId| rig.hierarchy().parent(*other) == Some(bone);
+            let moves_skin = |other: &BoneId| !soles.of_bone[other.index()].is_empty();
+            rig.skeleton().bones().filter(below).any(|other| moves_skin(&other) && is_limb(other))
+        };
+        let ends_limb = |bone: BoneId| is_limb(bone) && !goes_on(bone);
         let height_of = |bone: BoneId| {
             let of = rig.character_of_bone(bone);
-            ground[of].map(|ground| ground + LOW * rig.characters()[of].size)
+            let (own, size) = (lowest[bone.index()], rig.characters()[of].size);
+            let higher = |ground: f64| if ends_limb(bone) && own <= ground + UNEVEN * size { own } else { ground };
+            ground[of].map(|ground| higher(ground) + LOW * size)
         };
         // Half a look to both sides; at the ends of what does not loop, to one.
         let step = times.get(1).map_or(0.0, |next| 0.5 * (next - times[0]));
@@ -339,9 +365,14 @@ impl Looks<'_> {
             let mine: Vec<usize> = (0..bones.len()).filter(|&b| rig.character_of_bone(bones[b]) == of).collect();
             let size = rig.characters()[of].size;
             let low = || mine.iter().flat_map(|&bone| looks[bone].iter().flatten());
-            let ground = DVec2::new(median(low().map(|v| v.x)), median(low().map(|v| v.z)));
-            let most = SLOW * size + SLOW_SHARE * ground.length();
-            let stands = |v: &DVec3| DVec2::new(v.x, v.z).distance(ground) <= most && v.y.abs() <= most;
+            let flat = |v: &DVec3| DVec2::new(v.x, v.z);
+            let way = low().map(flat).sum::<DVec2>().normalize_or_zero();
+            let fastest = quantile(low().map(|v| flat(v).dot(way)), FASTEST).max(0.0);
+            let most = SLOW * size + SLOW_SHARE * fastest;
+            let stands = |v: &DVec3| {
+                let along = flat(v).dot(way).clamp(0.0, fastest);
+                flat(v).distance(way * along) <= most && v.y.abs() <= most
+            };
             for &bone in &mine {
                 let planted: Vec<bool> = looks[bone].iter().map(|low| low.as_ref().is_some_and(stands)).collect();
                 let at = |look: usize| match times.get(look) {
@@ -360,20 +391,20 @@ impl Looks<'_> {
     }
 }
 
-fn median(values: impl Iterator<Item = f64>) -> f64 {
+fn quantile(values: impl Iterator<Item = f64>, share: f64) -> f64 {
     let mut values: Vec<f64> = values.collect();
     if values.is_empty() {
         return 0.0;
     }
-    let middle = (values.len() - 1) / 2;
-    *values.select_nth_unstable_by(middle, f64::total_cmp).1
+    let place = ((values.len() - 1) as f64 * share).round() as usize;
+    *values.select_nth_unstable_by(place, f64::total_cmp).1
 }
 
 /// Runs of looks that are long enough, short gaps bridged; in a loop those over the seam go beyond its end.
 fn spans(planted: &[bool], loops: bool, step: f64) -> Vec<Range<usize>> {
     let count = planted.len();
     if count > 0 && planted.iter().all(|&stands| stands) {
-        return vec![0..count + usize::from(loops)];
+        return std::iter::once(0..count + usize::from(loops)).collect();
     }
     // A loop is cut open where nothing stands.
     let first = if loops { planted.iter().position(|&stands| !stands).unwrap_or(0) } else { 0 };
@@ -402,14 +433,16 @@ mod tests {
 
     #[test]
     fn spans_bridge_gaps_drop_touches_and_go_around() {
-        let found = |text: &str, loops| spans(&planted(text), loops, 0.03);
-        assert_eq!(found("..xxxx..xxxx....x...", false), [2..6, 8..12]);
-        assert_eq!(found("..xxxx.xxxx.........", false), [2..11], "one missing look lifts nothing");
-        assert_eq!(found("xxxx............xxxx", false), [0..4, 16..20]);
-        assert_eq!(found("xxxx............xxxx", true), [16..24]);
-        assert_eq!(found("xx................xx", true), [18..22]);
-        assert_eq!(found("xxxxxxxx", true), [0..9]);
-        assert_eq!(found("xxxxxxxx", false), [0..8]);
+        let found = |text: &str, loops| -> Vec<(usize, usize)> {
+            spans(&planted(text), loops, 0.03).iter().map(|span| (span.start, span.end)).collect()
+        };
+        assert_eq!(found("..xxxx..xxxx....x...", false), [(2, 6), (8, 12)]);
+        assert_eq!(found("..xxxx.xxxx.........", false), [(2, 11)], "one missing look lifts nothing");
+        assert_eq!(found("xxxx............xxxx", false), [(0, 4), (16, 20)]);
+        assert_eq!(found("xxxx............xxxx", true), [(16, 24)]);
+        assert_eq!(found("xx................xx", true), [(18, 22)]);
+        assert_eq!(found("xxxxxxxx", true), [(0, 9)]);
+        assert_eq!(found("xxxxxxxx", false), [(0, 8)]);
         assert!(found("........", true).is_empty());
         assert!(spans(&[], true, 0.03).is_empty());
     }

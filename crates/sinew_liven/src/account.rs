@@ -22,6 +22,9 @@ pub struct PartAccount {
     pub reasons: Vec<String>,
     /// What was lowered, and why.
     pub lowered: Vec<Lowered>,
+    /// Whether less is seen of it, in every clip, than the style asks for, though nothing was lowered: it is held to less by
+    /// its own length.
+    pub falls_short: bool,
     /// Whether anything is left of it.
     pub is_on: bool,
 }
@@ -62,6 +65,9 @@ impl Account {
             strength: strength(layer),
             reasons: layer.reasons.clone(),
             lowered: layer.lowered.clone(),
+            falls_short: layer.moved != Moved::Body
+                && layer.lowered.is_empty()
+                && strength(layer).is_some_and(|[_, high]| high < plan.style.range()[0]),
             is_on: layer.is_on(),
         };
         Self {
@@ -89,6 +95,9 @@ impl Account {
                 _ => String::new(),
             };
             lines.push(format!("{name}: {}{seen}", part.effects));
+            if part.falls_short {
+                lines.push("  less is seen of it than asked for: farther from its root it would tear".to_owned());
+            }
             lines.extend(part.lowered.iter().map(|lowered| format!("  {lowered}")));
         }
         if !self.rigid.is_empty() {

@@ -26,9 +26,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Frames a second looked at.
-const RATE: f64 = 20.0;
+const RATE: f64 = 30.0;
 /// What limits are multiplied by here, since moments between frames are not seen.
-const STRICT: f64 = 0.9;
+const STRICT: f64 = 0.85;
 /// Times a plan is lowered before what still fails is switched off.
 const MOST_ROUNDS: usize = 7;
 /// Of its strength: what has less left is switched off.

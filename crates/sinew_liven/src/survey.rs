@@ -170,11 +170,11 @@ fn length(surface: &RestSurface<'_>, slots: &[usize]) -> f64 {
     longest
 }
 
-/// Per part: how far it moves, and how fast what carries it turns.
-type Moves = (Vec<f64>, Vec<f64>);
+/// Of a clip, per part: how far it moves, and how fast what carries it turns.
+type Motions = (Vec<f64>, Vec<f64>);
 
 /// Per clip, per part: how far it moves, and how fast what carries it turns on the whole.
-fn motions(stage: &Stage, clips: &[PlayedClip<'_>], parts: &[(Role, &Vec<usize>)]) -> Result<Vec<Moves>, LivenError> {
+fn motions(stage: &Stage, clips: &[PlayedClip<'_>], parts: &[(Role, &Vec<usize>)]) -> Result<Vec<Motions>, LivenError> {
     let rig = stage.rig();
     let mut vertex_of_slot: Vec<Option<usize>> = vec![None; rig.slots()];
     (0..rig.vertex_count()).for_each(|vertex| {
@@ -188,7 +188,7 @@ fn motions(stage: &Stage, clips: &[PlayedClip<'_>], parts: &[(Role, &Vec<usize>)
         parts.iter().map(|(_, slots)| slots.iter().filter_map(|&slot| vertex_of_slot[slot]).collect()).collect();
     let carriers: Vec<Option<BoneId>> =
         parts.iter().map(|(_, slots)| slots.first().and_then(|&slot| rig.main_bone(slot))).collect();
-    let one = |(clip, settings): &PlayedClip<'_>| -> Result<Moves, LivenError> {
+    let one = |(clip, settings): &PlayedClip<'_>| -> Result<Motions, LivenError> {
         let playing = stage.motion(clip, settings)?;
         let (start, end) = (playing.report().start, playing.report().last_key);
         let steps = ((end - start) * RATE).ceil().clamp(0.0, MOST_FRAMES) as u32;

@@ -45,7 +45,7 @@ use crate::clip::Clip;
 use crate::hierarchy::Hierarchy;
 use crate::pose::{Pose, WorldPose};
 use crate::skeleton::{BoneId, Skeleton};
-use crate::stance::Stance;
+use crate::stance::{Spans, Stance};
 use derivatives::{Keys, RateCurve, Value};
 use filter::{FilterGrid, Runs};
 use flesh_load::{FleshRuns, FleshWork, Whole, felt};
@@ -104,7 +104,7 @@ pub struct MotionSettings {
     pub teleports: Vec<f64>,
     /// When bones stand on the ground, in place of what is seen of them: names or roles (`@foot`), each with spans of
     /// seconds, which may be none. `*` and `?` match any; later entries win.
-    pub contacts: Vec<(String, Vec<(f64, f64)>)>,
+    pub contacts: Vec<(String, Spans)>,
     /// Most bytes the filters may keep.
     pub memory_limit: usize,
 }

@@ -16,6 +16,7 @@ use super::{HierarchySpec, Normals, Planted, Recipe, Riders, Rigid, Sewn, TotalL
 use crate::correct::CORRECTIONS;
 use crate::motion::{Ends, Looping, MotionSettings, Smoothing, Travel};
 use crate::param::Range;
+use crate::stance::Spans;
 use crate::text::nearest;
 use toml_edit::{Document, Item, Key, TableLike, Value};
 
@@ -40,7 +41,7 @@ pub(super) struct MotionKeys {
     travel: Option<Travel>,
     smoothing: Option<Smoothing>,
     teleports: Option<Vec<f64>>,
-    contacts: Option<Vec<(String, Vec<(f64, f64)>)>>,
+    contacts: Option<Vec<(String, Spans)>>,
 }
 
 impl MotionKeys {
@@ -136,7 +137,7 @@ const PIECE: [&str; 2] = ["a role, bone or mesh in quotes", "name a role, bone o
 const BONE: [&str; 2] = ["a role or bone in quotes", "name a role or bone or remove it"];
 
 /// What is left to Sinew, switched off, or named.
-enum Auto {
+enum Chosen {
     Auto,
     None,
     Only(Vec<String>),
@@ -249,16 +250,16 @@ impl Reader {
         }
         if let Some(at) = At::of(root, "rigid", "") {
             meaning.recipe.rigid = match self.auto_or_names(&at, PIECE, "[\"@prop\", \"Sword*\"]") {
-                Auto::Auto => Rigid::Auto,
-                Auto::None => Rigid::None,
-                Auto::Only(names) => Rigid::Only(names),
+                Chosen::Auto => Rigid::Auto,
+                Chosen::None => Rigid::None,
+                Chosen::Only(names) => Rigid::Only(names),
             };
         }
         if let Some(at) = At::of(root, "planted", "") {
             meaning.recipe.planted = match self.auto_or_names(&at, BONE, "[\"@foot\", \"paw*\"]") {
-                Auto::Auto => Planted::Auto,
-                Auto::None => Planted::None,
-                Auto::Only(names) => Planted::Only(names),
+                Chosen::Auto => Planted::Auto,
+                Chosen::None => Planted::None,
+                Chosen::Only(names) => Planted::Only(names),
             };
         }
         if let Some(at) = At::of(root, "normals", "") {
@@ -326,14 +327,14 @@ impl Reader {
     }
 
     /// `auto`, `none`, or a list of names of that kind.
-    fn auto_or_names(&mut self, at: &At<'_>, kind: [&'static str; 2], example: &str) -> Auto {
+    fn auto_or_names(&mut self, at: &At<'_>, kind: [&'static str; 2], example: &str) -> Chosen {
         if at.item.as_str().is_some() {
             return match self.word(at, AUTO_WORDS) {
-                Some(true) => Auto::Auto,
-                _ => Auto::None,
+                Some(true) => Chosen::Auto,
+                _ => Chosen::None,
             };
         }
-        Auto::Only(self.names(at, kind, &format!("\"auto\", \"none\" or a list such as {example}")))
+        Chosen::Only(self.names(at, kind, &format!("\"auto\", \"none\" or a list such as {example}")))
     }
 
     /// A list of roles, bones or meshes.
@@ -554,7 +555,7 @@ impl Reader {
     }
 
     /// Bones, each with the spans in which it stands.
-    fn contacts(&mut self, at: &At<'_>) -> Vec<(String, Vec<(f64, f64)>)> {
+    fn contacts(&mut self, at: &At<'_>) -> Vec<(String, Spans)> {
         const SPANS: &str = "a list of spans in seconds, such as [[0.0, 0.4]]";
         let Some(table) = self.table(at, "a table of bones, such as { \"foot.L\" = [[0.0, 0.4]] }") else {
             return Vec::new();

@@ -30,7 +30,7 @@ fn recipes() -> Vec<(String, Recipe)> {
     }
     for preset in presets::names() {
         let file = RecipeFile::parse(preset.text).expect("a preset");
-        add(preset.name, file.recipe().clone());
+        add(preset.name, file.recipe().without_strength());
     }
     all
 }

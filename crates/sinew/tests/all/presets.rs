@@ -22,7 +22,7 @@ const PROMISES: &[Promise] = &[
     Promise { name: "subtle", about: [Some(1.5), Some(0.7)], feet: 0.5, stretch: 1.5 },
     Promise { name: "lively", about: [Some(4.0), Some(1.5)], feet: 1.0, stretch: 1.7 },
     Promise { name: "cartoon", about: [Some(8.0), Some(3.0)], feet: 2.0, stretch: 2.3 },
-    Promise { name: "jelly", about: [None, Some(6.0)], feet: 4.0, stretch: 1.7 },
+    Promise { name: "jelly", about: [None, Some(4.0)], feet: 4.0, stretch: 1.7 },
     Promise { name: "heavy", about: [Some(5.0), Some(3.0)], feet: 2.0, stretch: 1.7 },
     Promise { name: "cloth-twirl", about: [Some(5.0), None], feet: 0.0, stretch: 1.7 },
     Promise { name: "ears-and-tail", about: [Some(5.0), None], feet: 0.0, stretch: 1.6 },

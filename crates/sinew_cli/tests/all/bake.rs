@@ -32,12 +32,13 @@ fn character(file: &str) -> Asset {
 fn worst(file: &str, recipe: &str, baked: &str, report: &Value) -> f64 {
     let Asset { rig, clips, .. } = character(file);
     let recipe = RecipeFile::parse(recipe).unwrap();
-    let stage = Stage::new(&rig, recipe.recipe()).unwrap();
+    let solved = recipe.solve(&rig, &clips).unwrap();
     let spec = SpecFile::open(Path::new(baked));
     let (mut worst, mut workspace) = (0.0f64, Workspace::default());
     for told in report["clips"].as_array().unwrap() {
         let name = told["name"].as_str().unwrap();
         let index = clips.iter().position(|clip| clip.name == name).unwrap();
+        let stage = Stage::new(&rig, solved.recipe(index)).unwrap();
         let playing = stage.motion(&clips[index], &recipe.motion(name)).unwrap();
         let samples = told["samples"].as_u64().unwrap() as usize;
         let (start, end) = (playing.report().start, playing.report().last_key);

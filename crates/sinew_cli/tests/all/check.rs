@@ -213,7 +213,9 @@ fn a_strength_asked_for_is_the_one_measured() {
         };
         clips.iter().map(|clip| whole(clip).expect("a strength")).collect()
     };
-    let together = strengths(&[]);
+    let balanced = strengths(&[]).into_iter().fold(0.0, f64::max);
+    assert!((balanced - 0.03).abs() < 0.03 * 0.03, "{balanced}");
+    let together = strengths(&["--strength-over", "all"]);
     let liveliest = together.iter().copied().fold(0.0, f64::max);
     assert!((liveliest - 0.03).abs() < 0.02 * 0.03, "{together:?}");
     let each = strengths(&["--strength-over", "each"]);

@@ -4,7 +4,6 @@
 use sinew::{MotionSettings, Recipe, Stage};
 use sinew_gltf::Asset;
 use sinew_testkit::assets::asset;
-use std::sync::Arc;
 
 /// A foot by its bones, and what it does at twelve even moments: `x` stands, `.` does not, `?` cannot be told.
 type Foot = (&'static [&'static str], &'static str);
@@ -46,7 +45,7 @@ fn feet_stand_where_the_eye_sees_them_stand() {
     for (file, clip, feet) in LABELS {
         let Some(path) = asset(file) else { return };
         let asset = Asset::open(&path).expect("opens");
-        let stage = Stage::new(&Arc::new(asset.rig), &Recipe::default()).expect("fits");
+        let stage = Stage::new(&asset.rig, &Recipe::default()).expect("fits");
         let clip = &asset.clips[clip];
         let playing = stage.motion(clip, &MotionSettings::default()).expect("reads");
         let report = playing.report();

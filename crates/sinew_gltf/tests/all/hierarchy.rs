@@ -80,7 +80,9 @@ fn re_hang(raw: &mut RawRig, clips: &mut [Clip], bone: usize, onto: usize) {
 
 fn stage(rig: &Arc<Rig>, preset: &str) -> Stage {
     let recipe = RecipeFile::parse(presets::get(preset).expect("a preset")).expect("parses");
-    Stage::new(rig, &recipe.recipe().without_strength()).expect("fits")
+    // The tree alone: what stands is found from the motion of the skin, which hanging bones elsewhere changes by a look.
+    let planted = recipe::Planted::None;
+    Stage::new(rig, &Recipe { planted, ..recipe.recipe().without_strength() }).expect("fits")
 }
 
 /// Largest distance between two characters over a clip, in sizes: of their bases, and of the results.

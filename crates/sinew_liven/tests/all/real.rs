@@ -11,7 +11,7 @@ fn full() -> bool {
     std::env::var_os("SINEW_FULL").is_some_and(|value| value == "1")
 }
 
-/// What must hold of a character, whatever it is. Strengths that fall short must be explained by a gate.
+/// What must hold of a character, whatever it is. Strengths that fall short must be explained.
 fn holds(name: &str, measured: &Measured) {
     let broken = measured.broken();
     let words: Vec<String> = broken
@@ -29,8 +29,9 @@ fn holds(name: &str, measured: &Measured) {
     for pair in measured.pairs() {
         assert!(pair.strength <= most, "{name}: {} in {} {}", pair.role, pair.clip, pair.strength);
         let part = measured.account.parts.iter().find(|part| part.moved.name() == pair.role.name());
-        let explained =
-            part.is_none_or(|part| !part.lowered.is_empty() || part.reasons.iter().any(|why| why == BOUNDED));
+        let explained = part.is_none_or(|part| {
+            !part.lowered.is_empty() || part.falls_short || part.reasons.iter().any(|why| why == BOUNDED)
+        });
         println!("{name} {} {} {}: {:.4}", measured.style, pair.role, pair.clip, pair.strength);
         assert!(pair.strength >= 0.5 * least || explained, "{name}: {} in {} {}", pair.role, pair.clip, pair.strength);
     }
