@@ -58,6 +58,8 @@ pub(super) struct Planting {
 
 #[derive(Debug)]
 struct Support {
+    /// Whether it stays where it stands. What is soft lies on the ground and may slide; it only does not go through.
+    stays: bool,
     /// Slots that follow it most.
     own: Vec<u32>,
     /// Slots where the limb goes on from it, and their shares of 1.
@@ -122,6 +124,7 @@ impl Planting {
             return;
         }
         for (held, support) in held.iter_mut().zip(&self.supports).filter(|(held, _)| held.firmness > 0.0) {
+            held.firmness *= f64::from(u8::from(support.stays));
             held.displaced = support.ankle.iter().map(|&(slot, share)| moved.by(slot as usize) * share).sum();
         }
         let mut from = 0;
@@ -376,7 +379,8 @@ impl<'a> Finder<'a> {
         let all: f64 = counts.iter().map(|count| count.1).sum();
         let even = 1.0 / counts.len().max(1) as f64;
         let share = |(slot, count): (u32, f64)| (slot, if all > 0.0 { count / all } else { even });
-        Support { own: own().collect(), ankle: counts.into_iter().map(share).collect() }
+        let stays = !self.role(top).is_soft();
+        Support { stays, own: own().collect(), ankle: counts.into_iter().map(share).collect() }
     }
 
     /// What a point counts by itself.

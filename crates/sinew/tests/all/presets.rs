@@ -23,9 +23,9 @@ const PROMISES: &[Promise] = &[
     Promise { name: "lively", about: [Some(4.0), Some(1.5)], feet: 1.0, stretch: 1.7 },
     Promise { name: "cartoon", about: [Some(8.0), Some(3.0)], feet: 2.0, stretch: 2.3 },
     Promise { name: "jelly", about: [None, Some(4.0)], feet: 4.0, stretch: 1.7 },
-    Promise { name: "heavy", about: [Some(5.0), Some(3.0)], feet: 2.0, stretch: 1.7 },
+    Promise { name: "heavy", about: [Some(1.5), Some(2.0)], feet: 2.0, stretch: 1.7 },
     Promise { name: "cloth-twirl", about: [Some(5.0), None], feet: 0.0, stretch: 1.7 },
-    Promise { name: "ears-and-tail", about: [Some(5.0), None], feet: 0.0, stretch: 1.6 },
+    Promise { name: "ears-and-tail", about: [Some(3.5), None], feet: 0.0, stretch: 1.6 },
     Promise { name: "anticipate", about: [None, Some(3.0)], feet: 2.0, stretch: 1.6 },
 ];
 
@@ -124,6 +124,7 @@ fn every_preset_is_promised_and_describes_itself() {
 /// rest by is near what the preset says.
 #[test]
 fn presets_move_the_zoo_as_far_as_they_promise() {
+    let mut broken: Vec<String> = Vec::new();
     let zoo: Vec<(&str, Subject)> =
         sinew_zoo::names().iter().map(|entry| (entry.name, Subject::zoo(entry.name))).collect();
     for promise in PROMISES {
@@ -159,7 +160,9 @@ fn presets_move_the_zoo_as_far_as_they_promise() {
                 let (shortest, longest) = stretch(subject, &base, &moved);
                 let what = format!("{} on {name} {}", promise.name, subject.clips[clip].name);
                 println!("{what}: {peaks:.2?} {shortest:.3} {longest:.3}");
-                assert!(longest < promise.stretch && shortest > 1.0 / promise.stretch, "{what}: {shortest} {longest}");
+                if longest >= promise.stretch || shortest <= 1.0 / promise.stretch {
+                    broken.push(format!("{what}: {shortest:.3} {longest:.3}, {} promised", promise.stretch));
+                }
             }
             for ((peak, seen), of_part) in peaks.into_iter().zip(&mut seen).zip([true, false]) {
                 if (0..subject.rig.vertex_count()).any(|vertex| is_part(vertex) == of_part) {
@@ -171,12 +174,16 @@ fn presets_move_the_zoo_as_far_as_they_promise() {
             seen.sort_by(f64::total_cmp);
             println!("{}: about {about:?}, seen {seen:.2?}", promise.name);
             let Some(middle) = seen.get(seen.len() / 2) else { continue };
-            match about {
-                Some(about) => assert!((0.5 * about..=1.7 * about).contains(middle), "{}: {seen:?}", promise.name),
-                None => assert!(*middle < 0.5, "{}: {seen:?}", promise.name),
+            let is_kept = match about {
+                Some(about) => (0.5 * about..=1.7 * about).contains(middle),
+                None => *middle < 0.5,
+            };
+            if !is_kept {
+                broken.push(format!("{}: {seen:?} where {about:?} is promised", promise.name));
             }
         }
     }
+    assert!(broken.is_empty(), "{broken:#?}");
 }
 
 #[test]
