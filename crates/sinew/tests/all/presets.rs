@@ -23,7 +23,7 @@ const PROMISES: &[Promise] = &[
     Promise { name: "lively", about: [Some(4.0), Some(1.5)], feet: 1.0, stretch: 1.7 },
     Promise { name: "cartoon", about: [Some(8.0), Some(3.0)], feet: 2.0, stretch: 2.3 },
     Promise { name: "jelly", about: [None, Some(4.0)], feet: 4.0, stretch: 1.7 },
-    Promise { name: "heavy", about: [Some(1.5), Some(2.0)], feet: 2.0, stretch: 1.7 },
+    Promise { name: "heavy", about: [Some(1.0), Some(2.0)], feet: 2.0, stretch: 1.7 },
     Promise { name: "cloth-twirl", about: [Some(5.0), None], feet: 0.0, stretch: 1.7 },
     Promise { name: "ears-and-tail", about: [Some(3.5), None], feet: 0.0, stretch: 1.6 },
     Promise { name: "anticipate", about: [None, Some(3.0)], feet: 2.0, stretch: 1.6 },
