@@ -7,7 +7,7 @@
 //! between rest and the ground's own, the most that low skin has along its mean way. Spans of time are found once per clip; in a
 //! loop they go around.
 //!
-//! What reads them wants no steps in time: [`Stance::at`] gives each bone a weight that is 1 while it is planted and fades
+//! What reads them wants no steps in time: each bone has a weight that is 1 while it is planted and fades
 //! beyond, as a smooth and, in loops, periodic function of time.
 //!
 //! Each bone is looked at by the points of its skin that lie farthest out in some direction, for one of them is the lowest
