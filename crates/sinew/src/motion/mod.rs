@@ -13,7 +13,7 @@
 //! | `relative` | the rates of a bone against another one than its parent in the file |
 //! | `moving_bone` | one bone over the clip, and the filters run over it |
 //! | `kinematics` | the rates in world axes |
-//! | `felt` | what flesh feels in the bone's own frame, through the filters of muscles |
+//! | `flesh_load` | what flesh feels in the bone's own frame, through the filters of muscles |
 //! | `live` | the same for poses that arrive one by one |
 
 mod derivatives;
