@@ -377,12 +377,12 @@ fn told_contacts(rig: &Rig, clip: &Clip, settings: &MotionSettings) -> Result<Ve
     Ok(told)
 }
 
-/// A strength depends on the clips, which a stage does not know: it must be a gain by now.
+/// Strengths and gains by clip depend on the clips, which a stage does not know: they must be one gain by now.
 fn refuse_unsolved(recipe: &Recipe) -> Result<(), GraphError> {
     if recipe.strength.is_some() {
         return Err(GraphError::Unsolved { effect: None });
     }
-    match recipe.effects.iter().find(|effect| effect.strength.is_some()) {
+    match recipe.effects.iter().find(|effect| effect.strength.is_some() || !effect.clips.is_empty()) {
         Some(spec) => Err(GraphError::Unsolved { effect: Some(spec.effect.name()) }),
         None => Ok(()),
     }

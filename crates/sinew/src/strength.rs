@@ -103,6 +103,30 @@ impl Solved {
         self.tuned.iter().flat_map(|tuned| &tuned.found)
     }
 
+    /// The gains found, times those that a recipe of the same effects has for clips by name: for `solve` without them and
+    /// this are `solve` with them.
+    pub fn in_clips(&self, recipe: &Recipe, clips: &[(&Clip, MotionSettings)]) -> Self {
+        if recipe.effects.iter().all(|effect| effect.clips.is_empty()) {
+            return self.clone();
+        }
+        let named = |tuned: &Tuned| {
+            let mut tuned = tuned.clone();
+            for (effect, asked) in tuned.recipe.effects.iter_mut().zip(&recipe.effects) {
+                effect.clips.clone_from(&asked.clips);
+            }
+            tuned
+        };
+        if clips.is_empty() {
+            let without = |tuned: &Tuned| Tuned { recipe: tuned.recipe.without_strength(), ..tuned.clone() };
+            return Self { tuned: self.tuned.iter().map(without).collect() };
+        }
+        let of_clip = |(index, (clip, _)): (usize, &(&Clip, MotionSettings))| {
+            let Tuned { recipe, found } = named(&self.tuned[index.min(self.tuned.len() - 1)]);
+            Tuned { recipe: recipe.in_clip(&clip.name), found }
+        };
+        Self { tuned: clips.iter().enumerate().map(of_clip).collect() }
+    }
+
     /// The gains found that the clip of that index is played by.
     pub fn findings_of(&self, clip: usize) -> &[Finding] {
         &self.tuned[clip.min(self.tuned.len() - 1)].found
@@ -212,7 +236,7 @@ pub fn solve(rig: &Arc<Rig>, recipe: &Recipe, clips: &[(&Clip, MotionSettings)])
         StrengthOver::Balanced if clips.len() > 1 => balance(rig, recipe, clips)?,
         _ => vec![tune(rig, recipe, clips, Over::All(clips.len()))?],
     };
-    Ok(Solved { tuned })
+    Ok(Solved { tuned }.in_clips(recipe, clips))
 }
 
 impl RecipeFile {
@@ -272,7 +296,7 @@ fn asked_strengths(asked: &Recipe) -> impl Iterator<Item = (Option<usize>, Stren
 /// What is measured: an effect alone, or the recipe as it is tuned so far.
 fn alone(asked: &Recipe, tuned: &Recipe, effect: Option<usize>) -> Recipe {
     let Some(effect) = effect else { return tuned.clone() };
-    let effect = EffectSpec { strength: None, gain: 1.0, ..asked.effects[effect].clone() };
+    let effect = EffectSpec { strength: None, gain: 1.0, clips: Vec::new(), ..asked.effects[effect].clone() };
     Recipe { effects: vec![effect], corrections: Vec::new(), edits: Vec::new(), strength: None, ..asked.clone() }
 }
 

@@ -11,7 +11,7 @@ use crate::shape::Piece;
 use crate::surface::{Enclosure, SoundTriangles, TriangleReport, Turned, enclosures, volume};
 use rayon::prelude::*;
 use sinew::correct::SegmentVolume;
-use sinew::{Clip, LoopVerdict, MotionReport, MotionSettings, Playing, Recipe, Rig, Workspace};
+use sinew::{Clip, LoopVerdict, MotionReport, MotionSettings, Playing, Recipe, Rig, Stage, Workspace};
 use std::sync::Arc;
 
 /// Frames a thread takes at a time.
@@ -188,6 +188,11 @@ impl Checker {
         let _ = self.subject.stage.retune(recipe)?;
         self.subject.has_effects = recipe.adds();
         Ok(())
+    }
+
+    /// What it plays on.
+    pub fn stage(&self) -> &Stage {
+        &self.subject.stage
     }
 
     /// Whether there are effects to measure.

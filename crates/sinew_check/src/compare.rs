@@ -26,6 +26,7 @@ use crate::tree::Tree;
 use crate::tremble::{self, Energy, RATE};
 use glam::DVec3;
 use rayon::prelude::*;
+use sinew::anatomy::Anatomy;
 use sinew::{MotionReport, Playing, Rig};
 
 /// Frames of a clip at which crossings are looked for, at most.
@@ -173,6 +174,8 @@ pub(crate) struct Skin {
     gaps: Gaps,
     calipers: Vec<Caliper>,
     crossing_at_rest: [crossings::Pairs; 2],
+    /// Per bone: whether what hangs on it is soft. That lies on the ground at times, and does not stand on it.
+    is_soft: Vec<bool>,
 }
 
 impl Skin {
@@ -185,7 +188,8 @@ impl Skin {
         let gaps = Gaps::new(&shape, &trees);
         let calipers = thickness::calipers(&shape, &trees);
         let crossing_at_rest = crossings::all(&shape, &trees, &shape.rest, &mut Boxes::default());
-        Self { shape, trees, gaps, calipers, crossing_at_rest }
+        let is_soft = soft_bones(rig, &shape);
+        Self { shape, trees, gaps, calipers, crossing_at_rest, is_soft }
     }
 
     pub fn pieces(&self) -> &[Piece] {
@@ -198,6 +202,16 @@ impl Skin {
         let members = self.shape.members.iter().enumerate();
         members.filter(|(_, points)| points.iter().all(is_within)).map(|(piece, _)| piece).collect()
     }
+}
+
+/// Per bone: whether most of its skin is soft.
+fn soft_bones(rig: &Rig, shape: &Shape) -> Vec<bool> {
+    let anatomy = Anatomy::of(rig);
+    let mut balance = vec![0i64; rig.skeleton().len()];
+    for (point, &bone) in shape.bone.iter().enumerate().filter(|(_, bone)| **bone != NONE) {
+        balance[bone as usize] += if anatomy.role_of_point(shape.slot[point] as usize).is_soft() { 1 } else { -1 };
+    }
+    balance.into_iter().map(|balance| balance > 0).collect()
 }
 
 /// A clip being compared.
@@ -344,7 +358,10 @@ impl<'a> Comparing<'a> {
         let contacts = given
             .contacts
             .clone()
-            .unwrap_or_else(|| footing::detect(shape, &self.character_of_bone, times, &seen.lowest, &seen.ground));
+            .unwrap_or_else(|| {
+                let found = footing::detect(shape, &self.character_of_bone, times, &seen.lowest, &seen.ground);
+                found.into_iter().filter(|contact| !self.skin.is_soft[contact.bone]).collect()
+            });
         let mut below_ground: Option<Extreme> = None;
         for (character, &(height, point, time)) in seen.sunk.iter().enumerate() {
             let floor = seen.ground[character].min(0.0);

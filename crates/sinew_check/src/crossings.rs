@@ -119,22 +119,27 @@ fn deepen(
 ) {
     let size = shape.sizes[shape.pieces[of].character];
     let Some(around) = boxes[1].0[other].first() else { return };
-    // How far a point lies behind the nearest triangle; 0 in front of it.
+    // How far a point lies behind the nearest triangle, and which that is; 0 in front of it.
     let behind = |points: &[DVec3], boxes: &Boxes, point: u32| {
         let at = points[point as usize];
-        let found = trees[other].nearest(&boxes.0[other], points, &shape.triangles, at, f64::INFINITY);
-        found.map_or(0.0, |found| {
-            let [a, b, c] = shape.triangles[found.triangle as usize].map(|p| points[p as usize]);
-            let is_behind = (at - found.point).dot((b - a).cross(c - a)) < 0.0;
-            if is_behind { found.distance_squared.sqrt() } else { 0.0 }
-        })
+        let found = trees[other].nearest(&boxes.0[other], points, &shape.triangles, at, f64::INFINITY)?;
+        let [a, b, c] = shape.triangles[found.triangle as usize].map(|p| points[p as usize]);
+        let is_behind = (at - found.point).dot((b - a).cross(c - a)) < 0.0;
+        Some((if is_behind { found.distance_squared.sqrt() } else { 0.0 }, found.triangle))
+    };
+    // How far effects move a point against a triangle. It goes in no deeper than that, whatever is behind what: of open and
+    // folded pieces the nearest triangle changes from one side to the other.
+    let against = |point: u32, triangle: u32| {
+        let moved = |p: u32| effects[p as usize] - base[p as usize];
+        shape.triangles[triangle as usize].map(|p| moved(p).distance(moved(point))).into_iter().fold(0.0, f64::max)
     };
     let least = |deepest: &Option<(f64, u32, u32)>| deepest.map_or(UNSEEN, |deepest| deepest.0) * size;
     let mut candidates: Vec<(f64, u32)> = Vec::new();
     for &point in shape.members[of].iter().filter(|&&point| around.holds(effects[point as usize])) {
-        let depth = behind(effects, &boxes[1], point);
-        if depth > least(deepest) {
-            let added = depth - behind(base, &boxes[0], point);
+        let Some((depth, triangle)) = behind(effects, &boxes[1], point) else { continue };
+        if depth.min(against(point, triangle)) > least(deepest) {
+            let before = behind(base, &boxes[0], point).map_or(0.0, |(depth, _)| depth);
+            let added = (depth - before).min(against(point, triangle));
             candidates.extend((added > least(deepest)).then_some((added, point)));
         }
     }

@@ -84,7 +84,7 @@ impl LoadedRecipe {
 
     /// Finds the gains for the strengths it asks for, where it is to play these clips, and tells them.
     pub fn solve(&mut self, scene: &Scene, played: &Played<'_>, talk: &Talk) -> Result<(), Fault> {
-        if !self.recipe.recipe().asks_strength() {
+        if !self.recipe.recipe().is_unsolved() {
             return Ok(());
         }
         let culprit = format!("{} on {}", self.file, scene.name);
@@ -200,7 +200,7 @@ pub fn solved(file: &RecipeFile, scene: &Scene, played: &Played<'_>) -> Result<P
         (clip, settings)
     };
     let solved = strength::solve(&scene.rig, &recipe, &measured.iter().map(settings).collect::<Vec<_>>())?;
-    Ok(Playable { solved, measured, has_own_gains: recipe.strength_over != StrengthOver::All })
+    Ok(Playable { solved, measured, has_own_gains: recipe.has_own_gains() })
 }
 
 /// Reads a map file, which must lie in the recipe's folder or below it, links followed.

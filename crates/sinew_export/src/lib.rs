@@ -136,7 +136,7 @@ pub fn bake_solved(
     let solved = gains.map_or_else(|| solved(asset, recipe, &played), Ok)?;
     let places: Vec<usize> = clips.iter().enumerate().map(|(index, &clip)| place(recipe, index, clip)).collect();
     let first = places.first().copied().unwrap_or(0);
-    let has_own_gains = recipe.recipe().strength_over != StrengthOver::All;
+    let has_own_gains = recipe.recipe().has_own_gains();
     let subject = Subject { raw: &asset.raw, rig: &asset.rig, recipe: solved.recipe(first) };
     if has_own_gains {
         let clips = played.iter_mut().zip(&places).skip(1);

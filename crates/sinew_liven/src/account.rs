@@ -3,11 +3,8 @@
 use crate::judge::ClipFigures;
 use crate::plan::{Layer, Lowered, Moved, Plan};
 use crate::survey::Survey;
-use crate::text::{enumerated, percent};
+use crate::text::{MOST_NAMES, enumerated, percent};
 use sinew::anatomy::Role;
-
-/// Names a sentence lists.
-const MOST_NAMES: usize = 4;
 
 /// What became of one part.
 #[derive(Clone, Debug, PartialEq)]
@@ -46,6 +43,21 @@ pub struct Account {
     pub clips: Vec<ClipFigures>,
 }
 
+impl PartAccount {
+    /// Where and why it was lowered: a few clips one by one, of many the worst.
+    fn why_lowered(&self, clips: usize) -> Vec<String> {
+        let mut worst: Vec<&Lowered> = self.lowered.iter().collect();
+        worst.sort_by(|a, b| a.left.total_cmp(&b.left));
+        let mut lowered: Vec<&str> = self.lowered.iter().map(|lowered| lowered.clip.as_str()).collect();
+        lowered.sort_unstable();
+        lowered.dedup();
+        let head = format!("  lowered in {} of {clips} clips; of these:", lowered.len());
+        let is_long = worst.len() > MOST_NAMES;
+        let told = worst.iter().take(MOST_NAMES).map(|lowered| format!("  {lowered}"));
+        is_long.then_some(head).into_iter().chain(told).collect()
+    }
+}
+
 impl Account {
     /// From a plan that was judged.
     pub fn new(survey: &Survey, plan: &Plan, clips: Vec<ClipFigures>) -> Self {
@@ -82,12 +94,12 @@ impl Account {
 
     /// One finding per line.
     pub fn lines(&self) -> Vec<String> {
-        let mut lines = Vec::new();
+        let (mut lines, clips) = (Vec::new(), self.clips.len());
         for part in &self.parts {
             let name = part.moved.name();
             if !part.is_on {
                 lines.push(format!("{name}: nothing is left of it"));
-                lines.extend(part.lowered.iter().map(|lowered| format!("  {lowered}")));
+                lines.extend(part.why_lowered(clips));
                 continue;
             }
             let seen = match part.strength.filter(|_| part.moved != Moved::Body) {
@@ -98,7 +110,7 @@ impl Account {
             if part.falls_short {
                 lines.push("  less is seen of it than asked for: farther from its root it would tear".to_owned());
             }
-            lines.extend(part.lowered.iter().map(|lowered| format!("  {lowered}")));
+            lines.extend(part.why_lowered(clips));
         }
         if !self.rigid.is_empty() {
             lines.push(format!("{}: rigid", enumerated(&self.rigid, MOST_NAMES)));

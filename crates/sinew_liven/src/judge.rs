@@ -1,29 +1,30 @@
-//! Plays a plan and lowers, part by part, what fails a gate.
+//! Plays a plan and lowers, part by part and clip by clip, what fails a gate.
 //!
-//! Gains are found for the plan as it stands and then scaled, which costs nothing; what passes by scaled gains is looked at
-//! once more by those that its strengths are solved for, and these are what is baked. What fails a gate at a place and a moment is the layer that, played alone, moves that place most
+//! Gains are found once, for the plan as it stands; each clip then has factors on them, so that what is too much in a jump
+//! does not still a walk. What fails a gate at a place and a moment is the layer that, played alone, moves that place most
 //! there; feet are the body's. Where lowering that does not help, all layers are lowered; where that does not either, the
 //! gate fails whatever the strength (skin that lies on skin crosses it at the slightest touch): nothing is lowered for it,
-//! and it is said. Clips that pass are not looked at again unless something was raised.
+//! and it is said. A part that a clip moves and that is seen too little there is raised.
 //!
-//! Looking is cheaper than a check: fewer frames a second, and limits that are a tenth stricter in return.
+//! Looking is cheaper than a check: fewer frames a second, and limits that are stricter in return.
 
 use crate::LivenError;
 use crate::plan::{Layer, Lowered, Moved, Plan};
 use crate::style::Style;
 use crate::survey::PlayedClip;
-use crate::text::percent;
+use crate::text::{MOST_NAMES, enumerated, percent, short_name};
 use glam::DVec3;
 use rayon::prelude::*;
 use sinew::anatomy::{Anatomy, Role};
 use sinew::strength::{Solved, solve};
-use sinew::{Outputs, Recipe, Rig, Stage, Workspace};
+use sinew::{Motion, Outputs, Recipe, Rig, Workspace};
 use sinew_check::compare::{GroupFigures, StrainedEdge};
 use sinew_check::groups::GroupKind;
 use sinew_check::limits::{LIMITS, Limit, Unit};
 use sinew_check::{Checker, Comparison, Given, Groups, Location};
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Frames a second looked at.
 const RATE: f64 = 30.0;
@@ -33,8 +34,9 @@ const STRICT: f64 = 0.85;
 const MOST_ROUNDS: usize = 7;
 /// Of its strength: what has less left is switched off.
 const LEAST_LEFT: f64 = 0.1;
-/// What a part is raised by at most.
-const MOST_RAISED: f64 = 2.0;
+/// What a part is raised by at most, and in so many rounds: where limits bend what gains give, one is not enough.
+const MOST_RAISED: f64 = 3.0;
+const RAISING: usize = 2;
 /// A gate that answers by less than this share of what is in proportion is deaf to what was lowered.
 const DEAF: f64 = 0.25;
 /// Why a part has less strength than its style.
@@ -62,7 +64,7 @@ pub struct PartFigures {
 }
 
 /// What was seen of a clip.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ClipFigures {
     /// Its name.
     pub name: String,
@@ -80,7 +82,6 @@ pub struct ClipFigures {
 #[derive(Clone, Debug)]
 struct Failure {
     gate: &'static str,
-    clip: usize,
     /// Which of several: a part, a bone.
     label: String,
     value: f64,
@@ -144,7 +145,7 @@ pub struct Judged {
     pub solved: Option<Solved>,
 }
 
-/// Plays `plan` on the chosen ones of all clips and lowers it until it passes all gates.
+/// Plays `plan` on the chosen ones of all clips and lowers it in each until it passes all gates.
 pub fn judge(
     rig: &Arc<Rig>,
     clips: &[PlayedClip<'_>],
@@ -156,45 +157,41 @@ pub fn judge(
     if !file.recipe().adds() || chosen.is_empty() {
         return Ok(Judged { clips: Vec::new(), solved: None });
     }
-    let solved = solve(rig, file.recipe(), clips)?;
-    let is_bounded = bound(plan, &solved);
-    let mut judging = Judging::new(rig, clips, chosen, plan, solved)?;
-    judging.is_rough = is_bounded;
-    let mut seen: Vec<Option<ClipFigures>> = vec![None; chosen.len()];
-    let mut open: Vec<usize> = (0..chosen.len()).collect();
-    let total = 2 * chosen.len();
-    let mut done = 0;
-    for round in 0..=MOST_ROUNDS {
-        let looked = judging.look(&open)?;
-        done += open.len();
-        progress(done.min(total), total);
-        let mut failures = Vec::new();
-        for (&clip, comparison) in open.iter().zip(&looked) {
-            let figures = figures(&judging.name(clip), comparison);
-            failures.extend(judging.failures(clip, comparison, &figures));
-            seen[clip] = Some(figures);
-        }
-        let open_before = open.clone();
-        judging.lower(&failures, round)?;
-        let raised = round == 0 && judging.raise(&seen);
-        let changed = |clip: &usize| judging.is_stale(*clip) && failures.iter().any(|failure| failure.clip == *clip);
-        open = if raised { (0..chosen.len()).collect() } else { open_before.into_iter().filter(changed).collect() };
-        if open.is_empty() && !judging.has_other_gains() {
-            break;
-        }
-        // What passes by scaled gains must pass by those that are solved for.
-        if open.is_empty() {
-            judging.solve()?;
-            open = judging.clips_lowered_for();
-        }
-    }
-    if judging.has_other_gains() {
-        judging.solve()?;
-    }
-    judging.rescale(&mut seen);
-    let solved = judging.finish();
-    progress(total, total);
-    Ok(Judged { clips: seen.into_iter().flatten().collect(), solved })
+    let gains = solve(rig, file.recipe(), clips)?;
+    tell_bounds(plan, &gains);
+    let checker = Checker::new(rig, gains.recipe(chosen[0]))?;
+    let given = Given {
+        groups: Some(groups(rig, &Anatomy::of(rig))),
+        rigid: checker.rigid_pieces(),
+        contacts: None,
+        is_brief: true,
+    };
+    let (total, done) = (chosen.len(), AtomicUsize::new(0));
+    let judging = Judging { rig, plan, gains: &gains, layer_of: layer_of(plan), given };
+    // Several runs of clips for each thread, so that none waits for one with long clips.
+    let each = total.div_ceil(4 * rayon::current_num_threads()).max(1);
+    let some = |run: &[usize]| -> Result<Vec<Trial>, LivenError> {
+        let mut checker = checker.with_recipe(gains.recipe(chosen[0]))?;
+        let one = |&clip: &usize| {
+            let trial = judging.trial(&mut checker, clip, &clips[clip]);
+            progress(1 + done.fetch_add(1, Ordering::Relaxed), total);
+            trial
+        };
+        run.iter().map(one).collect()
+    };
+    let trials: Vec<Vec<Trial>> = chosen.par_chunks(each).map(some).collect::<Result<_, _>>()?;
+    let trials: Vec<Trial> = trials.into_iter().flatten().collect();
+    let names: Vec<&str> = chosen.iter().map(|&clip| clips[clip].0.name.as_str()).collect();
+    note(plan, &names, &trials);
+    let file = plan.recipe()?;
+    let solved = if !file.recipe().adds() {
+        None
+    } else if plan.layers.iter().all(Layer::is_on) {
+        Some(gains.in_clips(file.recipe(), clips))
+    } else {
+        Some(solve(rig, file.recipe(), clips)?)
+    };
+    Ok(Judged { clips: trials.into_iter().map(|trial| trial.figures).collect(), solved })
 }
 
 /// A step of lowering.
@@ -221,34 +218,29 @@ enum Response {
     None,
 }
 
-/// A plan being judged. Clips are numbered among those chosen.
-struct Judging<'a> {
-    rig: &'a Arc<Rig>,
-    clips: Vec<&'a PlayedClip<'a>>,
-    plan: &'a mut Plan,
-    all_clips: &'a [PlayedClip<'a>],
-    chosen: &'a [usize],
-    /// The gains of the plan, and the factors of its layers they were found for.
-    gains: Option<Solved>,
-    solved_at: Vec<f64>,
-    /// Whether strengths have changed since.
-    is_rough: bool,
-    /// Per clip: the recipe with those gains.
-    solved: Vec<Recipe>,
-    /// Per effect of the recipe: its layer.
-    layer_of: Vec<usize>,
-    checker: Checker,
-    given: Given,
-    /// Per clip: the factors of layers it was last seen with.
-    seen_with: Vec<Vec<f64>>,
+/// What a clip came to.
+struct Trial {
+    /// Per layer: the factor on its gains.
+    factors: Vec<f64>,
     /// Per layer: what it was raised by.
     raised: Vec<f64>,
     steps: Vec<Step>,
     watched: BTreeMap<Key, Watched>,
+    figures: ClipFigures,
 }
 
-/// Asks for no more than limits let through, so that what is lowered is lowered from there; whether that is less.
-fn bound(plan: &mut Plan, solved: &Solved) -> bool {
+/// A plan being judged.
+struct Judging<'a> {
+    rig: &'a Arc<Rig>,
+    plan: &'a Plan,
+    gains: &'a Solved,
+    /// Per effect of the recipe: its layer.
+    layer_of: Vec<usize>,
+    given: Given,
+}
+
+/// Says of which layers limits let through less than is asked for.
+fn tell_bounds(plan: &mut Plan, solved: &Solved) {
     let mut reached: BTreeMap<usize, f64> = BTreeMap::new();
     for finding in solved.findings() {
         if let Some((effect, _)) = finding.effect {
@@ -256,23 +248,17 @@ fn bound(plan: &mut Plan, solved: &Solved) -> bool {
             *most = most.max(finding.reached);
         }
     }
-    let (mut is_bounded, mut index) = (false, 0);
+    let mut index = 0;
     for layer in plan.layers.iter_mut().filter(|layer| layer.is_on()) {
         let mut is_less = false;
-        for effect in &mut layer.effects {
-            if let Some(&most) = reached.get(&index)
-                && most < 0.97 * effect.strength
-            {
-                (effect.strength, is_less) = (most, true);
-            }
+        for effect in &layer.effects {
+            is_less |= reached.get(&index).is_some_and(|&most| most < 0.9 * effect.strength);
             index += 1;
         }
         if is_less {
             layer.reasons.push(BOUNDED.to_owned());
         }
-        is_bounded |= is_less;
     }
-    is_bounded
 }
 
 /// Per effect of a plan's recipe: its layer.
@@ -281,120 +267,96 @@ fn layer_of(plan: &Plan) -> Vec<usize> {
     plan.layers.iter().enumerate().flat_map(effects).collect()
 }
 
-/// Gate, clip and label of a failure.
-type Key = (&'static str, usize, String);
-
-impl<'a> Judging<'a> {
-    fn new(
-        rig: &'a Arc<Rig>,
-        clips: &'a [PlayedClip<'a>],
-        chosen: &'a [usize],
-        plan: &'a mut Plan,
-        gains: Solved,
-    ) -> Result<Self, LivenError> {
-        let solved: Vec<Recipe> = chosen.iter().map(|&clip| gains.recipe(clip).clone()).collect();
-        let checker = Checker::new(rig, &solved[0])?;
-        let given = Given {
-            groups: Some(groups(rig, &Anatomy::of(rig))),
-            rigid: checker.rigid_pieces(),
-            contacts: None,
-            is_brief: true,
-        };
-        Ok(Self {
-            rig,
-            clips: chosen.iter().map(|&clip| &clips[clip]).collect(),
-            all_clips: clips,
-            chosen,
-            gains: Some(gains),
-            solved_at: plan.layers.iter().map(|layer| layer.factor).collect(),
-            is_rough: false,
-            raised: vec![1.0; plan.layers.len()],
-            layer_of: layer_of(plan),
-            plan,
-            checker,
-            given,
-            seen_with: vec![Vec::new(); solved.len()],
-            solved,
-            steps: Vec::new(),
-            watched: BTreeMap::new(),
-        })
-    }
-
-    /// The name of a clip, or its number where it has none.
-    fn name(&self, clip: usize) -> String {
-        match self.clips[clip].0.name.as_str() {
-            "" => format!("clip {clip}"),
-            name => name.rsplit('|').next().unwrap_or(name).to_owned(),
+/// Notes what was lowered and raised clip by clip, and what could not be cured.
+fn note(plan: &mut Plan, names: &[&str], trials: &[Trial]) {
+    for (index, layer) in plan.layers.iter_mut().enumerate() {
+        layer.is_off = trials.iter().all(|trial| trial.factors[index] == 0.0);
+        for (&clip, trial) in names.iter().zip(trials) {
+            let factor = trial.factors[index];
+            if factor != 1.0 {
+                layer.in_clips.push((clip.to_owned(), factor));
+            }
+            let left = factor / trial.raised[index];
+            let own = trial.steps.iter().filter(|step| step.layer == index && step.failure.gate != STRENGTH);
+            for step in own.filter(|_| left < 1.0) {
+                let gate = step.failure.gate;
+                let lowered = Lowered { gate, words: step.failure.words(), clip: clip.to_owned(), left };
+                // The first word of a gate in a clip tells how far it was off.
+                if !layer.lowered.iter().any(|other| (other.gate, other.clip.as_str()) == (gate, clip)) {
+                    layer.lowered.push(lowered);
+                }
+            }
         }
     }
-
-    fn factors(&self) -> Vec<f64> {
-        self.plan.layers.iter().map(|layer| layer.factor).collect()
+    let mut deaf: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (clip, trial) in names.iter().zip(trials) {
+        for ((gate, _), _) in trial.watched.iter().filter(|(_, watched)| watched.response == Response::None) {
+            let clips = deaf.entry(gate).or_default();
+            let name = short_name(clip).to_owned();
+            if !clips.contains(&name) {
+                clips.push(name);
+            }
+        }
     }
-
-    fn is_stale(&self, clip: usize) -> bool {
-        self.seen_with[clip] != self.factors()
+    for (gate, clips) in deaf {
+        plan.remarks.push(format!("{} in {}, whatever the strength", what(gate), enumerated(&clips, MOST_NAMES)));
     }
+}
 
-    /// Whether factors have changed since gains were solved for.
-    fn has_other_gains(&self) -> bool {
-        self.is_rough || self.solved_at != self.factors()
-    }
+/// Gate and label of a failure.
+type Key = (&'static str, String);
 
-    /// Solves for the gains of the plan as it stands.
-    fn solve(&mut self) -> Result<(), LivenError> {
-        let file = self.plan.recipe()?;
-        (self.solved_at, self.is_rough) = (self.factors(), false);
-        self.layer_of = layer_of(self.plan);
-        self.gains = match file.recipe().adds() {
-            true => Some(solve(self.rig, file.recipe(), self.all_clips)?),
-            false => None,
-        };
-        let gains = self.gains.as_ref();
-        let of_clip = |&clip: &usize| gains.map_or_else(Recipe::default, |gains| gains.recipe(clip).clone());
-        self.solved = self.chosen.iter().map(of_clip).collect();
-        Ok(())
-    }
-
-    /// Clips that something was lowered for; none where nothing is left to play.
-    fn clips_lowered_for(&self) -> Vec<usize> {
-        let mut clips: Vec<usize> = self.steps.iter().map(|step| step.failure.clip).collect();
-        clips.sort_unstable();
-        clips.dedup();
-        if self.gains.is_some() { clips } else { Vec::new() }
-    }
-
-    /// The recipe of a clip with the layers' factors.
+impl Judging<'_> {
+    /// The recipe of a clip with factors on its layers' gains.
     fn recipe(&self, clip: usize, factors: &[f64]) -> Recipe {
-        let mut recipe = self.solved[clip].clone();
+        let mut recipe = self.gains.recipe(clip).clone();
         for (effect, &layer) in recipe.effects.iter_mut().zip(&self.layer_of) {
-            effect.gain *= factors[layer] / self.solved_at[layer];
+            effect.gain *= factors[layer];
         }
         recipe
     }
 
-    /// Plays clips by the plan as it stands.
-    fn look(&mut self, open: &[usize]) -> Result<Vec<Comparison>, LivenError> {
-        let factors = self.factors();
-        let each = open.len().div_ceil(rayon::current_num_threads()).max(1);
-        let some = |open: &[usize]| -> Result<Vec<Comparison>, LivenError> {
-            let mut checker = self.checker.with_recipe(&self.solved[0])?;
-            let mut found = Vec::with_capacity(open.len());
-            for &clip in open {
-                checker.retune(&self.recipe(clip, &factors))?;
-                let (played, settings) = self.clips[clip];
-                let report = checker.clip_given(played, settings, RATE, &self.given, &|_| ())?;
-                found.extend(report.comparison);
-            }
-            Ok(found)
+    /// Plays a clip and lowers what fails, until nothing does or nothing helps.
+    fn trial(
+        &self,
+        checker: &mut Checker,
+        clip: usize,
+        played: &PlayedClip<'_>,
+    ) -> Result<Trial, LivenError> {
+        let count = self.plan.layers.len();
+        let mut trial = Trial {
+            factors: vec![1.0; count],
+            raised: vec![1.0; count],
+            steps: Vec::new(),
+            watched: BTreeMap::new(),
+            figures: ClipFigures::default(),
         };
-        let found: Vec<Vec<Comparison>> = open.par_chunks(each).map(some).collect::<Result<_, _>>()?;
-        open.iter().for_each(|&clip| self.seen_with[clip].clone_from(&factors));
-        Ok(found.into_iter().flatten().collect())
+        let mut motion = None;
+        for round in 0..=MOST_ROUNDS + 1 {
+            checker.retune(&self.recipe(clip, &trial.factors))?;
+            let report = checker.clip_given(played.0, &played.1, RATE, &self.given, &|_| ())?;
+            let Some(comparison) = report.comparison else { break };
+            trial.figures = figures(short_name(&played.0.name), &comparison);
+            if round > MOST_ROUNDS {
+                break;
+            }
+            let before = trial.factors.clone();
+            for failure in self.failures(&comparison, &trial.figures) {
+                self.answer(&mut trial, failure, round, |failure, factors| {
+                    self.blamed(failure, factors, checker, clip, played, &mut motion)
+                })?;
+            }
+            self.raise(&mut trial, round);
+            self.settle(&mut trial, round);
+            if trial.factors == before {
+                break;
+            }
+        }
+        Ok(trial)
     }
 
     /// The gates that a clip fails.
-    fn failures(&self, clip: usize, found: &Comparison, figures: &ClipFigures) -> Vec<Failure> {
+    fn failures(&self, found: &Comparison, figures: &ClipFigures) -> Vec<Failure> {
         let style = self.plan.style;
         let mut failures = Vec::new();
         let mut add = |gate, label: &str, value: f64, most: f64, unit: Unit, place: Option<Place>| {
@@ -403,7 +365,7 @@ impl<'a> Judging<'a> {
             let strict = none + STRICT * (most - none);
             if let Some(place) = place.filter(|_| value > strict) {
                 let factor = if value.is_finite() { 0.97 * (strict - none) / (value - none) } else { 0.0 };
-                failures.push(Failure { gate, clip, label: label.to_owned(), value, most, unit, factor, place });
+                failures.push(Failure { gate, label: label.to_owned(), value, most, unit, factor, place });
             }
         };
         let edge = |edge: &StrainedEdge| Place::Edge(edge.place.clone(), edge.other.clone());
@@ -461,117 +423,81 @@ impl<'a> Judging<'a> {
         failures
     }
 
-    /// Raises parts that some clip moves and that are seen too little there, as far as the liveliest clip allows.
-    fn raise(&mut self, seen: &[Option<ClipFigures>]) -> bool {
+    /// Raises parts that the clip moves and that are seen too little in it; not what fails.
+    fn raise(&self, trial: &mut Trial, round: usize) {
         let [least, most] = self.plan.range;
-        let mut raised = false;
-        for (index, layer) in self.plan.layers.iter_mut().enumerate() {
+        for (index, layer) in self.plan.layers.iter().enumerate().filter(|_| round < RAISING) {
             let Moved::Part(role) = layer.moved else { continue };
-            let strengths = seen.iter().flatten().flat_map(|clip| &clip.parts).filter(|part| part.role == role);
-            let (mut strongest, mut weakest) = (0.0f64, f64::INFINITY);
-            for part in strengths {
-                strongest = strongest.max(part.strength);
-                if part.motion > MOVES {
-                    weakest = weakest.min(part.strength);
-                }
+            let Some(part) = trial.figures.parts.iter().find(|part| part.role == role) else { continue };
+            if part.motion <= MOVES || part.strength >= least || trial.steps.iter().any(|step| step.layer == index) {
+                continue;
             }
-            let factor = (1.1 * least / weakest).min(STRICT * most / strongest).min(MOST_RAISED);
-            // What does not reach its strength now will not reach more.
-            let asked = layer.effects.iter().map(|effect| effect.strength).fold(0.0, f64::max);
-            if strongest >= 0.5 * asked && layer.factor == 1.0 && weakest < least && factor > 1.0 && factor.is_finite()
-            {
-                (layer.factor, self.raised[index]) = (factor, factor);
-                layer.reasons.push(format!("× {factor:.1} for the calmer clips"));
-                raised = true;
-            }
+            let factor = (1.15 * least / part.strength).min(STRICT * most / part.strength);
+            trial.raised[index] = (trial.raised[index] * factor).min(MOST_RAISED);
         }
-        raised
     }
 
-    /// Lowers the layers that failures are to be blamed on.
-    fn lower(&mut self, failures: &[Failure], round: usize) -> Result<(), LivenError> {
-        for failure in failures {
-            let key = (failure.gate, failure.clip, failure.label.clone());
-            let none = if failure.unit == Unit::Ratio { 1.0 } else { 0.0 };
-            let excess = failure.value - none;
-            let response = match self.watched.get(&key) {
-                None => Response::Blamed,
-                // Was that any use, against what it would have been in proportion?
-                Some(before) => match excess < before.excess * (1.0 - DEAF * (1.0 - before.factor)) {
-                    true => before.response,
-                    false if before.response == Response::Blamed && round < MOST_ROUNDS => Response::All,
-                    false => Response::None,
-                },
-            };
-            let is_on = |layer: &usize| self.plan.layers[*layer].is_on();
-            let layers: Vec<usize> = match response {
-                Response::Blamed => self.blamed(failure)?,
-                Response::All => (0..self.plan.layers.len()).filter(is_on).collect(),
-                Response::None => Vec::new(),
-            };
-            let is_last = round == MOST_ROUNDS && response == Response::Blamed;
-            let factor = if is_last { 0.0 } else { failure.factor.clamp(0.2, 0.95) };
-            if response == Response::None {
-                self.steps.retain(|step| step.failure.key() != key);
-            }
-            self.watched.insert(key, Watched { excess, factor, response });
-            let step = |layer| Step { layer, round, factor, failure: failure.clone() };
-            self.steps.extend(layers.into_iter().map(step));
+    /// What is lowered for a failure: the layers that are to blame, all of them, or none where that was no use.
+    fn answer(
+        &self,
+        trial: &mut Trial,
+        failure: Failure,
+        round: usize,
+        blamed: impl FnOnce(&Failure, &[f64]) -> Result<Vec<usize>, LivenError>,
+    ) -> Result<(), LivenError> {
+        let key = failure.key();
+        let none = if failure.unit == Unit::Ratio { 1.0 } else { 0.0 };
+        let excess = failure.value - none;
+        let response = match trial.watched.get(&key) {
+            None => Response::Blamed,
+            // Was that any use, against what it would have been in proportion?
+            Some(before) => match excess < before.excess * (1.0 - DEAF * (1.0 - before.factor)) {
+                true => before.response,
+                false if before.response == Response::Blamed && round < MOST_ROUNDS => Response::All,
+                false => Response::None,
+            },
+        };
+        let layers: Vec<usize> = match response {
+            Response::Blamed => blamed(&failure, &trial.factors)?,
+            Response::All => (0..trial.factors.len()).filter(|&layer| trial.factors[layer] > 0.0).collect(),
+            Response::None => Vec::new(),
+        };
+        let is_last = round == MOST_ROUNDS && response == Response::Blamed;
+        let factor = if is_last { 0.0 } else { failure.factor.clamp(0.2, 0.95) };
+        if response == Response::None {
+            trial.steps.retain(|step| step.failure.key() != key);
         }
-        for (index, layer) in self.plan.layers.iter_mut().enumerate().filter(|(_, layer)| !layer.effects.is_empty()) {
-            let of_round = |round: usize| {
-                let own = self.steps.iter().filter(|step| step.layer == index && step.round == round);
-                own.map(|step| step.factor).fold(1.0, f64::min)
-            };
-            let left = (0..=round).map(of_round).product::<f64>();
-            layer.factor = if left < LEAST_LEFT { 0.0 } else { self.raised[index] * left };
-        }
+        trial.watched.insert(key, Watched { excess, factor, response });
+        trial.steps.extend(layers.into_iter().map(|layer| Step { layer, round, factor, failure: failure.clone() }));
         Ok(())
     }
 
-    /// Clips that were last seen with other factors: strengths go with them.
-    fn rescale(&self, seen: &mut [Option<ClipFigures>]) {
-        let now = self.factors();
-        for (figures, before) in seen.iter_mut().zip(&self.seen_with) {
-            for (layer, (&now, &before)) in self.plan.layers.iter().zip(now.iter().zip(before)) {
-                let ratio = if before > 0.0 { now / before } else { 1.0 };
-                let is_of = |part: &&mut PartFigures| layer.moved == Moved::Part(part.role);
-                figures
-                    .iter_mut()
-                    .flat_map(|clip| &mut clip.parts)
-                    .filter(is_of)
-                    .for_each(|part| part.strength *= ratio);
-            }
+    /// The factors that follow from all steps: in every round the strictest counts.
+    fn settle(&self, trial: &mut Trial, round: usize) {
+        let Trial { factors, raised, steps, .. } = trial;
+        for (index, layer) in self.plan.layers.iter().enumerate().filter(|(_, layer)| !layer.effects.is_empty()) {
+            let of_round = |round: usize| {
+                let own = steps.iter().filter(|step| step.layer == index && step.round == round);
+                own.map(|step| step.factor).fold(1.0, f64::min)
+            };
+            let left = (0..=round).map(of_round).product::<f64>();
+            let is_off = left < LEAST_LEFT || !layer.is_on();
+            // Two digits, for people to read.
+            factors[index] = if is_off { 0.0 } else { (100.0 * raised[index] * left).floor() / 100.0 };
         }
-    }
-
-    /// Notes what was lowered, and what could not be cured; the gains of the plan.
-    fn finish(self) -> Option<Solved> {
-        let names: Vec<String> = (0..self.clips.len()).map(|clip| self.name(clip)).collect();
-        let Self { plan, raised, steps, watched, gains, .. } = self;
-        for step in steps.iter().filter(|step| step.failure.gate != STRENGTH) {
-            let layer = &mut plan.layers[step.layer];
-            let left = layer.factor / raised[step.layer];
-            let Failure { gate, clip, .. } = step.failure;
-            let lowered = Lowered { gate, words: step.failure.words(), clip: names[clip].clone(), left };
-            // The first word of a gate in a clip tells how far it was off.
-            if left < 1.0 && !layer.lowered.iter().any(|other| (other.gate, &other.clip) == (gate, &lowered.clip)) {
-                layer.lowered.push(lowered);
-            }
-        }
-        let mut told: Vec<(&str, usize)> = Vec::new();
-        for ((gate, clip, _), _) in watched.iter().filter(|(_, watched)| watched.response == Response::None) {
-            if !told.contains(&(gate, *clip)) {
-                told.push((gate, *clip));
-                plan.remarks.push(format!("{} in {}, whatever the strength", what(gate), names[*clip]));
-            }
-        }
-        gains
     }
 
     /// Layers that move a place most, each played alone.
-    fn blamed(&self, failure: &Failure) -> Result<Vec<usize>, LivenError> {
-        let on: Vec<usize> = (0..self.plan.layers.len()).filter(|&layer| self.plan.layers[layer].is_on()).collect();
+    fn blamed(
+        &self,
+        failure: &Failure,
+        factors: &[f64],
+        checker: &mut Checker,
+        clip: usize,
+        played: &PlayedClip<'_>,
+        motion: &mut Option<Arc<Motion>>,
+    ) -> Result<Vec<usize>, LivenError> {
+        let on: Vec<usize> = (0..factors.len()).filter(|&layer| factors[layer] > 0.0).collect();
         if let Place::Part(role) = failure.place {
             let is = |&layer: &usize| self.plan.layers[layer].moved == Moved::Part(role);
             return Ok(on.into_iter().filter(is).collect());
@@ -585,16 +511,17 @@ impl<'a> Judging<'a> {
         {
             return Ok(vec![*body]);
         }
-        let (clip, settings) = self.clips[failure.clip];
-        let mut stage = Stage::new(self.rig, &self.solved[failure.clip])?;
-        let motion = Arc::clone(stage.motion(clip, settings)?.motion());
         let mut workspace = Workspace::with(Outputs { directions: false, base: true, engine: false });
-        let factors = self.factors();
         let mut moved = vec![0.0; factors.len()];
         for &layer in &on {
             let alone: Vec<f64> = (0..factors.len()).map(|at| if at == layer { factors[at] } else { 0.0 }).collect();
-            let _ = stage.retune(&self.recipe(failure.clip, &alone))?;
-            let playing = stage.resume(&motion)?;
+            checker.retune(&self.recipe(clip, &alone))?;
+            let stage = checker.stage();
+            let motion = match motion {
+                Some(motion) => motion,
+                None => motion.insert(Arc::clone(stage.motion(played.0, &played.1)?.motion())),
+            };
+            let playing = stage.resume(motion)?;
             moved[layer] = failure.place.moved(self.rig, |time| {
                 playing.frame(time, &mut workspace);
                 &workspace
@@ -663,7 +590,7 @@ fn what(gate: &str) -> &'static str {
 
 impl Failure {
     fn key(&self) -> Key {
-        (self.gate, self.clip, self.label.clone())
+        (self.gate, self.label.clone())
     }
 
     fn words(&self) -> String {

@@ -9,7 +9,7 @@ use crate::LivenError;
 use crate::secondary::Own;
 use crate::style::{Manner, Style};
 use crate::survey::{SoftPart, Survey};
-use crate::text::percent;
+use crate::text::{percent, short_name};
 use crate::words::Parts;
 use sinew::RecipeFile;
 use sinew::anatomy::{Firmness, Role};
@@ -80,13 +80,13 @@ pub struct PlannedEffect {
     pub kind: &'static str,
     /// What it is, in an animator's words.
     pub about: String,
-    /// Its strength before the layer's factor.
+    /// Its strength in the liveliest clip.
     pub strength: f64,
     /// Its parameters.
     pub values: Vec<(&'static str, f64)>,
 }
 
-/// Why a layer was lowered.
+/// Why a layer was lowered in a clip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lowered {
     /// The gate.
@@ -95,16 +95,17 @@ pub struct Lowered {
     pub words: String,
     /// The clip.
     pub clip: String,
-    /// What the layer has left of its strength.
+    /// What the layer has left of its strength there.
     pub left: f64,
 }
 
 impl fmt::Display for Lowered {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { words, clip, left, .. } = self;
+        let Self { words, left, .. } = self;
+        let clip = short_name(&self.clip);
         match left {
-            0.0 => write!(f, "off: {words} in {clip}"),
-            _ => write!(f, "lowered to {:.0} % of it: {words} in {clip}", 100.0 * left),
+            0.0 => write!(f, "off in {clip}: {words}"),
+            _ => write!(f, "{:.0} % of it in {clip}: {words}", 100.0 * left),
         }
     }
 }
@@ -116,8 +117,10 @@ pub struct Layer {
     pub moved: Moved,
     /// Its effects.
     pub effects: Vec<PlannedEffect>,
-    /// Factor on their strengths; 0 is off.
-    pub factor: f64,
+    /// Factors on their gains by the names of clips; 0 is off, and clips that are not among them have 1.
+    pub in_clips: Vec<(String, f64)>,
+    /// Whether it is off in every clip that was looked at.
+    pub is_off: bool,
     /// Why it is as it is.
     pub reasons: Vec<String>,
     /// What lowered it.
@@ -260,7 +263,7 @@ fn layer(part: &SoftPart, manner: &Manner, scale: f64) -> Layer {
             values: vec![("filter", 0.05), ("max_length", MAX_LENGTH)],
         });
     }
-    Layer { moved: Moved::Part(part.role), effects, factor: 1.0, reasons, lowered: Vec::new() }
+    Layer { moved: Moved::Part(part.role), effects, in_clips: Vec::new(), is_off: false, reasons, lowered: Vec::new() }
 }
 
 /// The body as a whole.
@@ -324,7 +327,7 @@ fn body(survey: &Survey, manner: &Manner, scale: f64, has_soft: bool) -> Layer {
             ],
         });
     }
-    Layer { moved: Moved::Body, effects, factor: 1.0, reasons, lowered: Vec::new() }
+    Layer { moved: Moved::Body, effects, in_clips: Vec::new(), is_off: false, reasons, lowered: Vec::new() }
 }
 
 /// A sentence about a character that was not understood.
@@ -349,20 +352,14 @@ fn character(survey: &Survey, moves: bool) -> Option<String> {
 impl Layer {
     /// Whether it does anything.
     pub fn is_on(&self) -> bool {
-        self.factor > 0.0
-    }
-
-    /// The strength of an effect as it stands.
-    pub fn strength(&self, effect: &PlannedEffect) -> f64 {
-        // A hundredth of a percent is less than anyone sees.
-        (1e4 * self.factor * effect.strength).round() / 1e4
+        !self.is_off
     }
 
     /// What its effects do, in a few words: `drag 3.8 %, follow-through 3.3 %`.
     pub fn words(&self) -> String {
         let word = |effect: &PlannedEffect| {
             let (name, _) = effect.about.split_once(':').unwrap_or((&effect.about, ""));
-            format!("{name} {}", percent(self.strength(effect)))
+            format!("{name} {}", percent(effect.strength))
         };
         self.effects.iter().map(word).collect::<Vec<_>>().join(", ")
     }
@@ -405,11 +402,10 @@ impl Plan {
         for layer in &self.layers {
             text.push('\n');
             comment(&format!("{}: {}.", layer.moved.name(), layer.reasons.join("; ")), &mut text);
-            for lowered in &layer.lowered {
-                comment(&format!("{lowered}."), &mut text);
-            }
             if layer.is_on() {
                 layer.effects.iter().for_each(|effect| self.effect(layer, effect, &mut text));
+            } else {
+                layer.lowered.iter().for_each(|lowered| comment(&format!("{lowered}."), &mut text));
             }
         }
         text
@@ -421,7 +417,7 @@ impl Plan {
         if let Moved::Part(role) = layer.moved {
             let _ = writeln!(text, "parts = [\"@{role}\"]");
         }
-        let _ = writeln!(text, "strength = \"{}\"", percent(layer.strength(effect)));
+        let _ = writeln!(text, "strength = \"{}\"", percent(effect.strength));
         for (name, value) in &effect.values {
             let value = (1e4 * value).round() / 1e4;
             let _ = writeln!(text, "{name} = {value:?}");
@@ -432,5 +428,29 @@ impl Plan {
                 let _ = writeln!(text, "\"@{role}\" = 0.0");
             }
         }
+        if !layer.in_clips.is_empty() {
+            text.push_str("[effect.clips]                 # factors on its gain\n");
+            for (clip, factor) in &layer.in_clips {
+                let _ = write!(text, "{:<30}", format!("{} = {factor:?}", toml_string(clip)));
+                let why = layer.lowered.iter().find(|lowered| lowered.clip == *clip);
+                let _ = writeln!(text, " # {}", why.map_or("seen too little without", |lowered| lowered.words.as_str()));
+            }
+        }
     }
+}
+
+/// A name in quotes, as TOML has them.
+fn toml_string(name: &str) -> String {
+    let mut out = String::from("\"");
+    for c in name.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            c if c.is_control() => {
+                let _ = write!(out, "\\u{:04X}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
 }

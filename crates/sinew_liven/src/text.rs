@@ -1,5 +1,8 @@
 //! Numbers and lists as people read them.
 
+/// Names a sentence lists.
+pub(crate) const MOST_NAMES: usize = 4;
+
 /// Two decimals at most: `4.25 %`.
 pub(crate) fn percent(share: f64) -> String {
     let text = format!("{:.2}", 100.0 * share);
@@ -15,6 +18,11 @@ pub(crate) fn enumerated(names: &[String], most: usize) -> String {
         _ if more > 1 => format!("{} and {more} more", names[..most].join(", ")),
         [all @ .., last] => format!("{} and {last}", all.join(", ")),
     }
+}
+
+/// The name of a clip without what exporters put in front of it: `Armature|Walk` is Walk.
+pub(crate) fn short_name(clip: &str) -> &str {
+    clip.rsplit('|').next().filter(|name| !name.is_empty()).unwrap_or(clip)
 }
 
 #[cfg(test)]

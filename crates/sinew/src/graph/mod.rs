@@ -124,9 +124,9 @@ pub enum GraphError {
     /// An edit that springs should draw the skin to, and no springs.
     #[error("an edit has drive = \"springs\", but the recipe has no springs: add a [[correction]] of type \"springs\"")]
     NoSprings,
-    /// A strength in place of a gain, which depends on the clips.
+    /// A strength in place of a gain, or gains by clip: both depend on the clips.
     #[error(
-        "{} asks for a strength, but its gain has not been solved for: call strength::solve with the clips, or give a gain",
+        "{} asks for a strength or has gains by clip, which have not been solved for: call strength::solve with the clips, or give a gain",
         .effect.map_or("the recipe".to_owned(), |name| format!("effect {name}"))
     )]
     Unsolved {

@@ -46,9 +46,12 @@ impl RecipeFile {
         settings
     }
 
-    /// The names of the `[clip]` sections, in file order: whoever knows the clips can tell of those that match none.
+    /// The names of clips in `[clip]` sections and `[effect.clips]`, in file order: whoever knows the clips can tell of
+    /// those that match none.
     pub fn clip_patterns(&self) -> impl Iterator<Item = &str> {
-        self.meaning.clips.iter().map(|(pattern, _)| pattern.as_str())
+        let of_effects = self.meaning.recipe.effects.iter().flat_map(|effect| &effect.clips);
+        let of_sections = self.meaning.clips.iter().map(|(pattern, _)| pattern.as_str());
+        of_sections.chain(of_effects.map(|(pattern, _)| pattern.as_str()))
     }
 }
 

@@ -132,7 +132,30 @@ pub static EFFECT_KEYS: &[SharedKey<EffectSpec>] = &[
             spec.bones.iter().map(|(pattern, gain)| (dotted(&[BONE_GAINS.key, pattern]), (*gain).into())).collect()
         },
     },
+    SharedKey {
+        name: CLIP_GAINS.key,
+        about: CLIP_GAINS.about,
+        kind: KeyKind::Table(&CLIP_GAINS),
+        behind: true,
+        applies: |_| true,
+        read: |reader, given, spec| {
+            let rows = reader.rows(&given.at, &CLIP_GAINS).into_iter();
+            spec.clips = rows.filter_map(|(pattern, row)| Some((pattern, row.number("")?))).collect();
+        },
+        write: |spec| {
+            spec.clips.iter().map(|(pattern, gain)| (dotted(&[CLIP_GAINS.key, pattern]), (*gain).into())).collect()
+        },
+    },
 ];
+
+/// Gains by clip.
+const CLIP_GAINS: TableSpec = TableSpec {
+    key: "clips",
+    of: "gains",
+    about: "gains by clip name, which multiply the gain; * and ? match any, later lines win",
+    examples: &["\"Idle*\" = 0.0", "\"Run\" = 0.7"],
+    row: RowKind::One(CellKind::Number(GAIN)),
+};
 
 /// Gains and centres by bone.
 const BONE_GAINS: TableSpec = TableSpec {

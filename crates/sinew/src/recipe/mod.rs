@@ -102,6 +102,7 @@ use crate::param::{LONGEST, ValueError, Values};
 use crate::registry::{self, Effect};
 use crate::rig::Rig;
 use crate::table::Tables;
+use crate::text::wildcard;
 use glam::DVec3;
 
 /// A whole recipe.
@@ -142,15 +143,36 @@ impl Recipe {
         Self { strength: None, effects: Vec::new(), corrections: Vec::new(), edits: Vec::new(), ..self.clone() }
     }
 
-    /// Whether gains are to be solved for before it can be played ([`crate::strength::solve`]).
-    pub fn asks_strength(&self) -> bool {
-        self.strength.is_some() || self.effects.iter().any(|effect| effect.strength.is_some())
+    /// Whether gains are to be solved for, or set clip by clip, before it can be played ([`crate::strength::solve`]).
+    pub fn is_unsolved(&self) -> bool {
+        let is_unsolved = |effect: &EffectSpec| effect.strength.is_some() || !effect.clips.is_empty();
+        self.strength.is_some() || self.effects.iter().any(is_unsolved)
     }
 
-    /// The same with the gains as they stand.
+    /// Whether clips may have gains of their own once they are solved for.
+    pub fn has_own_gains(&self) -> bool {
+        self.strength_over != StrengthOver::All || self.effects.iter().any(|effect| !effect.clips.is_empty())
+    }
+
+    /// The same with the gains as they stand, whatever the clip.
     pub fn without_strength(&self) -> Self {
         let mut recipe = Self { strength: None, ..self.clone() };
-        recipe.effects.iter_mut().for_each(|effect| effect.strength = None);
+        recipe.effects.iter_mut().for_each(|effect| {
+            effect.strength = None;
+            effect.clips.clear();
+        });
+        recipe
+    }
+
+    /// The same as a clip of that name has it.
+    pub(crate) fn in_clip(&self, name: &str) -> Self {
+        let mut recipe = self.clone();
+        for effect in &mut recipe.effects {
+            let last = effect.clips.iter().rev().find(|(pattern, _)| wildcard(pattern, name));
+            let gain = effect.gain * last.map_or(1.0, |&(_, gain)| gain);
+            effect.gain = gain.clamp(GAIN.min, GAIN.max);
+            effect.clips.clear();
+        }
         recipe
     }
 
@@ -301,7 +323,9 @@ pub struct EffectSpec {
     pub parts: Vec<String>,
     /// Gains by bone name; `*` and `?` match any. Later entries win.
     pub bones: Vec<(String, BoneGain)>,
-    /// Gain gain for the motion of the whole character: of the topmost animated bones.
+    /// Gains by clip name, on top of the gain; `*` and `?` match any. Later entries win.
+    pub clips: Vec<(String, f64)>,
+    /// Gain for the motion of the whole character: of the topmost animated bones.
     pub root: f64,
     /// Compose the rotations of successive bones instead of adding what they do: two opposite turns then cancel instead
     /// of scaling what lies beyond them. Off is what the papers do.
@@ -342,6 +366,7 @@ impl EffectSpec {
             map: None,
             parts: Vec::new(),
             bones: Vec::new(),
+            clips: Vec::new(),
             root: 1.0,
             compensate: false,
             cone: effect.needs_cone().then(ConeSpec::default),

@@ -102,7 +102,7 @@ fn the_gain_of_a_plain_lag_is_that_of_its_equation() {
             assert_eq!((finding.outcome, &finding.over), (Outcome::Reached, &Over::All(1)));
             assert!(near(finding.gain, gain.abs()), "{scale} {acceleration}: {finding:?}, not {gain}");
             assert!(near(finding.reached, share), "{finding:?}");
-            assert!(!solved.recipe(0).asks_strength());
+            assert!(!solved.recipe(0).is_unsolved());
             let set = if recipe.strength.is_some() { -0.5 * finding.gain } else { finding.gain };
             assert_eq!(solved.recipe(0).effects[0].gain, set);
             assert!(near(visible(&subject, solved.recipe(0), 0), share));
