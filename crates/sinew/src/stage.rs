@@ -247,9 +247,26 @@ impl Stage {
 
     /// Binds a clip.
     pub fn motion(&self, clip: &Clip, settings: &MotionSettings) -> Result<Playing<'_>, MotionError> {
+        self.motion_like(clip, settings, None)
+    }
+
+    /// The same where the clip was bound before, with these settings, by a stage of the same rig: it stands as it stood.
+    pub(crate) fn motion_like(
+        &self,
+        clip: &Clip,
+        settings: &MotionSettings,
+        like: Option<&Arc<Motion>>,
+    ) -> Result<Playing<'_>, MotionError> {
         let motion = Motion::new(self.puppet(), clip, settings, self.filtered_signals())?;
-        let told = told_contacts(&self.rig, clip, settings)?;
-        let stance = self.plants().then(|| Stance::new(&self.rig, &motion, &told));
+        let known = like.and_then(|like| like.stance()).filter(|stance| stance.fits(&self.rig));
+        let stance = match (self.plants(), known) {
+            (false, _) => None,
+            (true, Some(stance)) => Some(stance.clone()),
+            (true, None) => {
+                let told = told_contacts(&self.rig, clip, settings)?;
+                Some(Stance::new(&self.rig, &motion, &told))
+            }
+        };
         Ok(Playing { stage: self, motion: Arc::new(motion.standing(stance)) })
     }
 

@@ -12,7 +12,9 @@
 //! Displacement is linear in the gain where nothing limits it, and bent by limits, turns and corrections where something
 //! does: the gain is found by regula falsi with halved weights (Illinois) between gains that are known to be too small and
 //! too large, which takes two measurements in the first case and a few more in the second. A percentile of few frames is
-//! that of the moments they happen to meet: all frames are measured, in place of more gains.
+//! that of the moments they happen to meet, so that all frames are measured; but that is done once, near the end: it is
+//! begun with one of four, and what lies below the percentile does not count, so that only the frames that lead are asked
+//! again and again.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -46,6 +48,8 @@ use std::sync::Arc;
 
 /// Frames a second.
 const RATE: f64 = 60.0;
+/// Of so many frames one is looked at to begin with.
+const THINNED: usize = 4;
 /// Frames of a clip, at most: longer ones are looked at less often, which their percentile does not notice.
 const MOST_FRAMES: f64 = 240.0;
 /// Frames by which strength is told: those beyond are moments.
@@ -56,6 +60,13 @@ const PRECISION: f64 = 1e-4;
 const NOISE: f64 = 0.01;
 /// The same where clips are balanced: nobody sees the difference, and it saves measurements.
 const COARSE: f64 = 0.02;
+/// Frames that lead, for each that counts, and some more: others may come to the front at another gain.
+const LEADING: usize = 2;
+const MORE_LEADING: usize = 4;
+/// Clips that lead: those that are moved by this share of the most.
+const LEADING_CLIP: f64 = 0.6;
+/// Times that those that lead are chosen, at most.
+const MOST_CHOICES: usize = 4;
 /// Gains tried, at most.
 const MOST_GAINS: usize = 40;
 /// Share of the size: what is moved by less is not moved but rounded.
@@ -229,12 +240,13 @@ pub fn solve(rig: &Arc<Rig>, recipe: &Recipe, clips: &[(&Clip, MotionSettings)])
     let tuned = match recipe.strength_over {
         StrengthOver::Each if !clips.is_empty() => {
             let one = |clip: &(&Clip, MotionSettings)| {
-                tune(rig, recipe, std::slice::from_ref(clip), Over::Clip(clip.0.name.clone()))
+                let subject = Subject::new(rig, recipe, std::slice::from_ref(clip))?;
+                tune(&subject, recipe, Over::Clip(clip.0.name.clone()))
             };
             clips.iter().map(one).collect::<Result<_, _>>()?
         }
-        StrengthOver::Balanced if clips.len() > 1 => balance(rig, recipe, clips)?,
-        _ => vec![tune(rig, recipe, clips, Over::All(clips.len()))?],
+        StrengthOver::Balanced if clips.len() > 1 => balance(&Subject::new(rig, recipe, clips)?, recipe)?,
+        _ => vec![tune(&Subject::new(rig, recipe, clips)?, recipe, Over::All(clips.len()))?],
     };
     Ok(Solved { tuned }.in_clips(recipe, clips))
 }
@@ -247,11 +259,32 @@ impl RecipeFile {
     }
 }
 
+/// What is measured.
+struct Subject<'a> {
+    rig: &'a Arc<Rig>,
+    clips: &'a [(&'a Clip, MotionSettings)],
+    /// The clips without effects, which stand as they do with any.
+    bare: Vec<Arc<Motion>>,
+}
+
+impl<'a> Subject<'a> {
+    fn new(rig: &'a Arc<Rig>, recipe: &Recipe, clips: &'a [(&'a Clip, MotionSettings)]) -> Result<Self, StrengthError> {
+        let mut bare = Vec::new();
+        if recipe.is_unsolved() {
+            let stage = Stage::new(rig, &recipe.base_only())?;
+            let bind =
+                |(clip, settings): &(&Clip, MotionSettings)| Ok(Arc::clone(stage.motion(clip, settings)?.motion()));
+            bare = clips.par_iter().map(bind).collect::<Result<_, StrengthError>>()?;
+        }
+        Ok(Self { rig, clips, bare })
+    }
+}
+
 /// The recipe with gains for all of the clips together.
-fn tune(rig: &Arc<Rig>, asked: &Recipe, clips: &[(&Clip, MotionSettings)], over: Over) -> Result<Tuned, StrengthError> {
+fn tune(subject: &Subject<'_>, asked: &Recipe, over: Over) -> Result<Tuned, StrengthError> {
     let mut tuned = Tuned::start(asked);
     for (effect, wanted) in asked_strengths(asked) {
-        let search = Search::new(rig, alone(asked, &tuned.recipe, effect), clips, wanted.share())?;
+        let search = Search::new(subject, alone(asked, &tuned.recipe, effect), wanted.share(), PRECISION)?;
         if let Some(mut search) = search {
             tuned.take(effect, wanted, search.gain(1.0)?, over.clone());
         }
@@ -260,13 +293,13 @@ fn tune(rig: &Arc<Rig>, asked: &Recipe, clips: &[(&Clip, MotionSettings)], over:
 }
 
 /// Gains clip by clip: the liveliest as strong as asked for, the others between that and what its gain makes of them.
-fn balance(rig: &Arc<Rig>, asked: &Recipe, clips: &[(&Clip, MotionSettings)]) -> Result<Vec<Tuned>, StrengthError> {
+fn balance(subject: &Subject<'_>, asked: &Recipe) -> Result<Vec<Tuned>, StrengthError> {
+    let clips = subject.clips;
     let mut common = Tuned::start(asked);
     let mut all = vec![common.clone(); clips.len()];
     for (effect, wanted) in asked_strengths(asked) {
-        let search = Search::new(rig, alone(asked, &common.recipe, effect), clips, wanted.share())?;
+        let search = Search::new(subject, alone(asked, &common.recipe, effect), wanted.share(), COARSE)?;
         let Some(mut search) = search else { continue };
-        search.precision = COARSE;
         let (gain, reached, outcome) = search.gain(1.0)?;
         common.take(effect, wanted, (gain, reached, outcome), Over::All(clips.len()));
         for ((index, tuned), raw) in all.iter_mut().enumerate().zip(search.by_clip(gain)?) {
@@ -277,7 +310,7 @@ fn balance(rig: &Arc<Rig>, asked: &Recipe, clips: &[(&Clip, MotionSettings)]) ->
             } else {
                 let share = (raw * reached).sqrt();
                 search.narrow(index, alone(asked, &tuned.recipe, effect), share);
-                let (gain, reached, outcome) = search.gain(gain * share / raw)?;
+                let (gain, reached, outcome) = search.near(gain * share / raw)?;
                 (gain, reached, if outcome == Outcome::Reached { Outcome::Balanced } else { outcome })
             };
             tuned.take(effect, wanted, answer, Over::Clip(clips[index].0.name.clone()));
@@ -345,36 +378,31 @@ struct Search {
     ceiling: f64,
     /// Strength without effects, clip by clip.
     floors: Vec<f64>,
-    /// The gain measured last, and what it gave clip by clip.
+    /// The gain with which all frames were measured last, and what it gave clip by clip.
     last: (f64, Vec<f64>),
 }
 
 impl Search {
     /// `None` where all effects act on parts that the rig does not have.
-    fn new(
-        rig: &Arc<Rig>,
-        recipe: Recipe,
-        clips: &[(&Clip, MotionSettings)],
-        wanted: f64,
-    ) -> Result<Option<Self>, StrengthError> {
-        let seen = seen(rig, &recipe)?;
+    fn new(subject: &Subject<'_>, recipe: Recipe, wanted: f64, precision: f64) -> Result<Option<Self>, StrengthError> {
+        let seen = seen(subject.rig, &recipe)?;
         if seen.is_empty() {
             return Ok(None);
         }
         let floors = if recipe.corrections.is_empty() && recipe.edits.is_empty() {
-            vec![0.0; clips.len()]
+            vec![0.0; subject.clips.len()]
         } else {
             let bare = Recipe { effects: Vec::new(), ..recipe.clone() };
-            Meter::new(rig, &bare, clips, seen.clone())?.by_clip()?
+            Meter::new(subject, &bare, seen.clone())?.by_clip()?
         };
-        let (meter, last) = (Meter::new(rig, &recipe, clips, seen)?, (f64::NAN, Vec::new()));
+        let (meter, last) = (Meter::new(subject, &recipe, seen)?, (f64::NAN, Vec::new()));
         let (tried, ceiling) = (recipe.clone(), ceiling(&recipe));
-        Ok(Some(Self { meter, recipe, tried, wanted, precision: PRECISION, ceiling, floors, last }))
+        Ok(Some(Self { meter, recipe, tried, wanted, precision, ceiling, floors, last }))
     }
 
     /// From here on for one clip alone, by another recipe that differs in its gains.
     fn narrow(&mut self, clip: usize, recipe: Recipe, wanted: f64) {
-        self.meter.only = Some(clip);
+        self.meter.follow_leaders(Some(clip));
         self.ceiling = ceiling(&recipe);
         (self.recipe, self.wanted) = (recipe, wanted);
     }
@@ -387,20 +415,52 @@ impl Search {
     fn measure(&mut self, gain: f64) -> Result<f64, StrengthError> {
         scale(&self.recipe, gain, &mut self.tried);
         self.meter.follow(&self.tried)?;
-        self.last = (gain, self.meter.by_clip()?);
+        Ok(most(&self.meter.by_clip()?))
+    }
+
+    /// The same by all frames of all clips, which tells those that lead.
+    fn measure_all(&mut self, gain: f64) -> Result<f64, StrengthError> {
+        if self.last.0 != gain {
+            scale(&self.recipe, gain, &mut self.tried);
+            self.meter.follow(&self.tried)?;
+            self.last = (gain, self.meter.all_by_clip(1)?);
+        }
         Ok(most(&self.last.1))
     }
 
     /// The strength that a gain gives, clip by clip.
     fn by_clip(&mut self, gain: f64) -> Result<Vec<f64>, StrengthError> {
-        if self.last.0 != gain {
-            self.measure(gain)?;
-        }
+        self.measure_all(gain)?;
         Ok(self.last.1.clone())
     }
 
     /// The gain, the strength it gives, and whether that is what is wanted; `guess` is the first that is tried.
     fn gain(&mut self, guess: f64) -> Result<(f64, f64, Outcome), StrengthError> {
+        let mut found = (guess, 0.0, Outcome::Still);
+        for choice in 0..MOST_CHOICES {
+            if choice == 0 {
+                scale(&self.recipe, self.ceiling.min(found.0), &mut self.tried);
+                self.meter.follow(&self.tried)?;
+                self.meter.all_by_clip(THINNED)?;
+            }
+            self.meter.follow_leaders(None);
+            let wanted = self.wanted;
+            found = self.near(found.0)?;
+            // Where limits are in the way less is wanted.
+            let wanted = std::mem::replace(&mut self.wanted, wanted);
+            let all = self.measure_all(found.0)?;
+            let is_it = (all - wanted).abs() <= self.precision * wanted;
+            found.1 = if all.is_finite() { all } else { found.1 };
+            // Of what limits hold at one value none leads, and others may once the gain is smaller.
+            if is_it || matches!(found.2, Outcome::Still | Outcome::TooStrong) {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    /// The same by the frames that lead.
+    fn near(&mut self, guess: f64) -> Result<(f64, f64, Outcome), StrengthError> {
         let (wanted, ceiling, floor) = (self.wanted, self.ceiling, self.floor());
         let start = ceiling.min(guess);
         if wanted <= floor {
@@ -487,6 +547,11 @@ struct Meter {
     only: Option<usize>,
     /// Clip and time of all frames, clip after clip.
     frames: Vec<(usize, f64)>,
+    /// Per clip: its frames from the one that moves the skin farthest down, as they were when all were measured last, and how
+    /// strong that was.
+    order: Vec<(Vec<u32>, f64)>,
+    /// The frames that are measured, ascending.
+    asked: Vec<u32>,
     /// Vertices that are looked at, with their characters.
     seen: Vec<(usize, usize)>,
 }
@@ -515,20 +580,60 @@ fn most(by_clip: &[f64]) -> f64 {
 }
 
 impl Meter {
-    fn new(
-        rig: &Arc<Rig>,
-        recipe: &Recipe,
-        clips: &[(&Clip, MotionSettings)],
-        seen: Vec<(usize, usize)>,
-    ) -> Result<Self, StrengthError> {
-        let stage = Stage::new(rig, recipe)?;
-        let (mut motions, mut frames) = (Vec::new(), Vec::new());
-        for (index, (clip, settings)) in clips.iter().enumerate() {
-            let motion = Arc::clone(stage.motion(clip, settings)?.motion());
-            frames.extend(times(motion.report()).map(|time| (index, time)));
-            motions.push(motion);
+    fn new(subject: &Subject<'_>, recipe: &Recipe, seen: Vec<(usize, usize)>) -> Result<Self, StrengthError> {
+        let stage = Stage::new(subject.rig, recipe)?;
+        let bind = |((clip, settings), bare): (&(&Clip, MotionSettings), &Arc<Motion>)| {
+            Ok(Arc::clone(stage.motion_like(clip, settings, Some(bare))?.motion()))
+        };
+        let motions: Vec<Arc<Motion>> =
+            subject.clips.par_iter().zip(&subject.bare).map(bind).collect::<Result<_, StrengthError>>()?;
+        let of_clip = |(index, motion): (usize, &Arc<Motion>)| {
+            times(motion.report()).map(|time| (index, time)).collect::<Vec<_>>()
+        };
+        let frames: Vec<(usize, f64)> = motions.iter().enumerate().flat_map(of_clip).collect();
+        let asked = (0..frames.len() as u32).collect();
+        Ok(Self { stage, motions, only: None, frames, order: Vec::new(), asked, seen })
+    }
+
+    /// From here on measures the frames that led when all were measured last; of one clip, or of the clips that led.
+    fn follow_leaders(&mut self, only: Option<usize>) {
+        self.only = only;
+        let strongest = most(&self.order.iter().map(|(_, strength)| *strength).collect::<Vec<_>>());
+        self.asked.clear();
+        for (clip, (frames, strength)) in self.order.iter().enumerate() {
+            if only.map_or(*strength >= LEADING_CLIP * strongest, |only| only == clip) {
+                let count = LEADING * (1 + beyond(frames.len())) + MORE_LEADING;
+                self.asked.extend(frames.iter().take(count));
+            }
         }
-        Ok(Self { stage, motions, only: None, frames, seen })
+        self.asked.sort_unstable();
+    }
+
+    /// As [`Self::by_clip`], of all clips: all frames, or one of so many. The others rank beside the nearest of these.
+    fn all_by_clip(&mut self, every: usize) -> Result<Vec<f64>, StrengthError> {
+        self.only = None;
+        let clips: Vec<std::ops::Range<usize>> = (0..self.motions.len())
+            .map(|clip| {
+                self.frames.partition_point(|frame| frame.0 < clip)
+                    ..self.frames.partition_point(|frame| frame.0 <= clip)
+            })
+            .collect();
+        let looked = |clip: &std::ops::Range<usize>| clip.clone().step_by(every).map(|frame| frame as u32);
+        self.asked = clips.iter().flat_map(looked).collect();
+        let reach = self.reach()?;
+        let by_clip = self.percentiles(&reach, |of_clip| of_clip.len());
+        let farthest = |frame: usize| {
+            let place = self.asked.partition_point(|&asked| asked as usize <= frame) - 1;
+            reach[place].iter().copied().fold(0.0, f64::max)
+        };
+        let order = |(clip, &strength): (&std::ops::Range<usize>, &f64)| {
+            let mut order: Vec<(f64, u32)> = clip.clone().map(|frame| (farthest(frame), frame as u32)).collect();
+            order.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+            (order.into_iter().map(|(_, frame)| frame).collect(), strength)
+        };
+        let order = clips.iter().zip(&by_clip).map(order).collect();
+        self.order = order;
+        Ok(by_clip)
     }
 
     fn follow(&mut self, recipe: &Recipe) -> Result<(), StrengthError> {
@@ -537,27 +642,47 @@ impl Meter {
         Ok(())
     }
 
-    /// Clip by clip, of the liveliest character; infinite where a frame is beyond what numbers hold.
+    /// Clip by clip, of the liveliest character; infinite where a frame is beyond what numbers hold, and 0 of clips that are
+    /// not measured.
     fn by_clip(&mut self) -> Result<Vec<f64>, StrengthError> {
-        let Self { stage, motions, only, frames, seen } = self;
+        let reach = self.reach()?;
+        let whole =
+            |of_clip: &[u32]| self.order.get(self.clip_of(of_clip)).map_or(of_clip.len(), |order| order.0.len());
+        let by_clip = self.percentiles(&reach, whole);
+        Ok(self.only.map_or(by_clip.clone(), |clip| vec![by_clip[clip]]))
+    }
+
+    /// Of the frames that are asked for, by character: the farthest that a point is moved.
+    fn reach(&self) -> Result<Vec<Vec<f64>>, StrengthError> {
+        let Self { stage, motions, frames, asked, seen, .. } = self;
         let sizes: Vec<f64> = stage.rig().characters().iter().map(|character| character.size).collect();
         let playing = motions.iter().map(|motion| stage.resume(motion)).collect::<Result<Vec<_>, _>>()?;
         let workspace = || Workspace::with(Outputs { directions: false, base: true, engine: false });
-        let clips = only.map_or(0..playing.len(), |clip| clip..clip + 1);
-        let first = |clip: usize| frames.partition_point(|frame| frame.0 < clip);
-        let reach: Vec<Vec<f64>> = (frames[first(clips.start)..first(clips.end)].par_iter())
-            .map_init(workspace, |workspace, &(clip, time)| {
-                playing[clip].frame(time, workspace);
-                farthest(workspace, seen, &sizes)
-            })
-            .collect();
-        let of_clip = |clip: usize| {
-            let reach = &reach[first(clip) - first(clips.start)..first(clip + 1) - first(clips.start)];
-            let of_character =
-                |character: usize| percentile(&mut reach.iter().map(|frame| frame[character]).collect::<Vec<f64>>());
-            (0..sizes.len()).map(of_character).fold(0.0, f64::max)
+        let of_frame = |workspace: &mut Workspace, &frame: &u32| {
+            let (clip, time) = frames[frame as usize];
+            playing[clip].frame(time, workspace);
+            farthest(workspace, seen, &sizes)
         };
-        Ok(clips.clone().map(of_clip).collect())
+        Ok(asked.par_iter().map_init(workspace, of_frame).collect())
+    }
+
+    fn clip_of(&self, frames: &[u32]) -> usize {
+        frames.first().map_or(0, |&frame| self.frames[frame as usize].0)
+    }
+
+    /// Clip by clip, of what is asked for; `whole` is how many frames those of a clip stand for.
+    fn percentiles(&self, reach: &[Vec<f64>], whole: impl Fn(&[u32]) -> usize) -> Vec<f64> {
+        let mut by_clip = vec![0.0f64; self.motions.len()];
+        let mut from = 0;
+        for of_clip in self.asked.chunk_by(|&a, &b| self.frames[a as usize].0 == self.frames[b as usize].0) {
+            let (clip, to, whole) = (self.clip_of(of_clip), from + of_clip.len(), whole(of_clip));
+            for character in 0..reach[from].len() {
+                let mut values: Vec<f64> = reach[from..to].iter().map(|frame| frame[character]).collect();
+                by_clip[clip] = by_clip[clip].max(nth_largest(&mut values, beyond(whole)));
+            }
+            from = to;
+        }
+        by_clip
     }
 }
 
@@ -581,11 +706,16 @@ fn farthest(workspace: &Workspace, seen: &[(usize, usize)], sizes: &[f64]) -> Ve
     most
 }
 
-/// The value below which 95 % of the values lie; 0 of none.
-fn percentile(values: &mut [f64]) -> f64 {
+/// Of so many values, how many are beyond that below which 95 % of them lie.
+fn beyond(count: usize) -> usize {
+    let rank = ((PERCENTILE * count as f64).ceil() as usize).max(1);
+    count.saturating_sub(rank)
+}
+
+/// The value that so many are larger than; the smallest where there are fewer, and 0 of none.
+fn nth_largest(values: &mut [f64], larger: usize) -> f64 {
     let Some(last) = values.len().checked_sub(1) else { return 0.0 };
-    let rank = ((PERCENTILE * values.len() as f64).ceil() as usize).clamp(1, last + 1) - 1;
-    *values.select_nth_unstable_by(rank, f64::total_cmp).1
+    *values.select_nth_unstable_by(last - larger.min(last), f64::total_cmp).1
 }
 
 #[cfg(test)]
@@ -610,8 +740,8 @@ mod tests {
     #[test]
     fn percentiles_are_those_of_check() {
         let mut values: Vec<f64> = (1..=61).map(f64::from).rev().collect();
-        assert_eq!(percentile(&mut values), 58.0);
-        assert_eq!(percentile(&mut [3.0]), 3.0);
-        assert_eq!(percentile(&mut []), 0.0);
+        assert_eq!((beyond(61), nth_largest(&mut values, beyond(61))), (3, 58.0));
+        assert_eq!(nth_largest(&mut [3.0], beyond(1)), 3.0);
+        assert_eq!(nth_largest(&mut [], beyond(0)), 0.0);
     }
 }

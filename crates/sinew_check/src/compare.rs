@@ -31,6 +31,9 @@ use sinew::{MotionReport, Playing, Rig};
 
 /// Frames of a clip at which crossings are looked for, at most.
 const CROSSING_FRAMES: usize = 16;
+/// Share of the size: pieces that move less against each other are left aside at a glance, well within what a gate lets
+/// through.
+const UNNOTICED: f64 = 0.004;
 /// Points of a bone whose trembling is looked at, at most.
 const TREMBLING_POINTS: usize = 8;
 /// Share of a piece's size: less is not seen to bend.
@@ -51,8 +54,6 @@ pub struct Given {
     pub rigid: Vec<usize>,
     /// When bones stand on the ground; found from the base's motion where it is `None`.
     pub contacts: Option<Vec<Contact>>,
-    /// Whether a glance will do, for those who ask again and again: nothing is told of trembling and jolts.
-    pub is_brief: bool,
 }
 
 /// Everything measured of one clip against its base. Lengths are shares of the size.
@@ -187,7 +188,7 @@ impl Skin {
             shape.faces.iter().map(|piece| Tree::new(&shape.rest, &shape.triangles, faces(piece))).collect();
         let gaps = Gaps::new(&shape, &trees);
         let calipers = thickness::calipers(&shape, &trees);
-        let crossing_at_rest = crossings::all(&shape, &trees, &shape.rest, &mut Boxes::default());
+        let crossing_at_rest = crossings::all(&shape, &trees, &shape.rest, &mut Boxes::default(), |_, _| true);
         let is_soft = soft_bones(rig, &shape);
         Self { shape, trees, gaps, calipers, crossing_at_rest, is_soft }
     }
@@ -348,20 +349,24 @@ impl<'a> Comparing<'a> {
     }
 
     /// What all frames together showed, and what is asked of single ones.
-    pub fn comparison(&self, playing: &Playing<'_>, times: &[f64], given: &Given, mut seen: Compared) -> Comparison {
+    pub fn comparison(
+        &self,
+        playing: &Playing<'_>,
+        times: &[f64],
+        given: &Given,
+        mut seen: Compared,
+        is_brief: bool,
+    ) -> Comparison {
         let (shape, rig) = (&self.skin.shape, self.subject.rig());
         let at = |point: u32, time: f64| place(rig, shape.vertex[point as usize] as usize, time);
         let extreme = |value: f64, point: u32, time: f64| Extreme { value, place: at(point, time) };
         let is_standing = |contacts: &[Contact], character: usize| {
             contacts.iter().any(|c| self.character_of_bone.get(c.bone) == Some(&character))
         };
-        let contacts = given
-            .contacts
-            .clone()
-            .unwrap_or_else(|| {
-                let found = footing::detect(shape, &self.character_of_bone, times, &seen.lowest, &seen.ground);
-                found.into_iter().filter(|contact| !self.skin.is_soft[contact.bone]).collect()
-            });
+        let contacts = given.contacts.clone().unwrap_or_else(|| {
+            let found = footing::detect(shape, &self.character_of_bone, times, &seen.lowest, &seen.ground);
+            found.into_iter().filter(|contact| !self.skin.is_soft[contact.bone]).collect()
+        });
         let mut below_ground: Option<Extreme> = None;
         for (character, &(height, point, time)) in seen.sunk.iter().enumerate() {
             let floor = seen.ground[character].min(0.0);
@@ -388,7 +393,7 @@ impl<'a> Comparing<'a> {
             })
             .collect();
         distortions.sort_by(|a, b| b.residual.value.total_cmp(&a.residual.value));
-        let (energies, jolt) = if given.is_brief {
+        let (energies, jolt) = if is_brief {
             (vec![[Energy::default(); 2]; self.groups.len()], Worst::default())
         } else {
             self.trembling(playing)
@@ -429,7 +434,7 @@ impl<'a> Comparing<'a> {
             distortions,
             slips: self.slips(playing, times, &contacts),
             below_ground,
-            crossings: self.crossings(playing, times),
+            crossings: self.crossings(playing, times, is_brief),
             thinnest: (thinnest.point != u32::MAX).then(|| extreme(thinnest.ratio, thinnest.point, thinnest.time)),
             jolt: (jolt.value > 0.0).then(|| jolt.extreme(rig)),
         }
@@ -553,14 +558,16 @@ impl<'a> Comparing<'a> {
         slips
     }
 
-    fn crossings(&self, playing: &Playing<'_>, times: &[f64]) -> Crossings {
+    fn crossings(&self, playing: &Playing<'_>, times: &[f64], is_brief: bool) -> Crossings {
+        let least = if is_brief { UNNOTICED } else { 0.0 };
         let Skin { shape, trees, crossing_at_rest, .. } = self.skin;
         let rig = self.subject.rig();
         let count = times.len().min(CROSSING_FRAMES);
         // Evenly over the clip, in the middle of each share of it.
         let asked: Vec<f64> = (0..count).map(|n| times[(2 * n + 1) * times.len() / (2 * count)]).collect();
         let found: Vec<Crossed> = self.frames(playing, &asked, |_, base, effects| {
-            crossings::look(shape, trees, crossing_at_rest, base, effects, &mut [Boxes::default(), Boxes::default()])
+            let boxes = &mut [Boxes::default(), Boxes::default()];
+            crossings::look(shape, trees, crossing_at_rest, base, effects, least, boxes)
         });
         let mut crossings = Crossings { frames: count, ..Crossings::default() };
         let mut most = 0;

@@ -38,8 +38,14 @@ pub(crate) struct Crossed {
 #[derive(Default)]
 pub(crate) struct Boxes(Vec<Vec<Bounds>>);
 
-/// All pairs that cross at a frame: within pieces, between pieces.
-pub(crate) fn all(shape: &Shape, trees: &[Tree], points: &[DVec3], boxes: &mut Boxes) -> [Pairs; 2] {
+/// All pairs that cross at a frame: within pieces, and between pieces of which `of_interest` says yes.
+pub(crate) fn all(
+    shape: &Shape,
+    trees: &[Tree],
+    points: &[DVec3],
+    boxes: &mut Boxes,
+    of_interest: impl Fn(usize, usize) -> bool,
+) -> [Pairs; 2] {
     boxes.0.resize(trees.len(), Vec::new());
     trees.iter().zip(&mut boxes.0).for_each(|(tree, boxes)| tree.fit(points, &shape.triangles, boxes));
     let corners = |face: u32| shape.triangles[face as usize].map(|p| points[p as usize]);
@@ -60,6 +66,9 @@ pub(crate) fn all(shape: &Shape, trees: &[Tree], points: &[DVec3], boxes: &mut B
     }
     for [one, two] in near_pieces(shape, points, 0.0) {
         let (one, two) = (one as usize, two as usize);
+        if !of_interest(one, two) {
+            continue;
+        }
         trees[one].pairs(&boxes.0[one], &trees[two], &boxes.0[two], |a, b| {
             if cross_at(a, b) {
                 between.push((a.min(b), a.max(b)));
@@ -76,17 +85,37 @@ fn missing(found: &Pairs, known: &[&Pairs]) -> Pairs {
     found.iter().copied().filter(|pair| known.iter().all(|known| known.binary_search(pair).is_err())).collect()
 }
 
-/// Compares a frame with effects to the base; `rest` are the pairs that cross at rest.
+/// Per piece: the box around what effects move its points by.
+fn movements(shape: &Shape, base: &[DVec3], effects: &[DVec3]) -> Vec<[DVec3; 2]> {
+    let of_piece = |points: &Vec<u32>| {
+        points.iter().fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], &point| {
+            let moved = effects[point as usize] - base[point as usize];
+            [low.min(moved), high.max(moved)]
+        })
+    };
+    shape.members.iter().map(of_piece).collect()
+}
+
+/// Compares a frame with effects to the base; `rest` are the pairs that cross at rest. Pieces that effects move by less than
+/// `least` against each other, a share of the size, are left aside: nothing goes deeper than it is moved.
+#[expect(clippy::too_many_arguments, reason = "a frame twice, what is known of the skin, and memory a thread keeps")]
 pub(crate) fn look(
     shape: &Shape,
     trees: &[Tree],
     rest: &[Pairs; 2],
     base: &[DVec3],
     effects: &[DVec3],
+    least: f64,
     boxes: &mut [Boxes; 2],
 ) -> Crossed {
-    let in_base = all(shape, trees, base, &mut boxes[0]);
-    let found = all(shape, trees, effects, &mut boxes[1]);
+    let moved = movements(shape, base, effects);
+    let of_interest = |one: usize, two: usize| {
+        let [a, b] = [moved[one], moved[two]];
+        let apart = (a[1] - b[0]).abs().max((b[1] - a[0]).abs());
+        apart.length() >= least * shape.sizes[shape.pieces[one].character]
+    };
+    let in_base = all(shape, trees, base, &mut boxes[0], of_interest);
+    let found = all(shape, trees, effects, &mut boxes[1], of_interest);
     let fresh = [0, 1].map(|kind| missing(&found[kind], &[&in_base[kind], &rest[kind]]));
     let mut crossed = Crossed {
         within: [missing(&in_base[0], &[&rest[0]]).len(), fresh[0].len()],

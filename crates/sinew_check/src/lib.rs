@@ -43,8 +43,8 @@ pub use compare::{Comparison, Given};
 pub use groups::Groups;
 pub use location::{Extreme, Location};
 
-use sinew::MotionError;
 use sinew::graph::GraphError;
+use sinew::{ForeignMotion, MotionError};
 
 /// Why a character could not be measured.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
@@ -56,6 +56,9 @@ pub enum CheckError {
     /// The clip cannot be read as asked.
     #[error(transparent)]
     Motion(#[from] MotionError),
+    /// A motion does not fit.
+    #[error(transparent)]
+    Foreign(#[from] ForeignMotion),
     /// More frames than any clip has.
     #[error("clip \"{clip}\" lasts {seconds} s, too long for {fps} frames per second; lower --fps or cut the clip")]
     TooManyFrames {

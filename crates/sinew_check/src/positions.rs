@@ -38,15 +38,16 @@ pub(crate) fn workspace() -> Workspace {
 }
 
 impl Subject {
-    pub fn new(rig: &Arc<Rig>, recipe: &Recipe) -> Result<Self, GraphError> {
+    pub fn new(rig: &Arc<Rig>, recipe: &Recipe, is_brief: bool) -> Result<Self, GraphError> {
         let mut roots = vec![None; rig.characters().len()];
         for bone in rig.skeleton().bones().filter(|&bone| rig.is_root(bone)) {
             if let Some(root) = roots.get_mut(rig.character_of_bone(bone)) {
                 root.get_or_insert(bone);
             }
         }
+        let stage = Stage::new(rig, recipe)?;
         Ok(Self {
-            stage: Stage::new(rig, recipe)?.metered(),
+            stage: if is_brief { stage } else { stage.metered() },
             has_effects: recipe.adds(),
             character_of_vertex: character_of_vertex(rig),
             roots,

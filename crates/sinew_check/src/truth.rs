@@ -228,17 +228,17 @@ fn crossed_bars_cross_as_all_pairs_say_and_as_deep_as_they_are() {
     let skin = Skin::new(&rig, &meshes.iter().flat_map(|(points, _)| points.iter().copied()).collect::<Vec<_>>());
     let (shape, trees) = (&skin.shape, trees(&skin.shape));
     let lowered = moved(shape, 1, |p| p - DVec3::Y * 0.15);
-    let found = crossings::all(shape, &trees, &lowered, &mut Boxes::default());
+    let found = crossings::all(shape, &trees, &lowered, &mut Boxes::default(), |_, _| true);
     assert_eq!(found, [brute(shape, &lowered, true), brute(shape, &lowered, false)]);
     assert!(found[0].is_empty() && found[1].len() > 20, "{}", found[1].len());
     let none = [Vec::new(), Vec::new()];
-    let crossed = crossings::look(shape, &trees, &none, &shape.rest, &lowered, &mut Default::default());
+    let crossed = crossings::look(shape, &trees, &none, &shape.rest, &lowered, 0.0, &mut Default::default());
     assert_eq!((crossed.between, crossed.within), ([0, found[1].len()], [0, 0]));
     let (depth, ..) = crossed.deepest.expect("a point inside");
     assert!((depth * shape.sizes[0] - 0.05).abs() < 1e-6, "{}", depth * shape.sizes[0]);
-    let same = crossings::look(shape, &trees, &none, &lowered, &lowered, &mut Default::default());
+    let same = crossings::look(shape, &trees, &none, &lowered, &lowered, 0.0, &mut Default::default());
     assert_eq!((same.between[1], same.deepest), (0, None), "the base does the same");
-    let known = crossings::look(shape, &trees, &found, &shape.rest, &lowered, &mut Default::default());
+    let known = crossings::look(shape, &trees, &found, &shape.rest, &lowered, 0.0, &mut Default::default());
     assert_eq!(known.between[1], 0, "they cross at rest");
 }
 
@@ -255,16 +255,16 @@ fn a_folded_strip_crosses_itself() {
     };
     let folded = moved(&shape, 0, fold);
     let expected = brute(&shape, &folded, true);
-    assert!(crossings::all(&shape, &trees, &shape.rest, &mut Boxes::default()).iter().all(Vec::is_empty));
+    assert!(crossings::all(&shape, &trees, &shape.rest, &mut Boxes::default(), |_, _| true).iter().all(Vec::is_empty));
     let straight = moved(&shape, 0, |p| fold(DVec3::new(p.x * 0.5, p.y, p.z)));
-    assert!(crossings::all(&shape, &trees, &straight, &mut Boxes::default())[0].is_empty());
+    assert!(crossings::all(&shape, &trees, &straight, &mut Boxes::default(), |_, _| true)[0].is_empty());
     let through = moved(&shape, 0, |p| {
         let angle = 7.0 * p.x / 2.0;
         DVec3::new(angle.sin() * (1.0 + 0.2 * (p.x - 1.0)), angle.cos() * (1.3 - 0.3 * p.x), p.z)
     });
-    let found = crossings::all(&shape, &trees, &through, &mut Boxes::default());
+    let found = crossings::all(&shape, &trees, &through, &mut Boxes::default(), |_, _| true);
     assert_eq!(found[0], brute(&shape, &through, true));
-    assert_eq!(crossings::all(&shape, &trees, &folded, &mut Boxes::default())[0], expected);
+    assert_eq!(crossings::all(&shape, &trees, &folded, &mut Boxes::default(), |_, _| true)[0], expected);
     assert!(found[0].len() + expected.len() > 0, "a loop of more than a turn crosses itself");
 }
 

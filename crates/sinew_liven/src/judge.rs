@@ -159,13 +159,8 @@ pub fn judge(
     }
     let gains = solve(rig, file.recipe(), clips)?;
     tell_bounds(plan, &gains);
-    let checker = Checker::new(rig, gains.recipe(chosen[0]))?;
-    let given = Given {
-        groups: Some(groups(rig, &Anatomy::of(rig))),
-        rigid: checker.rigid_pieces(),
-        contacts: None,
-        is_brief: true,
-    };
+    let checker = Checker::brief(rig, gains.recipe(chosen[0]))?;
+    let given = Given { groups: Some(groups(rig, &Anatomy::of(rig))), rigid: checker.rigid_pieces(), contacts: None };
     let (total, done) = (chosen.len(), AtomicUsize::new(0));
     let judging = Judging { rig, plan, gains: &gains, layer_of: layer_of(plan), given };
     // Several runs of clips for each thread, so that none waits for one with long clips.
@@ -317,12 +312,7 @@ impl Judging<'_> {
     }
 
     /// Plays a clip and lowers what fails, until nothing does or nothing helps.
-    fn trial(
-        &self,
-        checker: &mut Checker,
-        clip: usize,
-        played: &PlayedClip<'_>,
-    ) -> Result<Trial, LivenError> {
+    fn trial(&self, checker: &mut Checker, clip: usize, played: &PlayedClip<'_>) -> Result<Trial, LivenError> {
         let count = self.plan.layers.len();
         let mut trial = Trial {
             factors: vec![1.0; count],
@@ -331,10 +321,12 @@ impl Judging<'_> {
             watched: BTreeMap::new(),
             figures: ClipFigures::default(),
         };
-        let mut motion = None;
+        checker.retune(&self.recipe(clip, &trial.factors))?;
+        // Gains filter nothing: it plays on.
+        let motion = Arc::clone(checker.stage().motion(played.0, &played.1)?.motion());
         for round in 0..=MOST_ROUNDS + 1 {
             checker.retune(&self.recipe(clip, &trial.factors))?;
-            let report = checker.clip_given(played.0, &played.1, RATE, &self.given, &|_| ())?;
+            let report = checker.clip_resumed((played.0, &played.1), &motion, RATE, &self.given, &|_| ())?;
             let Some(comparison) = report.comparison else { break };
             trial.figures = figures(short_name(&played.0.name), &comparison);
             if round > MOST_ROUNDS {
@@ -343,7 +335,7 @@ impl Judging<'_> {
             let before = trial.factors.clone();
             for failure in self.failures(&comparison, &trial.figures) {
                 self.answer(&mut trial, failure, round, |failure, factors| {
-                    self.blamed(failure, factors, checker, clip, played, &mut motion)
+                    self.blamed(failure, factors, checker, clip, &motion)
                 })?;
             }
             self.raise(&mut trial, round);
@@ -494,8 +486,7 @@ impl Judging<'_> {
         factors: &[f64],
         checker: &mut Checker,
         clip: usize,
-        played: &PlayedClip<'_>,
-        motion: &mut Option<Arc<Motion>>,
+        motion: &Arc<Motion>,
     ) -> Result<Vec<usize>, LivenError> {
         let on: Vec<usize> = (0..factors.len()).filter(|&layer| factors[layer] > 0.0).collect();
         if let Place::Part(role) = failure.place {
@@ -516,12 +507,7 @@ impl Judging<'_> {
         for &layer in &on {
             let alone: Vec<f64> = (0..factors.len()).map(|at| if at == layer { factors[at] } else { 0.0 }).collect();
             checker.retune(&self.recipe(clip, &alone))?;
-            let stage = checker.stage();
-            let motion = match motion {
-                Some(motion) => motion,
-                None => motion.insert(Arc::clone(stage.motion(played.0, &played.1)?.motion())),
-            };
-            let playing = stage.resume(motion)?;
+            let playing = checker.stage().resume(motion)?;
             moved[layer] = failure.place.moved(self.rig, |time| {
                 playing.frame(time, &mut workspace);
                 &workspace

@@ -433,7 +433,8 @@ impl Plan {
             for (clip, factor) in &layer.in_clips {
                 let _ = write!(text, "{:<30}", format!("{} = {factor:?}", toml_string(clip)));
                 let why = layer.lowered.iter().find(|lowered| lowered.clip == *clip);
-                let _ = writeln!(text, " # {}", why.map_or("seen too little without", |lowered| lowered.words.as_str()));
+                let _ =
+                    writeln!(text, " # {}", why.map_or("seen too little without", |lowered| lowered.words.as_str()));
             }
         }
     }
