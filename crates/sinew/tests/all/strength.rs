@@ -313,6 +313,49 @@ fn a_stage_refuses_what_is_not_solved() {
     assert!(matches!(error, StrengthError::Graph(GraphError::UnknownMap { .. })));
 }
 
+/// Gains by clip multiply what is found, whatever that was measured over; the last line that matches wins.
+#[test]
+fn gains_by_clip_multiply_what_is_found() {
+    let clips = || vec![starting("walk", 1.0), starting("run fast", 4.0), starting("run", 2.0)];
+    let subject = subject(1.0, clips());
+    let own = vec![("run*".to_owned(), 0.5), ("run fast".to_owned(), 0.0)];
+    let with = |effect: EffectSpec| EffectSpec { clips: own.clone(), ..effect };
+    let plain = recipe(vec![EffectSpec { gain: 0.3, ..lag() }]);
+    let asked = recipe(vec![EffectSpec { strength: strength(0.04), ..lag() }]);
+    for over in [StrengthOver::All, StrengthOver::Each, StrengthOver::Balanced] {
+        for without in [&plain, &asked] {
+            let without = Recipe { strength_over: over, ..without.clone() };
+            let named = Recipe { effects: without.effects.iter().cloned().map(with).collect(), ..without.clone() };
+            assert!(named.is_unsolved() && named.has_own_gains());
+            assert!(Stage::new(&subject.rig, &named).is_err(), "a stage does not know the clip");
+            let (bare, found) = (solved(&subject, &without), solved(&subject, &named));
+            let settings: Vec<_> = subject.clips.iter().map(|clip| (clip, MotionSettings::default())).collect();
+            let later = bare.in_clips(&named, &settings);
+            for (clip, factor) in [(0, 1.0), (1, 0.0), (2, 0.5)] {
+                let gain = |solved: &Solved| solved.recipe(clip).effects[0].gain;
+                assert_eq!(gain(&found), factor * gain(&bare), "{over:?}, clip {clip}");
+                assert_eq!(gain(&later).to_bits(), gain(&found).to_bits());
+                assert!(Stage::new(&subject.rig, found.recipe(clip)).is_ok());
+            }
+        }
+    }
+    assert!(Stage::new(&subject.rig, solve(&subject.rig, &recipe(vec![with(lag())]), &[]).unwrap().recipe(0)).is_ok());
+}
+
+#[test]
+fn recipes_have_gains_by_clip() {
+    let text = "version = 1\n[[effect]]\ntype = \"floppy\"\n[effect.clips]\n\"Idle*\" = 0.0\nRun = 0.7 # less\n";
+    let mut file = RecipeFile::parse(text).unwrap();
+    assert_eq!(file.recipe().effects[0].clips, [("Idle*".to_owned(), 0.0), ("Run".to_owned(), 0.7)]);
+    assert_eq!(file.clip_patterns().collect::<Vec<_>>(), ["Idle*", "Run"]);
+    let spec = EffectSpec { clips: vec![("Wa*".into(), 2.0)], ..EffectSpec::new("squash").unwrap() };
+    file.add_effect(&spec).unwrap();
+    let again = RecipeFile::parse(&file.to_string()).unwrap();
+    assert_eq!(again.recipe().effects[1].clips, spec.clips);
+    let error = RecipeFile::parse(&text.replace("0.7", "700")).unwrap_err().to_string();
+    assert!(error.contains("effect[0].clips.Run") && error.contains("-100 to 100"), "{error}");
+}
+
 #[test]
 fn recipes_say_it_in_percent_or_as_a_number() {
     let text =
