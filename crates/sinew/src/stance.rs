@@ -26,12 +26,17 @@ use std::ops::Range;
 
 /// Share of the size above the ground within which skin is low.
 const LOW: f64 = 0.02;
+/// As much again above that: skin that may have been low since the look before.
+const NEARLY: f64 = 4.0;
 /// Share of the size per second that planted skin may go against the ground.
 const SLOW: f64 = 0.15;
 /// The same as a share of the ground's own speed: a walk on the spot is no treadmill.
 const SLOW_SHARE: f64 = 0.25;
 /// Share of the size by which a limb may stand higher than the lowest of all.
 const UNEVEN: f64 = 0.04;
+/// The length of the mean velocity of low skin over its mean speed, from which ground that goes is no longer chance, and from which
+/// it is certain.
+const AGREED: [f64; 2] = [0.05, 0.15];
 /// Share of low skin that is no faster than the ground.
 const FASTEST: f64 = 0.9;
 /// Seconds: a shorter touch plants nothing, and a shorter gap lifts nothing.
@@ -259,6 +264,14 @@ impl<'a> Skinning<'a> {
     }
 }
 
+/// The lowest skin of a bone at a look.
+#[derive(Clone, Copy, Debug)]
+struct Lowest {
+    velocity: DVec3,
+    /// How far above what is low, as a share of that.
+    above: f64,
+}
+
 /// A clip being looked at.
 struct Looks<'a> {
     rig: &'a Rig,
@@ -334,15 +347,17 @@ impl Looks<'_> {
         let (start, end) = (self.clock.start, self.clock.end);
         let bones: Vec<BoneId> =
             rig.skeleton().bones().filter(|bone| !soles.of_bone[bone.index()].is_empty()).collect();
-        // Velocities of the lowest skin of each bone, where that is low.
-        let mut looks: Vec<Vec<Option<DVec3>>> = vec![Vec::with_capacity(times.len()); bones.len()];
+        // The lowest skin of each bone, where that is low or nearly so.
+        let mut looks: Vec<Vec<Option<Lowest>>> = vec![Vec::with_capacity(times.len()); bones.len()];
         for &time in &times {
-            let now: Vec<Option<u32>> = {
+            let now: Vec<Option<(u32, f64)>> = {
                 let skinning = self.skinning(time);
                 let lowest = |bone: &BoneId| {
                     let slots = soles.of_bone[bone.index()].iter().map(|&slot| (slot, skinning.place(slot as usize).y));
                     let (slot, y) = slots.reduce(|a, b| if b.1 < a.1 { b } else { a })?;
-                    height_of(*bone).filter(|&height| y <= height).map(|_| slot)
+                    let size = rig.characters()[rig.character_of_bone(*bone)].size;
+                    let above = (y - height_of(*bone)?) / (LOW * size);
+                    (above <= NEARLY).then_some((slot, above))
                 };
                 bones.iter().map(lowest).collect()
             };
@@ -353,37 +368,59 @@ impl Looks<'_> {
             let [before, after] = [(time - step).max(start), (time + step).min(end)];
             let places = [before, after].map(|time| {
                 let skinning = self.skinning(time);
-                now.iter().map(|slot| slot.map(|slot| skinning.place(slot as usize))).collect::<Vec<_>>()
+                now.iter().map(|low| low.map(|(slot, _)| skinning.place(slot as usize))).collect::<Vec<_>>()
             });
             for (index, of_bone) in looks.iter_mut().enumerate() {
-                let way = places[0][index].zip(places[1][index]);
-                of_bone.push(way.map(|(from, to)| (to - from) / (after - before)));
+                let way = places[0][index].zip(places[1][index]).zip(now[index]);
+                let lowest = |((from, to), (_, above))| Lowest { velocity: (to - from) / (after - before), above };
+                of_bone.push(way.map(lowest));
             }
         }
         let mut contacts = Vec::new();
         for of in 0..rig.characters().len() {
             let mine: Vec<usize> = (0..bones.len()).filter(|&b| rig.character_of_bone(bones[b]) == of).collect();
             let size = rig.characters()[of].size;
-            let low = || mine.iter().flat_map(|&bone| looks[bone].iter().flatten());
+            let near = mine.iter().flat_map(|&bone| looks[bone].iter().flatten());
+            let low = || near.clone().filter(|low| low.above <= 0.0).map(|low| &low.velocity);
             let flat = |v: &DVec3| DVec2::new(v.x, v.z);
-            let way = low().map(flat).sum::<DVec2>().normalize_or_zero();
-            let fastest = quantile(low().map(|v| flat(v).dot(way)), FASTEST).max(0.0);
+            let (sum, whole) =
+                low().map(flat).fold((DVec2::ZERO, 0.0), |(sum, whole), v| (sum + v, whole + v.length()));
+            let way = sum.normalize_or_zero();
+            // Feet that turn on the spot go every way, and what is left of that is none.
+            let agreed = if whole > 0.0 { (sum.length() / whole - AGREED[0]) / (AGREED[1] - AGREED[0]) } else { 0.0 };
+            let fastest = smooth_step(agreed) * quantile(low().map(|v| flat(v).dot(way)), FASTEST).max(0.0);
             let most = SLOW * size + SLOW_SHARE * fastest;
-            let stands = |v: &DVec3| {
-                let along = flat(v).dot(way).clamp(0.0, fastest);
-                flat(v).distance(way * along) <= most && v.y.abs() <= most
+            // How far it is from standing; not above 0 where it stands.
+            let lack = |low: &Option<Lowest>| {
+                let Some(Lowest { velocity, above }) = low else { return f64::INFINITY };
+                let along = flat(velocity).dot(way).clamp(0.0, fastest);
+                let speed = flat(velocity).distance(way * along).max(velocity.y.abs());
+                above.max(speed / most.max(f64::MIN_POSITIVE) - 1.0)
             };
             for &bone in &mine {
-                let planted: Vec<bool> = looks[bone].iter().map(|low| low.as_ref().is_some_and(stands)).collect();
+                let lacks: Vec<f64> = looks[bone].iter().map(lack).collect();
+                let planted: Vec<bool> = lacks.iter().map(|&lack| lack <= 0.0).collect();
                 let at = |look: usize| match times.get(look) {
                     Some(&time) => time,
                     None => times[look - times.len()] + (end - start),
                 };
                 let spans = spans(&planted, self.clock.loops, 2.0 * step);
-                contacts.extend(spans.into_iter().map(|span| Contact {
-                    bone: bones[bone],
-                    from: at(span.start),
-                    to: at(span.end - 1),
+                let (count, loops) = (lacks.len(), self.clock.loops);
+                // Between the last look at which it stands and the next one, so that little changes little.
+                let beyond = |inside: usize, outside: Option<usize>| {
+                    let outside = outside.filter(|&look| loops || look < count);
+                    let lacking = outside.map_or(f64::INFINITY, |look| lacks[look % count]);
+                    let kept = -lacks[inside % count];
+                    if lacking > 0.0 && lacking.is_finite() { 2.0 * step * kept / (kept + lacking) } else { 0.0 }
+                };
+                contacts.extend(spans.into_iter().map(|span| {
+                    let before = if loops { Some(span.start + count - 1) } else { span.start.checked_sub(1) };
+                    let (from, to) = (span.start, span.end - 1);
+                    Contact {
+                        bone: bones[bone],
+                        from: at(from) - beyond(from, before),
+                        to: at(to) + beyond(to, Some(to + 1)),
+                    }
                 }));
             }
         }

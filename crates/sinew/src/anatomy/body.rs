@@ -193,7 +193,7 @@ impl Body {
             skeleton
                 .bones()
                 .nth(bone)
-                .map_or(Vec::new(), |id| skeleton.ancestors(id).skip(1).map(|b| b.index()).collect())
+                .map_or(Vec::new(), |id| rig.hierarchy().ancestors(id).skip(1).map(|b| b.index()).collect())
         };
         for &bone in &self.skinned.clone() {
             let ancestors = above(bone);
@@ -348,10 +348,10 @@ pub(crate) fn owners(rig: &Rig, slots: &[usize]) -> Vec<usize> {
             }
         }
     }
-    let mut owner: Vec<Option<usize>> = Vec::with_capacity(is_joint.len());
-    for bone in rig.skeleton().bones() {
-        let above = rig.skeleton().parent(bone).and_then(|parent| owner[parent.index()]);
-        owner.push(if is_joint[bone.index()] { Some(bone.index()) } else { above });
+    let mut owner: Vec<Option<usize>> = vec![None; is_joint.len()];
+    for &bone in rig.hierarchy().order() {
+        let above = rig.hierarchy().parent(bone).and_then(|parent| owner[parent.index()]);
+        owner[bone.index()] = if is_joint[bone.index()] { Some(bone.index()) } else { above };
     }
     owner.into_iter().enumerate().map(|(bone, owner)| owner.unwrap_or(bone)).collect()
 }

@@ -134,7 +134,7 @@ impl Context<'_> {
         // A place for things moves no skin: what it hangs on tells.
         let skeleton = self.rig.skeleton();
         let known = |bone: &BoneId| !matches!(self.bones[bone.index()].role, Role::Helper | Role::Unknown);
-        let above = skeleton.bones().nth(joint).and_then(|joint| skeleton.ancestors(joint).find(known));
+        let above = skeleton.bones().nth(joint).and_then(|joint| self.rig.hierarchy().ancestors(joint).find(known));
         let carrier = &self.bones[above.map_or(joint, BoneId::index)];
         let sheet =
             outline.open > OPEN && (outline.high - outline.low).dot(self.body.axes.up).abs() > 0.3 * self.body.height;

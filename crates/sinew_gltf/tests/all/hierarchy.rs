@@ -80,9 +80,7 @@ fn re_hang(raw: &mut RawRig, clips: &mut [Clip], bone: usize, onto: usize) {
 
 fn stage(rig: &Arc<Rig>, preset: &str) -> Stage {
     let recipe = RecipeFile::parse(presets::get(preset).expect("a preset")).expect("parses");
-    // The tree alone. With planting CesiumMan is 0.45 % apart, for a reason that is not known yet.
-    let planted = recipe::Planted::None;
-    Stage::new(rig, &Recipe { planted, ..recipe.recipe().without_strength() }).expect("fits")
+    Stage::new(rig, &recipe.recipe().without_strength()).expect("fits")
 }
 
 /// Largest distance between two characters over a clip, in sizes: of their bases, and of the results.
