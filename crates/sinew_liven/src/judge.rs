@@ -35,8 +35,10 @@ const MOST_ROUNDS: usize = 7;
 /// Of its strength: what has less left is switched off.
 const LEAST_LEFT: f64 = 0.1;
 /// What a part is raised by at most, and in so many rounds: where limits bend what gains give, one is not enough.
-const MOST_RAISED: f64 = 3.0;
-const RAISING: usize = 2;
+const MOST_RAISED: f64 = 20.0;
+const RAISING: usize = 3;
+/// What is lowered by where a little was of no use.
+const HARD: f64 = 0.4;
 /// A gate that answers by less than this share of what is in proportion is deaf to what was lowered.
 const DEAF: f64 = 0.25;
 /// Why a part has less strength than its style.
@@ -209,6 +211,8 @@ struct Watched {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Response {
     Blamed,
+    /// By much: within limits a little changes nothing.
+    BlamedHard,
     All,
     None,
 }
@@ -444,18 +448,28 @@ impl Judging<'_> {
             None => Response::Blamed,
             // Was that any use, against what it would have been in proportion?
             Some(before) => match excess < before.excess * (1.0 - DEAF * (1.0 - before.factor)) {
+                true if before.response == Response::BlamedHard => Response::Blamed,
                 true => before.response,
-                false if before.response == Response::Blamed && round < MOST_ROUNDS => Response::All,
-                false => Response::None,
+                false if round == MOST_ROUNDS => Response::None,
+                false => match before.response {
+                    Response::Blamed => Response::BlamedHard,
+                    Response::BlamedHard => Response::All,
+                    Response::All | Response::None => Response::None,
+                },
             },
         };
         let layers: Vec<usize> = match response {
-            Response::Blamed => blamed(&failure, &trial.factors)?,
+            Response::Blamed | Response::BlamedHard => blamed(&failure, &trial.factors)?,
             Response::All => (0..trial.factors.len()).filter(|&layer| trial.factors[layer] > 0.0).collect(),
             Response::None => Vec::new(),
         };
         let is_last = round == MOST_ROUNDS && response == Response::Blamed;
-        let factor = if is_last { 0.0 } else { failure.factor.clamp(0.2, 0.95) };
+        let factor = match response {
+            Response::Blamed if is_last => 0.0,
+            Response::BlamedHard => HARD.min(failure.factor),
+            _ => failure.factor,
+        };
+        let factor = if is_last { factor } else { factor.clamp(0.2, 0.95) };
         if response == Response::None {
             trial.steps.retain(|step| step.failure.key() != key);
         }

@@ -10,11 +10,15 @@
 //!
 //! with r where the root went, a towards the middle of the part and L its length. To first order the mean of that is
 //! `φ × λ`, `λ = mean(x(Gp − r) − ½x²La)`, so that `φ = λ × U / λ²` keeps the mean of what effects did across the part. What
-//! lies along it is given up: a rod does not get longer. Strain is curvature × distance from the middle line, and
-//! nothing where the part is thin.
+//! lies along it is given up: a rod does not get longer.
 //!
-//! Flesh, cloth, chains of bones, and what is wider at its root than long are no rods. They keep what effects did, up to a
-//! share of their length: it is a shear, of about that share.
+//! A fibre at d from the middle line is strained by `φ·(d × a)/L`: a flap bends across its surface and hardly along it, a round rod
+//! alike in all directions. With `K = 3 mean((d × a)(d × a)ᵀ)/(BENT L)²`, so that `φᵀKφ` is 1 where the outermost fibres of an even
+//! section are strained by BENT, φ goes smoothly into `φᵀKφ = 1` by `(1 + tK)⁻¹φ`, `t = (√(1 + q) − 1) φ²/q`, `q = φᵀKφ`, which for one
+//! direction is `φ/√(1 + q)`.
+//!
+//! Flesh, cloth, chains of bones, and what is thicker than long are no rods. They keep what effects did, up to a share of
+//! their length: it is a shear, of about that share.
 //!
 //! What the root does beyond a rigid motion fades along the part. Parts of the body itself keep what effects did.
 //!
@@ -24,16 +28,18 @@ use super::GraphError;
 use super::parts::{JoinedSkin, Part, PartPoint, Parts, smoothstep};
 use super::rigid_pieces::{RigidMotion, fit};
 use super::settle::Directions;
-use crate::anatomy::Role;
+use crate::anatomy::{Anatomy, Role};
 use crate::recipe::Recipe;
 use crate::rig::Rig;
 use crate::simd::{LANES, Points};
-use glam::{DQuat, DVec3};
+use glam::{DMat3, DQuat, DVec2, DVec3};
 
-/// Share of a part that one bone moves where it cannot bend by itself.
+/// Share of a part that one bone moves, or bones of other parts, where it cannot bend by itself.
 const STIFF: f64 = 0.9;
-/// How long a rod is at least, in widths of its root.
+/// How long a rod is at least, in its thickness.
 const SLENDER: f64 = 0.75;
+/// The most that fibres of a rod are strained.
+const BENT: f64 = 0.28;
 /// No rod is bent farther, in radians.
 const FARTHEST: f64 = std::f64::consts::FRAC_PI_3;
 
@@ -118,13 +124,14 @@ impl HeldPart {
         };
         let points = part.points.iter().map(point).collect();
         let mut held = Self { root, points, rod: None, limit: SHEARED * part.reach };
-        held.rod = if matches!(part.role, Role::Cloth | Role::Flesh) { None } else { held.rod(rig, &skin.points) };
+        held.rod =
+            if matches!(part.role, Role::Cloth | Role::Flesh) { None } else { held.rod(rig, part.role, &skin.points) };
         held.fill_rows(rig);
         Some(held)
     }
 
-    /// The part as a rod, where it is long and one bone moves it.
-    fn rod(&self, rig: &Rig, rest: &[DVec3]) -> Option<Rod> {
+    /// The part as a rod, where it is longer than thick and has no bones that could bend it.
+    fn rod(&self, rig: &Rig, role: Role, rest: &[DVec3]) -> Option<Rod> {
         let at = |slot: u32| rest[slot as usize];
         let mut of_bone = vec![0.0; rig.skeleton().len()];
         for point in &self.points {
@@ -137,9 +144,22 @@ impl HeldPart {
         let middle: DVec3 = self.points.iter().map(|point| at(point.slot) * point.weight).sum();
         let axis = (middle - foot).try_normalize()?;
         let length = self.points.iter().map(|point| (at(point.slot) - foot).dot(axis)).fold(0.0, f64::max);
-        let across = |&(slot, weight): &(u32, f64)| weight * (at(slot) - foot).reject_from(axis).length_squared();
-        let radius = self.root.iter().map(across).sum::<f64>().sqrt();
-        let is_rod = of_bone.into_iter().fold(0.0, f64::max) >= STIFF && length >= SLENDER * 2.0 * radius;
+        let (one, two) = axis.any_orthonormal_pair();
+        let spread = |p: &HeldPoint| DVec2::new((at(p.slot) - foot).dot(one), (at(p.slot) - foot).dot(two));
+        let mean: DVec2 = self.points.iter().map(|point| spread(point) * point.weight).sum();
+        let [xx, xy, yy] = self.points.iter().fold([0.0; 3], |[xx, xy, yy], point| {
+            let d = spread(point) - mean;
+            [xx + point.weight * d.x * d.x, xy + point.weight * d.x * d.y, yy + point.weight * d.y * d.y]
+        });
+        // The smaller eigenvalue: what is even over its thickness has a variance of a twelfth of that squared.
+        let variance = 0.5 * (xx + yy - ((xx - yy).powi(2) + 4.0 * xy * xy).sqrt()).max(0.0);
+        let thickness = (12.0 * variance).sqrt();
+        // What its bones do not move, those of the head do, and they bend elsewhere.
+        let anatomy = rig.kept::<Anatomy>();
+        let own = rig.skeleton().bones().filter(|&bone| anatomy.bone(bone).role == role);
+        let by_own: f64 = own.map(|bone| of_bone[bone.index()]).sum();
+        let is_stiff = by_own < 1.0 - STIFF || of_bone.into_iter().fold(0.0, f64::max) >= STIFF;
+        let is_rod = is_stiff && length >= SLENDER * thickness;
         let mean_square = self.points.iter().map(|point| point.weight * point.way * point.way).sum();
         is_rod.then_some(Rod { length: length / middle.distance(foot), mean_square })
     }
@@ -201,6 +221,12 @@ impl HeldPart {
         if !turn.is_finite() {
             return;
         }
+        let mut strains = DMat3::ZERO;
+        for &HeldPoint { slot, way, weight, .. } in &self.points {
+            let lengthens = (at(slot) - foot - way * length * axis).cross(axis);
+            strains += outer(lengthens * weight, lengthens);
+        }
+        let turn = eased(turn, strains * (3.0 / (BENT * length).powi(2)));
         // Bends smoothly into the limit.
         let turn = turn / (1.0 + turn.length_squared() / (FARTHEST * FARTHEST)).sqrt();
         for point in &self.points {
@@ -234,6 +260,21 @@ impl HeldPart {
     }
 }
 
+fn outer(a: DVec3, b: DVec3) -> DMat3 {
+    DMat3::from_cols(a * b.x, a * b.y, a * b.z)
+}
+
+/// A turn that strains no more than 1 by `strains`, and is itself where that is little.
+fn eased(turn: DVec3, strains: DMat3) -> DVec3 {
+    let strained = turn.dot(strains * turn);
+    if !(strained.is_finite() && strained > 0.0) {
+        return turn;
+    }
+    let t = ((1.0 + strained).sqrt() - 1.0) * turn.length_squared() / strained;
+    let eased = (DMat3::IDENTITY + strains * t).inverse() * turn;
+    if eased.is_finite() { eased } else { DVec3::ZERO }
+}
+
 /// The mean of a direction while it is turned, `∫₀¹ R(ξ·turn) a dξ`.
 fn arc(direction: DVec3, turn: DVec3) -> DVec3 {
     let angle = turn.length();
@@ -249,6 +290,21 @@ fn arc(direction: DVec3, turn: DVec3) -> DVec3 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Alone in a direction as limits are; a flap gives way across its surface and not along it.
+    #[test]
+    fn turns_are_eased_by_what_they_strain() {
+        let round = DMat3::from_diagonal(DVec3::new(4.0, 4.0, 0.0));
+        for turn in [DVec3::new(0.3, 0.4, 0.0), DVec3::new(30.0, -7.0, 0.0)] {
+            let expected = turn / (1.0 + 4.0 * turn.length_squared()).sqrt();
+            assert!(eased(turn, round).distance(expected) < 1e-12 * turn.length());
+        }
+        assert_eq!(eased(DVec3::Z, round), DVec3::Z, "twist strains no fibre");
+        let flap = DMat3::from_diagonal(DVec3::new(1e-3, 400.0, 0.0));
+        let bent = eased(DVec3::new(0.7, 0.7, 0.0), flap);
+        assert!(bent.x > 0.65 && bent.y.abs() < 0.05, "{bent}");
+        assert!(bent.dot(flap * bent) <= 1.0);
+    }
 
     /// Against the sum of many small steps.
     #[test]
