@@ -74,7 +74,7 @@ fn page(rows: &[Row]) -> String {
          `cargo xtask liven-table` writes this page: every rigged, animated character at hand, all clips of those with up to 20,\n\
          12 of the others. Figures are those of `sinew check` at 60 frames a second, the worst of all clips, in percent of the\n\
          size but for strains (ratios) and crossings (new pairs of triangles a frame). In bold what is beyond the\n\
-         [limit](commands.md#check).\n",
+         [limit](commands.md#check). Finer copies of characters, of more than 40,000 vertices, are left out.\n",
     );
     for style in STYLES {
         let [least, most] = style.range();
@@ -146,11 +146,11 @@ fn pairs(rows: &[&Row], least: f64, most: f64) -> String {
             all += 1;
             if pair.strength < least || pair.strength > most {
                 let part = measured.account.parts.iter().find(|part| part.moved.name() == pair.role.name());
-                let why = match part {
-                    Some(part) if part.reasons.iter().any(|why| why == BOUNDED) => "limits of shear",
-                    Some(part) => part.lowered.last().map_or("calm clip", |lowered| lowered.gate),
-                    None => "not moved",
-                };
+                let why = part.map_or("not moved", |part| {
+                    let lowered = part.lowered.iter().find(|lowered| lowered.clip == pair.clip);
+                    let is_bounded = part.falls_short || part.reasons.iter().any(|why| why == BOUNDED);
+                    lowered.map_or(if is_bounded { "its own length" } else { "calm clip" }, |lowered| lowered.gate)
+                });
                 let (strength, clip) = (told("", pair.strength), pair.clip);
                 short.push(format!("{} {} {strength} in {clip} ({why})", row.name, pair.role));
             }
@@ -164,10 +164,8 @@ fn lowered(row: &Row) -> Vec<String> {
     let Ok(measured) = &row.outcome else { return Vec::new() };
     let mut lines = Vec::new();
     for part in measured.account.parts.iter().filter(|part| !part.lowered.is_empty()) {
-        let reasons: Vec<String> =
-            part.lowered.iter().map(|lowered| format!("{} in {}", lowered.words, lowered.clip)).collect();
-        let left = part.lowered.last().map_or(1.0, |last| last.left);
-        lines.push(format!("- {}, {}: to {} % — {}", row.name, part.moved.name(), told("", left), reasons.join("; ")));
+        let reasons: Vec<String> = part.lowered.iter().map(ToString::to_string).collect();
+        lines.push(format!("- {}, {}: {}", row.name, part.moved.name(), reasons.join("; ")));
     }
     if row.seconds > 120.0 {
         eprintln!("{}: {:.0} s", row.name, row.seconds);

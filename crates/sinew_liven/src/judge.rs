@@ -39,6 +39,9 @@ const MOST_RAISED: f64 = 20.0;
 const RAISING: usize = 3;
 /// What is lowered by where a little was of no use.
 const HARD: f64 = 0.4;
+/// How often what was lowered is raised again half way, and where that is worth it.
+const NEARER: usize = 2;
+const FAR: f64 = 1.3;
 /// A gate that answers by less than this share of what is in proportion is deaf to what was lowered.
 const DEAF: f64 = 0.25;
 /// Why a part has less strength than its style.
@@ -302,6 +305,16 @@ fn note(plan: &mut Plan, names: &[&str], trials: &[Trial]) {
     }
 }
 
+/// Factors between those that failed and those that pass, where they are far apart.
+fn between(failed: &[f64], passed: &[f64]) -> Option<Vec<f64>> {
+    let is_far = |(&failed, &passed): (&f64, &f64)| passed > 0.0 && failed > FAR * passed;
+    let middle = |(&failed, &passed): (&f64, &f64)| {
+        let middle = (failed.max(passed) * passed).sqrt();
+        (100.0 * middle).floor() / 100.0
+    };
+    failed.iter().zip(passed).any(is_far).then(|| failed.iter().zip(passed).map(middle).collect())
+}
+
 /// Gate and label of a failure.
 type Key = (&'static str, String);
 
@@ -310,7 +323,7 @@ impl Judging<'_> {
     fn recipe(&self, clip: usize, factors: &[f64]) -> Recipe {
         let mut recipe = self.gains.recipe(clip).clone();
         for (effect, &layer) in recipe.effects.iter_mut().zip(&self.layer_of) {
-            effect.gain *= factors[layer];
+            effect.scale_gain(factors[layer]);
         }
         recipe
     }
@@ -328,16 +341,40 @@ impl Judging<'_> {
         checker.retune(&self.recipe(clip, &trial.factors))?;
         // Gains filter nothing: it plays on.
         let motion = Arc::clone(checker.stage().motion(played.0, &played.1)?.motion());
-        for round in 0..=MOST_ROUNDS + 1 {
-            checker.retune(&self.recipe(clip, &trial.factors))?;
+        let look = |checker: &mut Checker, factors: &[f64]| -> Result<_, LivenError> {
+            checker.retune(&self.recipe(clip, factors))?;
             let report = checker.clip_resumed((played.0, &played.1), &motion, RATE, &self.given, &|_| ())?;
-            let Some(comparison) = report.comparison else { break };
-            trial.figures = figures(short_name(&played.0.name), &comparison);
+            Ok(report.comparison.map(|found| (figures(short_name(&played.0.name), &found), found)))
+        };
+        let mut failed: Option<Vec<f64>> = None;
+        for round in 0..=MOST_ROUNDS + 1 {
+            let Some((figures, comparison)) = look(checker, &trial.factors)? else { break };
+            trial.figures = figures;
+            let failures = self.failures(&comparison, &trial.figures);
+            if failures.is_empty() {
+                // What was lowered by much may have been lowered by too much.
+                for _ in 0..NEARER {
+                    let Some(tried) = failed.as_deref().and_then(|failed| between(failed, &trial.factors)) else {
+                        break;
+                    };
+                    let Some((figures, comparison)) = look(checker, &tried)? else { break };
+                    match self.failures(&comparison, &figures).is_empty() {
+                        true => (trial.factors, trial.figures) = (tried, figures),
+                        false => failed = Some(tried),
+                    }
+                }
+                if failed.is_some() {
+                    break;
+                }
+            }
             if round > MOST_ROUNDS {
                 break;
             }
             let before = trial.factors.clone();
-            for failure in self.failures(&comparison, &trial.figures) {
+            if !failures.is_empty() {
+                failed = Some(before.clone());
+            }
+            for failure in failures {
                 self.answer(&mut trial, failure, round, |failure, factors| {
                     self.blamed(failure, factors, checker, clip, &motion)
                 })?;
@@ -600,6 +637,6 @@ impl Failure {
             Unit::Count => format!("{value:.1}"),
         };
         let beyond = if self.value > self.most { "beyond" } else { "too close to" };
-        format!("{}, {}, {beyond} {},", what(self.gate), number(self.value), number(self.most))
+        format!("{}, {}, {beyond} {}", what(self.gate), number(self.value), number(self.most))
     }
 }

@@ -1,7 +1,7 @@
 //! Soft parts of the skin itself: the belly and breast of a trunk, and what a material is named after.
 //!
 //! The trunk's skin is soft where it is far from the spine on the side that hangs: in front on who stands upright, below
-//! on who walks on four legs. Far is by the trunk's own measure, so that a slim body has none.
+//! on who walks on four legs. Far is by the trunk's own measure, so that a slim body has none, and a small patch is none either.
 
 use super::BoneFinding;
 use super::body::Body;
@@ -16,6 +16,8 @@ const FAR: f64 = 1.3;
 const TOWARDS: f64 = 0.5;
 /// Part of the trunk's skin that a soft part has at least.
 const LEAST: f64 = 0.03;
+/// The radius of its area in sizes, at least: it is held all around, and what is smaller tears before it is seen to swing.
+const RADIUS: f64 = 0.1;
 
 /// Roles of points that their bones do not tell.
 pub(super) fn places(rig: &Rig, bodies: &[Body], bones: &[BoneFinding], points: &[Role]) -> Vec<Option<Role>> {
@@ -77,7 +79,8 @@ fn trunk(body: &Body, bones: &[BoneFinding], points: &[Role], found: &mut [Optio
     let Some(&(_, middle, _)) = middle else { return };
     let soft: Vec<usize> =
         reached.iter().filter(|&&(_, far, towards)| towards && far > FAR * middle).map(|&(slot, ..)| slot).collect();
-    if soft.iter().map(|&slot| body.areas[slot]).sum::<f64>() >= LEAST * whole {
+    let area = soft.iter().map(|&slot| body.areas[slot]).sum::<f64>();
+    if area >= LEAST * whole && area >= std::f64::consts::PI * (RADIUS * body.size).powi(2) {
         soft.into_iter().for_each(|slot| found[slot] = Some(Role::Flesh));
     }
 }

@@ -169,9 +169,9 @@ impl Recipe {
         let mut recipe = self.clone();
         for effect in &mut recipe.effects {
             let last = effect.clips.iter().rev().find(|(pattern, _)| wildcard(pattern, name));
-            let gain = effect.gain * last.map_or(1.0, |&(_, gain)| gain);
-            effect.gain = gain.clamp(GAIN.min, GAIN.max);
+            let factor = last.map_or(1.0, |&(_, gain)| gain);
             effect.clips.clear();
+            effect.scale_gain(factor);
         }
         recipe
     }
@@ -337,6 +337,11 @@ pub struct EffectSpec {
 }
 
 impl EffectSpec {
+    /// Multiplies its gain, within what gains may be.
+    pub fn scale_gain(&mut self, factor: f64) {
+        self.gain = (self.gain * factor).clamp(GAIN.min, GAIN.max);
+    }
+
     /// An effect of the registry with its defaults.
     pub fn new(name: &str) -> Option<Self> {
         registry::find(name).map(Self::of)
