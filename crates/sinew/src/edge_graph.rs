@@ -33,6 +33,18 @@ impl EdgeGraph {
         Self { ends, edges }
     }
 
+    /// The same edges between points at other places.
+    pub fn measured(mut self, points: &[DVec3]) -> Self {
+        let mut start = 0;
+        for (from, &end) in self.ends.iter().enumerate() {
+            for (to, length) in &mut self.edges[start..end] {
+                *length = points[*to as usize].distance(points[from]);
+            }
+            start = end;
+        }
+        self
+    }
+
     /// The same with those edges alone that are to be kept, by their ends.
     pub fn filtered(&self, keep: impl Fn(u32, u32) -> bool) -> Self {
         let (mut ends, mut edges) = (Vec::with_capacity(self.ends.len()), Vec::new());
@@ -52,13 +64,24 @@ impl EdgeGraph {
 
     /// Calls `settle(slot, distance, source)` in order of the distance from the nearest of `sources`. `distances` is
     /// infinite everywhere before and again after.
-    pub fn spread(&self, sources: &[u32], distances: &mut [f64], mut settle: impl FnMut(u32, f64, u32)) {
-        let mut touched: Vec<u32> = sources.to_vec();
+    pub fn spread(&self, sources: &[u32], distances: &mut [f64], settle: impl FnMut(u32, f64, u32)) {
+        self.spread_from(sources.iter().map(|&source| (source, 0.0)), distances, settle);
+    }
+
+    /// The same from sources with a way behind them already, which is not negative. Each is given once.
+    pub fn spread_from(
+        &self,
+        sources: impl Iterator<Item = (u32, f64)>,
+        distances: &mut [f64],
+        mut settle: impl FnMut(u32, f64, u32),
+    ) {
+        let mut touched: Vec<u32> = Vec::new();
         // Distances are not negative, so their bits are in order.
-        let mut queue: BinaryHeap<Reverse<(u64, u32, u32)>> =
-            sources.iter().map(|&source| Reverse((0, source, source))).collect();
-        for &source in sources {
-            distances[source as usize] = 0.0;
+        let mut queue: BinaryHeap<Reverse<(u64, u32, u32)>> = BinaryHeap::new();
+        for (source, behind) in sources {
+            touched.push(source);
+            distances[source as usize] = behind;
+            queue.push(Reverse((behind.to_bits(), source, source)));
         }
         while let Some(Reverse((bits, slot, source))) = queue.pop() {
             let distance = f64::from_bits(bits);

@@ -183,9 +183,7 @@ impl Skin {
     /// `rest` are the vertices at the nodes' default transforms.
     pub fn new(rig: &Rig, rest: &[DVec3]) -> Self {
         let shape = Shape::new(rig, rest);
-        let faces = |piece: &std::ops::Range<usize>| piece.clone().map(u32_of);
-        let trees: Vec<Tree> =
-            shape.faces.iter().map(|piece| Tree::new(&shape.rest, &shape.triangles, faces(piece))).collect();
+        let trees = crossings::trees(&shape);
         let gaps = Gaps::new(&shape, &trees);
         let calipers = thickness::calipers(&shape, &trees);
         let crossing_at_rest = crossings::all(&shape, &trees, &shape.rest, &mut Boxes::default(), |_, _| true);

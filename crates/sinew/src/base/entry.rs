@@ -1,6 +1,7 @@
 //! A base as the list has it: self-describing.
 
 use super::Base;
+use crate::hierarchy::Hierarchy;
 use crate::param::{ParamSpec, Values};
 use crate::rig::Rig;
 use crate::simd::{LANES, Lanes};
@@ -37,6 +38,8 @@ impl PartialEq for BaseEntry {
 /// What a base is bound to.
 pub(crate) struct BaseBinding<'a> {
     pub rig: &'a Rig,
+    /// The tree that the recipe goes by.
+    pub hierarchy: &'a Hierarchy,
     pub values: &'a Values,
     pub painted: Option<&'a [Lanes]>,
     pub tables: &'a BoundTables,

@@ -21,7 +21,7 @@ pub use cone_filter::FittedCone;
 pub use evaluate::Cpu;
 pub(crate) use evaluate::{Frame, Results, Scratch, evaluate, evaluate_rows};
 pub use output::{DeformedMesh, DeformedRows, EngineSkinning, Outputs};
-pub(crate) use parts::Parts;
+pub(crate) use parts::{JoinedSkin, Parts};
 pub(crate) use retune::{Change, adopt};
 pub(crate) use terms::{DisplacementNode, Kind, Node};
 
@@ -217,14 +217,15 @@ impl FrameIndependentGraph {
     /// Binds a recipe to a rig and its maps.
     pub fn build(maps: Maps<'_>, recipe: &Recipe) -> Result<Self, GraphError> {
         let rig = maps.rig;
+        let tree = tree(rig, &recipe.hierarchy)?;
         let BaseSpec { base: entry, values, map, tables } = &recipe.base;
         let base = (entry.bind)(&BaseBinding {
             rig,
+            hierarchy: tree.hierarchy(),
             values,
             painted: map.as_deref().map(|map| maps.named(map)).transpose()?,
             tables: &bound_tables(maps, tables, entry.name)?,
         });
-        let tree = tree(rig, &recipe.hierarchy)?;
         let mut filtered: Vec<FilteredSignal> = Vec::new();
         let corrections = corrections(maps, recipe, &mut filtered)?;
         // Composed rotations and corrections, and points carried in steps, have no closed Jacobian here.

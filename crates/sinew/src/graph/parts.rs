@@ -56,10 +56,10 @@ pub(super) struct PartPoint {
 }
 
 /// The skin at rest as one piece of edges.
-pub(super) struct JoinedSkin {
+pub(crate) struct JoinedSkin {
     pub points: Vec<DVec3>,
     pub areas: Vec<f64>,
-    graph: EdgeGraph,
+    pub graph: EdgeGraph,
     slots: Vec<u32>,
 }
 

@@ -43,17 +43,19 @@ impl<T: Real> Affines<T> {
         self.rigid
     }
 
-    /// `Σ w_i c_i` of the first N columns, `w_i = m_i/Σm`; and 1/Σm.
+    /// `Σ w_i c_i` of the first N columns of these lines, `w_i = m_i/Σm`; and 1/Σm.
     #[inline(always)]
     #[allow(clippy::type_complexity, reason = "columns of each vector, and a number for each")]
     fn blended<S: Simd, const C: usize, const N: usize>(
         &self,
         simd: S,
+        lines: &[u32],
         values: &[Value<T>],
     ) -> ([[Wide3<S, T>; N]; C], [T::Wide<S>; C]) {
         let mut sums = [[Wide3::<S, T>::zero(simd); N]; C];
         let mut total = [splat::<S, T>(simd, T::default()); C];
-        for (value, columns) in values.iter().zip(&self.columns) {
+        for &line in lines {
+            let (value, columns) = (&values[line as usize], &self.columns[line as usize]);
             let mut wide = [Wide3::<S, T>::zero(simd); N];
             for (wide, &column) in wide.iter_mut().zip(columns) {
                 *wide = Wide3::splat(simd, column);
@@ -89,8 +91,13 @@ impl<T: Real> Affines<T> {
 
 /// A velocity field per lane, blended from those of the limbs.
 pub(super) trait Field<S: Simd, T: Real>: Copy {
-    /// And 1/Σm.
-    fn blend<const C: usize>(simd: S, limbs: &Affines<T>, values: &[Value<T>]) -> ([Self; C], [T::Wide<S>; C]);
+    /// Of these lines. And 1/Σm.
+    fn blend<const C: usize>(
+        simd: S,
+        limbs: &Affines<T>,
+        lines: &[u32],
+        values: &[Value<T>],
+    ) -> ([Self; C], [T::Wide<S>; C]);
     fn at(&self, p: Wide3<S, T>) -> Wide3<S, T>;
     /// Where its flow over a time of `t` takes `p`.
     fn flow(&self, simd: S, t: T, p: Wide3<S, T>) -> Wide3<S, T>;
@@ -107,8 +114,13 @@ pub(super) struct Affine<S: Simd, T: Real> {
 
 impl<S: Simd, T: Real> Field<S, T> for Affine<S, T> {
     #[inline(always)]
-    fn blend<const C: usize>(simd: S, limbs: &Affines<T>, values: &[Value<T>]) -> ([Self; C], [T::Wide<S>; C]) {
-        let (sums, per_total) = limbs.blended::<S, C, 4>(simd, values);
+    fn blend<const C: usize>(
+        simd: S,
+        limbs: &Affines<T>,
+        lines: &[u32],
+        values: &[Value<T>],
+    ) -> ([Self; C], [T::Wide<S>; C]) {
+        let (sums, per_total) = limbs.blended::<S, C, 4>(simd, lines, values);
         let zero = Wide3::zero(simd);
         let mut fields = [Self { x: zero, y: zero, z: zero, t: zero }; C];
         for (field, [x, y, z, t]) in fields.iter_mut().zip(sums) {
@@ -146,8 +158,13 @@ pub(super) struct Twisting<S: Simd, T: Real> {
 
 impl<S: Simd, T: Real> Field<S, T> for Twisting<S, T> {
     #[inline(always)]
-    fn blend<const C: usize>(simd: S, limbs: &Affines<T>, values: &[Value<T>]) -> ([Self; C], [T::Wide<S>; C]) {
-        let (sums, per_total) = limbs.blended::<S, C, 2>(simd, values);
+    fn blend<const C: usize>(
+        simd: S,
+        limbs: &Affines<T>,
+        lines: &[u32],
+        values: &[Value<T>],
+    ) -> ([Self; C], [T::Wide<S>; C]) {
+        let (sums, per_total) = limbs.blended::<S, C, 2>(simd, lines, values);
         let mut fields = [Self { angular: Wide3::zero(simd), linear: Wide3::zero(simd) }; C];
         for (field, [angular, linear]) in fields.iter_mut().zip(sums) {
             *field = Self { angular, linear };

@@ -23,6 +23,7 @@
 use super::affine_field::{Affine, Affines, Field, Twisting};
 use super::fractional::Generator;
 use super::pose_path::{Joint, PosePath};
+use super::reach::{Felt, FeltRow};
 use super::real::{Kernel, PointsOf, Real, Row, Unit, Wide3, lane, load, set_lane, splat, store};
 use super::tissue::{Limb, PosedLimbs, Value};
 use super::volume_term::{Branch, Handing, JointField, Pass, STILL, share_out, volume, volume_share};
@@ -42,12 +43,38 @@ pub enum Method {
     RungeKutta,
 }
 
+impl Method {
+    /// The power of a step's length that its error goes with.
+    fn order(self) -> i32 {
+        match self {
+            Self::Euler => 1,
+            Self::SecondOrder => 2,
+            Self::RungeKutta => 4,
+        }
+    }
+}
+
 /// Half the interval over which velocities of limbs are differenced for the reference.
 const INSTANT: f64 = 1e-5;
 /// A rest of the way shorter than this share of a step is none.
 const NO_STEP: f64 = 1e-9;
 /// Points per limb that the bound is looked at.
-const PROBES_PER_LIMB: usize = 64;
+const PROBES_PER_LIMB: usize = 24;
+
+/// A point of the bind pose, and the lines it feels: how much of each, ascending.
+#[derive(Clone, Debug)]
+pub(crate) struct SkinPoint {
+    pub at: DVec3,
+    pub felt: Vec<(u32, f64)>,
+}
+
+/// A row of points where a bound is looked at.
+#[derive(Clone, Debug)]
+pub(crate) struct Probes<T> {
+    points: PointsOf<T>,
+    felt: FeltRow<T>,
+}
+
 /// Joints and limbs of a character, in bind space.
 ///
 /// # Invariants
@@ -102,19 +129,20 @@ impl Anatomy {
 
     /// The points of the bind pose that bends strain most: for each limb, those where its weight changes fastest, times their
     /// distance from the nearest joint, which is what a turn moves them by. Lanes that are left over repeat the first.
-    pub fn probes<T: Real>(&self, points: &[DVec3]) -> Vec<PointsOf<T>> {
+    pub fn probes<T: Real>(&self, points: &[SkinPoint]) -> Vec<Probes<T>> {
         let mut limbs = PosedLimbs::<f64>::default();
         limbs.set(&self.limbs, &self.unit, self.limbs.iter().map(|_| DAffine3::IDENTITY));
         let mut steep: Vec<Vec<(f64, usize)>> = vec![Vec::new(); self.limbs.len()];
-        for (index, &point) in points.iter().enumerate() {
-            let values = limbs.at(&self.limbs, self.unit.point(point));
+        for (index, point) in points.iter().enumerate() {
+            let felt = FeltRow::new(std::iter::once(point.felt.as_slice()));
+            let values = limbs.at(&self.limbs, felt.from(0), self.unit.point(point.at));
             let total: f64 = values.iter().map(|(m, _)| m).sum();
             let total_gradient: DVec3 = values.iter().map(|(_, gradient)| *gradient).sum();
-            let distance = |joint: &Joint| joint.bind.translation.distance(point);
+            let distance = |joint: &Joint| joint.bind.translation.distance(point.at);
             let arm = self.joints.iter().map(distance).fold(f64::INFINITY, f64::min);
             for (steep, (m, gradient)) in steep.iter_mut().zip(values) {
                 let slope = (gradient - total_gradient * (m / total)).length() / total;
-                steep.push((slope * arm, index));
+                steep.push((rounded_steepness(slope * arm), index));
             }
         }
         for steep in &mut steep {
@@ -124,8 +152,27 @@ impl Anatomy {
         let mut chosen: Vec<usize> = steep.into_iter().flatten().map(|(_, index)| index).collect();
         chosen.sort_unstable();
         chosen.dedup();
-        let chosen: Vec<DVec3> = chosen.into_iter().map(|index| points[index]).collect();
-        chosen.chunks(LANES).map(|points| self.row(points)).collect()
+        let probes = |chosen: &[usize]| {
+            let places: Vec<DVec3> = chosen.iter().map(|&index| points[index].at).collect();
+            let felt = FeltRow::new(chosen.iter().map(|&index| points[index].felt.as_slice()));
+            Probes { points: self.row(&places), felt }
+        };
+        chosen.chunks(LANES).map(probes).collect()
+    }
+
+    /// Lines of all limbs.
+    pub fn line_count(&self) -> usize {
+        self.lines.last().map_or(0, |last| last.end)
+    }
+
+    /// The lines of a limb.
+    pub fn lines_of(&self, limb: usize) -> Range<usize> {
+        self.lines[limb].clone()
+    }
+
+    /// All lines in full: what a point of the paper's feels.
+    pub fn everywhere(&self) -> Vec<(u32, f64)> {
+        (0..self.line_count()).map(|line| (line as u32, 1.0)).collect()
     }
 
     /// A row of points of the bind pose as [`Passage::carry`] takes them; lanes beyond the last take the first.
@@ -146,6 +193,11 @@ impl Anatomy {
     pub fn unit(&self) -> &Unit {
         &self.unit
     }
+}
+
+/// To three digits: round a limb many points are equally steep, and rounding shall not choose among them.
+fn rounded_steepness(steepness: f64) -> f64 {
+    (steepness.ln() * 1e3).round()
 }
 
 /// One place of the way.
@@ -214,11 +266,28 @@ pub(crate) struct PointScratch<T> {
 }
 
 impl<T: Real> PointScratch<T> {
-    fn resize(&mut self, anatomy: &Anatomy) {
-        let lines = anatomy.lines.last().map_or(0, |last| last.end);
+    /// For points that feel other lines than those before: what nobody writes is 0.
+    fn begin(&mut self, anatomy: &Anatomy) {
+        let lines = anatomy.line_count();
+        self.values.clear();
         self.values.resize(lines, Value::default());
         self.shared.resize(lines, Value::default());
         self.carried.resize(anatomy.joints.len(), Value::default());
+    }
+}
+
+/// The limbs of a character, and which of them some points feel.
+#[derive(Clone, Copy)]
+struct Body<'a, T> {
+    anatomy: &'a Anatomy,
+    felt: Felt<'a, T>,
+}
+
+impl<T> Body<'_, T> {
+    /// Of the points of a row from `at` on.
+    #[inline(always)]
+    fn from(self, at: usize) -> Self {
+        Self { felt: Felt { at, ..self.felt }, ..self }
     }
 }
 
@@ -294,21 +363,29 @@ impl<T: Real> Passage<T> {
     pub fn carry(
         &self,
         anatomy: &Anatomy,
+        felt: Felt<'_, T>,
         level: Level,
         points: &mut PointsOf<T>,
         count: usize,
         scratch: &mut PointScratch<T>,
     ) {
-        scratch.resize(anatomy);
-        T::dispatch(level, Carry { passage: self, anatomy, points, count, scratch });
+        let body = Body { anatomy, felt };
+        T::dispatch(level, Carry { passage: self, body, points, count, scratch });
     }
 
-    /// As [`Passage::carry`], for any points, in bind space.
-    pub fn carry_all(&self, anatomy: &Anatomy, level: Level, points: &mut [DVec3], scratch: &mut PointScratch<T>) {
-        let back = anatomy.unit.back();
+    /// As [`Passage::carry`], for any points in bind space that feel the same.
+    pub fn carry_all(
+        &self,
+        anatomy: &Anatomy,
+        felt: &[(u32, f64)],
+        level: Level,
+        points: &mut [DVec3],
+        scratch: &mut PointScratch<T>,
+    ) {
+        let (back, felt) = (anatomy.unit.back(), FeltRow::new(std::iter::once(felt)));
         for points in points.chunks_mut(LANES) {
             let mut row = anatomy.row(points);
-            self.carry(anatomy, level, &mut row, points.len(), scratch);
+            self.carry(anatomy, felt.from(0), level, &mut row, points.len(), scratch);
             points.iter_mut().enumerate().for_each(|(index, p)| *p = back.transform_point3(lane(&row, index)));
         }
     }
@@ -321,25 +398,56 @@ impl<T: Real> Passage<T> {
         way.lay_from(anatomy, world, Method::RungeKutta, l, 1.0);
         let step = &way.steps[0];
         let mut row = anatomy.row::<T>(&[p]);
-        scratch.resize(anatomy);
-        T::dispatch(Level::new(), Velocity { step, anatomy, row: &mut row, scratch });
+        let felt = FeltRow::new(std::iter::once(anatomy.everywhere().as_slice()));
+        let body = Body { anatomy, felt: felt.from(0) };
+        T::dispatch(Level::new(), Velocity { step, body, row: &mut row, scratch });
         anatomy.unit.back().transform_vector3(lane(&row, 0))
+    }
+
+    /// Steps after which these points ([`Anatomy::probes`]) are within `error` of where the way leads, in the unit of rows,
+    /// judged by how far apart so few steps and twice as many leave them. The ways laid are overwritten.
+    #[allow(clippy::too_many_arguments, reason = "what a way is laid from, where it is looked at, and its memory")]
+    pub fn steps_to_settle(
+        &mut self,
+        anatomy: &Anatomy,
+        world: &[DAffine3],
+        method: Method,
+        few: f64,
+        error: f64,
+        level: Level,
+        probes: &[Probes<T>],
+        scratch: &mut PointScratch<T>,
+        ends: &mut Vec<PointsOf<T>>,
+    ) -> f64 {
+        self.lay(anatomy, world, method, few);
+        ends.clear();
+        for Probes { points, felt } in probes {
+            let mut end = *points;
+            self.carry(anatomy, felt.from(0), level, &mut end, LANES, scratch);
+            ends.push(end);
+        }
+        self.lay(anatomy, world, method, 2.0 * few);
+        let mut apart: f64 = 0.0;
+        for (Probes { points, felt }, end) in probes.iter().zip(ends) {
+            let mut finer = *points;
+            self.carry(anatomy, felt.from(0), level, &mut finer, LANES, scratch);
+            let distances = (0..LANES).map(|index| lane(&finer, index).distance(lane(end, index)));
+            apart = distances.filter(|distance| distance.is_finite()).fold(apart, f64::max);
+        }
+        // Richardson: with so few steps, the error is what halving takes away and the rest of a geometric series.
+        let order = method.order();
+        let power = f64::powi(2.0, order);
+        few * (apart * power / ((power - 1.0) * error)).powf(1.0 / f64::from(order))
     }
 
     /// The most that any of these points ([`Anatomy::probes`]) is strained on its way, per unit of it: `Σ‖v_i − v̄‖·‖∇w_i‖`,
     /// which for two limbs is `‖v_i − v_k‖·‖∇w‖`, in the middle of every step. Of ways of second order.
-    pub fn strain(
-        &self,
-        anatomy: &Anatomy,
-        level: Level,
-        points: &[PointsOf<T>],
-        scratch: &mut PointScratch<T>,
-    ) -> f64 {
-        scratch.resize(anatomy);
+    pub fn strain(&self, anatomy: &Anatomy, level: Level, probes: &[Probes<T>], scratch: &mut PointScratch<T>) -> f64 {
         let mut most: f64 = 0.0;
-        for points in points {
+        for Probes { points, felt } in probes {
             let mut strains = [T::default(); LANES];
-            T::dispatch(level, Strain { passage: self, anatomy, points, strains: &mut strains, scratch });
+            let body = Body { anatomy, felt: felt.from(0) };
+            T::dispatch(level, Strain { passage: self, body, points, strains: &mut strains, scratch });
             let strains = strains.into_iter().map(T::to_f64);
             most = strains.filter(|strain| strain.is_finite()).fold(most, f64::max);
         }
@@ -350,7 +458,7 @@ impl<T: Real> Passage<T> {
 /// Takes the first points of a row all the way.
 struct Carry<'a, T> {
     passage: &'a Passage<T>,
-    anatomy: &'a Anatomy,
+    body: Body<'a, T>,
     points: &'a mut PointsOf<T>,
     count: usize,
     scratch: &'a mut PointScratch<T>,
@@ -368,13 +476,15 @@ impl<T: Real> Carry<'_, T> {
     /// C vectors of points at a time.
     #[inline(always)]
     fn some<S: Simd, const C: usize>(self, simd: S) {
-        let Self { passage, anatomy, points, count, scratch } = self;
+        let Self { passage, body, points, count, scratch } = self;
+        scratch.begin(body.anatomy);
         for at in (0..count).step_by(C * T::Wide::<S>::LEN) {
+            let body = body.from(at);
             let mut p = load_some::<S, T, C>(simd, points, at);
             for step in &passage.steps[..passage.count] {
                 p = match step.limbs[0].is_rigid() {
-                    true => step.walk::<S, Twisting<S, T>, C>(simd, passage.method, anatomy, &p, scratch),
-                    false => step.walk::<S, Affine<S, T>, C>(simd, passage.method, anatomy, &p, scratch),
+                    true => step.walk::<S, Twisting<S, T>, C>(simd, passage.method, body, &p, scratch),
+                    false => step.walk::<S, Affine<S, T>, C>(simd, passage.method, body, &p, scratch),
                 };
             }
             for (c, p) in p.into_iter().enumerate() {
@@ -387,7 +497,7 @@ impl<T: Real> Carry<'_, T> {
 /// The most that each point of a row is strained on a way of second order.
 struct Strain<'a, T> {
     passage: &'a Passage<T>,
-    anatomy: &'a Anatomy,
+    body: Body<'a, T>,
     points: &'a PointsOf<T>,
     strains: &'a mut Row<T>,
     scratch: &'a mut PointScratch<T>,
@@ -405,23 +515,25 @@ impl<T: Real> Strain<'_, T> {
     /// C vectors of points at a time.
     #[inline(always)]
     fn some<S: Simd, const C: usize>(self, simd: S) {
-        let Self { passage, anatomy, points, strains, scratch } = self;
+        let Self { passage, body, points, strains, scratch } = self;
+        scratch.begin(body.anatomy);
         for at in (0..LANES).step_by(C * T::Wide::<S>::LEN) {
+            let body = body.from(at);
             let mut p = load_some::<S, T, C>(simd, points, at);
             let mut most = [splat::<S, T>(simd, T::default()); C];
             for step in &passage.steps[..passage.count] {
                 let rigid = step.limbs[0].is_rigid();
                 let half_way = match rigid {
-                    true => step.half_way::<S, Twisting<S, T>, C>(simd, anatomy, &p, scratch),
-                    false => step.half_way::<S, Affine<S, T>, C>(simd, anatomy, &p, scratch),
+                    true => step.half_way::<S, Twisting<S, T>, C>(simd, body, &p, scratch),
+                    false => step.half_way::<S, Affine<S, T>, C>(simd, body, &p, scratch),
                 };
-                let strains = step.stages[1].strain(simd, anatomy, &step.limbs[0], &half_way, scratch);
+                let strains = step.stages[1].strain(simd, body, &step.limbs[0], &half_way, scratch);
                 for c in 0..C {
                     most[c] = most[c].max(strains[c]);
                 }
                 p = match rigid {
-                    true => step.whole_way::<S, Twisting<S, T>, C>(simd, anatomy, &p, &half_way, scratch),
-                    false => step.whole_way::<S, Affine<S, T>, C>(simd, anatomy, &p, &half_way, scratch),
+                    true => step.whole_way::<S, Twisting<S, T>, C>(simd, body, &p, &half_way, scratch),
+                    false => step.whole_way::<S, Affine<S, T>, C>(simd, body, &p, &half_way, scratch),
                 };
             }
             for (c, most) in most.into_iter().enumerate() {
@@ -435,7 +547,7 @@ impl<T: Real> Strain<'_, T> {
 #[cfg(test)]
 struct Velocity<'a, T> {
     step: &'a Step<T>,
-    anatomy: &'a Anatomy,
+    body: Body<'a, T>,
     row: &'a mut PointsOf<T>,
     scratch: &'a mut PointScratch<T>,
 }
@@ -444,9 +556,10 @@ struct Velocity<'a, T> {
 impl<T: Real> Kernel for Velocity<'_, T> {
     #[inline(always)]
     fn run<S: Simd>(self, simd: S) {
-        let Self { step, anatomy, row, scratch } = self;
+        let Self { step, body, row, scratch } = self;
+        scratch.begin(body.anatomy);
         let p = load_some::<S, T, 1>(simd, row, 0);
-        step.stages[0].velocity(simd, anatomy, &step.limbs[0], &p, scratch)[0].store(row, 0);
+        step.stages[0].velocity(simd, body, &step.limbs[0], &p, scratch)[0].store(row, 0);
     }
 }
 
@@ -480,17 +593,17 @@ impl<T: Real> Step<T> {
         &self,
         simd: S,
         method: Method,
-        anatomy: &Anatomy,
+        body: Body<'_, T>,
         p: &[Wide3<S, T>; C],
         scratch: &mut PointScratch<T>,
     ) -> [Wide3<S, T>; C] {
         match method {
-            Method::Euler => self.euler::<S, F, C>(simd, anatomy, p, scratch),
+            Method::Euler => self.euler::<S, F, C>(simd, body, p, scratch),
             Method::SecondOrder => {
-                let half_way = self.half_way::<S, F, C>(simd, anatomy, p, scratch);
-                self.whole_way::<S, F, C>(simd, anatomy, p, &half_way, scratch)
+                let half_way = self.half_way::<S, F, C>(simd, body, p, scratch);
+                self.whole_way::<S, F, C>(simd, body, p, &half_way, scratch)
             }
-            Method::RungeKutta => self.runge_kutta(simd, anatomy, p, scratch),
+            Method::RungeKutta => self.runge_kutta(simd, body, p, scratch),
         }
     }
 
@@ -498,11 +611,11 @@ impl<T: Real> Step<T> {
     fn euler<S: Simd, F: Field<S, T>, const C: usize>(
         &self,
         simd: S,
-        anatomy: &Anatomy,
+        body: Body<'_, T>,
         p: &[Wide3<S, T>; C],
         scratch: &mut PointScratch<T>,
     ) -> [Wide3<S, T>; C] {
-        let (moves, b) = self.stages[0].blend::<S, F, C>(simd, anatomy, &self.limbs[0], p, scratch);
+        let (moves, b) = self.stages[0].blend::<S, F, C>(simd, body, &self.limbs[0], p, scratch);
         let mut to = *p;
         for c in 0..C {
             to[c] = b[c].mul_add(splat::<S, T>(simd, self.dl), p[c].add(moves[c].at(p[c])));
@@ -515,11 +628,11 @@ impl<T: Real> Step<T> {
     fn half_way<S: Simd, F: Field<S, T>, const C: usize>(
         &self,
         simd: S,
-        anatomy: &Anatomy,
+        body: Body<'_, T>,
         p: &[Wide3<S, T>; C],
         scratch: &mut PointScratch<T>,
     ) -> [Wide3<S, T>; C] {
-        let (fields, b) = self.stages[0].blend::<S, F, C>(simd, anatomy, &self.limbs[0], p, scratch);
+        let (fields, b) = self.stages[0].blend::<S, F, C>(simd, body, &self.limbs[0], p, scratch);
         let mut to = ahead(p, &b, splat::<S, T>(simd, self.half));
         for (to, field) in to.iter_mut().zip(fields) {
             *to = field.flow(simd, self.half, *to);
@@ -532,12 +645,12 @@ impl<T: Real> Step<T> {
     fn whole_way<S: Simd, F: Field<S, T>, const C: usize>(
         &self,
         simd: S,
-        anatomy: &Anatomy,
+        body: Body<'_, T>,
         p: &[Wide3<S, T>; C],
         half_way: &[Wide3<S, T>; C],
         scratch: &mut PointScratch<T>,
     ) -> [Wide3<S, T>; C] {
-        let (fields, b) = self.stages[1].blend::<S, F, C>(simd, anatomy, &self.limbs[0], half_way, scratch);
+        let (fields, b) = self.stages[1].blend::<S, F, C>(simd, body, &self.limbs[0], half_way, scratch);
         let mut to = *p;
         for c in 0..C {
             let half_way = fields[c].flow(simd, self.half, p[c]);
@@ -550,14 +663,14 @@ impl<T: Real> Step<T> {
     fn runge_kutta<S: Simd, const C: usize>(
         &self,
         simd: S,
-        anatomy: &Anatomy,
+        body: Body<'_, T>,
         p: &[Wide3<S, T>; C],
         scratch: &mut PointScratch<T>,
     ) -> [Wide3<S, T>; C] {
         let (mut slopes, mut at) = ([*p; 4], *p);
         // Where each slope is taken, and how far along it the next.
         for (slope, (stage, t)) in slopes.iter_mut().zip([(0, self.half), (1, self.half), (1, self.dl), (2, self.dl)]) {
-            *slope = self.stages[stage].velocity(simd, anatomy, &self.limbs[stage], &at, scratch);
+            *slope = self.stages[stage].velocity(simd, body, &self.limbs[stage], &at, scratch);
             at = ahead(p, slope, splat::<S, T>(simd, t));
         }
         let [k1, k2, k3, k4] = slopes;
@@ -575,14 +688,14 @@ impl<T: Real> Stage<T> {
     fn blend<S: Simd, F: Field<S, T>, const C: usize>(
         &self,
         simd: S,
-        anatomy: &Anatomy,
+        body: Body<'_, T>,
         limbs: &Affines<T>,
         p: &[Wide3<S, T>; C],
         scratch: &mut PointScratch<T>,
     ) -> ([F; C], [Wide3<S, T>; C]) {
         simd.vectorize(
             #[inline(always)]
-            || self.blend_inline(simd, anatomy, limbs, p, scratch),
+            || self.blend_inline(simd, body, limbs, p, scratch),
         )
     }
 
@@ -590,17 +703,18 @@ impl<T: Real> Stage<T> {
     fn blend_inline<S: Simd, F: Field<S, T>, const C: usize>(
         &self,
         simd: S,
-        anatomy: &Anatomy,
+        body: Body<'_, T>,
         limbs: &Affines<T>,
         p: &[Wide3<S, T>; C],
         scratch: &mut PointScratch<T>,
     ) -> ([F; C], [Wide3<S, T>; C]) {
         let PointScratch { values, shared, carried } = scratch;
+        let Body { anatomy, felt } = body;
         match anatomy.passes.is_empty() {
-            true => self.limbs.evaluate::<S, C, false>(simd, &anatomy.limbs, p, values),
-            false => self.limbs.evaluate::<S, C, true>(simd, &anatomy.limbs, p, values),
+            true => self.limbs.evaluate::<S, C, false>(simd, &anatomy.limbs, felt, p, values),
+            false => self.limbs.evaluate::<S, C, true>(simd, &anatomy.limbs, felt, p, values),
         }
-        let (blended, per_total) = F::blend(simd, limbs, values);
+        let (blended, per_total) = F::blend(simd, limbs, felt.lines, values);
         let mut b = [Wide3::zero(simd); C];
         let fields = self.fields.chunks_exact(anatomy.joints.len().max(1));
         for (pass, fields) in anatomy.passes.iter().zip(fields) {
@@ -625,19 +739,19 @@ impl<T: Real> Stage<T> {
     fn velocity<S: Simd, const C: usize>(
         &self,
         simd: S,
-        anatomy: &Anatomy,
+        body: Body<'_, T>,
         limbs: &Affines<T>,
         p: &[Wide3<S, T>; C],
         scratch: &mut PointScratch<T>,
     ) -> [Wide3<S, T>; C] {
         let mut velocity = *p;
         if limbs.is_rigid() {
-            let (fields, b) = self.blend::<S, Twisting<S, T>, C>(simd, anatomy, limbs, p, scratch);
+            let (fields, b) = self.blend::<S, Twisting<S, T>, C>(simd, body, limbs, p, scratch);
             for c in 0..C {
                 velocity[c] = fields[c].at(p[c]).add(b[c]);
             }
         } else {
-            let (fields, b) = self.blend::<S, Affine<S, T>, C>(simd, anatomy, limbs, p, scratch);
+            let (fields, b) = self.blend::<S, Affine<S, T>, C>(simd, body, limbs, p, scratch);
             for c in 0..C {
                 velocity[c] = fields[c].at(p[c]).add(b[c]);
             }
@@ -650,13 +764,14 @@ impl<T: Real> Stage<T> {
     fn strain<S: Simd, const C: usize>(
         &self,
         simd: S,
-        anatomy: &Anatomy,
+        body: Body<'_, T>,
         limbs: &Affines<T>,
         p: &[Wide3<S, T>; C],
         scratch: &mut PointScratch<T>,
     ) -> [T::Wide<S>; C] {
         let values = &mut scratch.values;
-        self.limbs.evaluate::<S, C, true>(simd, &anatomy.limbs, p, values);
+        let Body { anatomy, felt } = body;
+        self.limbs.evaluate::<S, C, true>(simd, &anatomy.limbs, felt, p, values);
         let zero = Wide3::<S, T>::zero(simd);
         let mut strains = [zero.x; C];
         for c in 0..C {

@@ -6,7 +6,8 @@
 //! |---|---|
 //! | `fractional` | fractions of transforms |
 //! | `real` | points of either precision |
-//! | `tissue`, `surface_weights` | weights in space, with gradients |
+//! | `tissue` | weights in space, with gradients |
+//! | `reach` | which limbs each point of the skin feels |
 //! | `pose_path` | the way from the bind pose to a pose |
 //! | `fold_over_free` | points carried along the way |
 //! | `affine_field`, `volume_term` | the velocities that carry them: of limbs, blended, and what keeps volume |
@@ -22,9 +23,9 @@ mod fractional;
 mod least_squares;
 mod muscle;
 mod pose_path;
+mod reach;
 mod real;
 mod skinning;
-mod surface_weights;
 #[cfg(test)]
 mod tests;
 mod tissue;

@@ -1,7 +1,7 @@
 //! Oracles of the kinematic part (KD 4), on a closed tube of length 8R with two bones.
 #![allow(clippy::print_stdout, reason = "the figures are read by hand")]
 
-use super::fold_over_free::{Anatomy, Method, Passage, PointScratch};
+use super::fold_over_free::{Anatomy, Method, Passage, PointScratch, SkinPoint};
 use super::pose_path::Joint;
 use super::tissue::Limb;
 use crate::bvh::Bvh;
@@ -97,7 +97,7 @@ fn way(anatomy: &Anatomy, world: &[DAffine3], method: Method, steps: f64) -> Pas
 
 fn carry_all(anatomy: &Anatomy, passage: &Passage<f64>, points: &[DVec3]) -> Vec<DVec3> {
     let mut points = points.to_vec();
-    passage.carry_all(anatomy, Level::new(), &mut points, &mut PointScratch::default());
+    passage.carry_all(anatomy, &anatomy.everywhere(), Level::new(), &mut points, &mut PointScratch::default());
     points
 }
 
@@ -266,7 +266,8 @@ fn frames_in_f32_are_those_in_f64() {
             let mut frame = Passage::<f32>::default();
             frame.lay(&anatomy, &world, Method::SecondOrder, 8.0);
             let mut rounded = points.clone();
-            frame.carry_all(&anatomy, Level::new(), &mut rounded, &mut PointScratch::default());
+            let felt = anatomy.everywhere();
+            frame.carry_all(&anatomy, &felt, Level::new(), &mut rounded, &mut PointScratch::default());
             let apart = exact.iter().zip(&rounded).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max) / (8.0 * scale);
             println!("scale {scale}, alpha {alpha} beta {beta}: f32 is {apart:.1e} of the size from f64");
             assert!(apart < 2e-6, "{apart:e}");
@@ -326,7 +327,8 @@ fn limbs_that_only_slide_take_their_skin_along() {
 /// The bound's strain on a way of so many steps, of the most strained point.
 fn strain(anatomy: &Anatomy, world: &[DAffine3], steps: f64, points: &[DVec3]) -> f64 {
     let way = way(anatomy, world, Method::SecondOrder, steps);
-    way.strain(anatomy, Level::new(), &anatomy.probes(points), &mut PointScratch::default())
+    let points: Vec<SkinPoint> = points.iter().map(|&at| SkinPoint { at, felt: anatomy.everywhere() }).collect();
+    way.strain(anatomy, Level::new(), &anatomy.probes(&points), &mut PointScratch::default())
 }
 
 #[test]
