@@ -28,7 +28,8 @@ usage: cargo xtask COMMAND
   wasm32                   compares frames computed as WebAssembly with those of this machine (Node.js)
   avx512                   the same with AVX-512, executed by Bochs (Python)
   neon                     the same with NEON, executed by QEMU
-  interop                  tries baked files in the Khronos validator, three.js and Blender; installs what they need
+  interop                  tries baked files in the Khronos validator, three.js and Blender, and ARAP against libigl;
+                           installs what they need
   pictures                 redraws the pictures of the manual
   liven-table              livens all characters of SINEW_ASSETS and writes docs/liven.md";
 
