@@ -31,6 +31,7 @@ usage: cargo xtask COMMAND
   interop                  tries baked files in the Khronos validator, three.js and Blender, and ARAP against libigl;
                            installs what they need
   pictures                 redraws the pictures of the manual
+  bind-table               binds all characters of SINEW_ASSETS by every method and by Blender and writes docs/bind.md
   liven-table              livens all characters of SINEW_ASSETS and writes docs/liven.md";
 
 fn main() -> ExitCode {
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
         ["bench", bench_args @ ..] => bench::run(bench_args),
         ["interop"] => interop::run(),
         ["pictures"] => pictures::run(),
+        ["bind-table"] => report(interop::bind_table()),
         ["liven-table"] => report(succeed(&mut cargo("run --release --quiet -p sinew_liven --example liven_table"))),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

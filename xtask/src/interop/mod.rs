@@ -8,8 +8,10 @@
 mod peers;
 mod pulls;
 mod validity;
+mod weights;
 
 pub use validity::{Extent, check as validity};
+pub use weights::table as bind_table;
 
 use crate::command::{cargo, describe, program, python, root, succeed, target_dir, works};
 use std::path::{Path, PathBuf};
@@ -66,11 +68,11 @@ fn node(script: &str) -> Result<Command, String> {
     Ok(node)
 }
 
-/// Python with Blender; runs the script beside this file.
-fn blender() -> Result<Command, String> {
+/// Python with Blender; runs a script beside this file.
+fn blender(script: &str) -> Result<Command, String> {
     let mut command = python(&folder("python")?, "bpy", BLENDER)
         .map_err(|fault| format!("{fault}; bpy 5.0 needs Python 3.11, 64 bit, on Linux, macOS or Windows"))?;
-    command.arg(root().join("xtask/src/interop/blender.py"));
+    command.arg(root().join("xtask/src/interop").join(script));
     Ok(command)
 }
 
