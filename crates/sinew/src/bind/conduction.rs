@@ -1,6 +1,6 @@
 //! Weights that spread along the skin as heat does: `(cL + A/d²) w_i = (A/d²) p_i`, L the cotangent Laplacian, A the area
-//! of a point, d how far what it follows is, p_i how much of bone i it follows by itself, c how well the skin conducts: what
-//! is given at a point reaches about √c·d along the skin. The equation is unit-free. All
+//! of a point, d how far what it follows is, p_i how much of bone i it follows by itself, c how well the skin conducts:
+//! what is given at a point reaches about √c·d along the skin. The equation is unit-free. All
 //! w_i solve one matrix and their right sides sum to its row sums, so the weights sum to 1 by themselves; negative
 //! cotangents count as 0, which keeps every weight in [0, 1].
 //!
