@@ -28,8 +28,10 @@ usage: cargo xtask COMMAND
   wasm32                   compares frames computed as WebAssembly with those of this machine (Node.js)
   avx512                   the same with AVX-512, executed by Bochs (Python)
   neon                     the same with NEON, executed by QEMU
-  interop                  tries baked files in the Khronos validator, three.js and Blender; installs what they need
+  interop                  tries baked files in the Khronos validator, three.js and Blender, and ARAP against libigl;
+                           installs what they need
   pictures                 redraws the pictures of the manual
+  bind-table               binds all characters of SINEW_ASSETS by every method and by Blender and writes docs/bind.md
   liven-table              livens all characters of SINEW_ASSETS and writes docs/liven.md";
 
 fn main() -> ExitCode {
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         ["bench", bench_args @ ..] => bench::run(bench_args),
         ["interop"] => interop::run(),
         ["pictures"] => pictures::run(),
+        ["bind-table"] => report(interop::bind_table()),
         ["liven-table"] => report(succeed(&mut cargo("run --release --quiet -p sinew_liven --example liven_table"))),
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

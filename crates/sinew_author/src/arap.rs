@@ -2,14 +2,18 @@
 //!
 //! `E = Σ_i Σ_j w_ij‖(p'_i − p'_j) − R_i(p_i − p_j)‖²` falls in two alternating steps: the rotations that fit each cell
 //! best, then the positions, `Σ_j w_ij(p'_i − p'_j) = Σ_j ½w_ij(R_i + R_j)(p_i − p_j)`, by one factorisation that serves
-//! as long as the region stays the same. Kinematic and static vertices are known and go to the right side; cells reach
-//! as far as edges with a passive end.
+//! as long as the region stays the same. Whatever is not passive is known and goes to the right side.
+//!
+//! The sum runs over the cells that passive vertices have a part in, and every cell has all its edges: that of a held
+//! vertex turns mostly as the held surface around it does, so the surface leaves the border in its direction. Cells
+//! further off do not depend on what is sought.
 //!
 //! On scale vectors the rotations are those of the bones: one solve. It shortens like linear blending, so lengths are
 //! put back to those at rest if asked.
 //!
-//! Oracle: rigid motion of the handles moves everything so, at energy 0; the energy never rises; the answer turns with
-//! the handles; a bar with turned ends bends evenly.
+//! Oracle: a dense solution with cells of the whole surface and rotations by quaternions; libigl's. Rigid motion of the
+//! handles moves everything so, at energy 0; the energy never rises; the answer turns with the handles; a bar with
+//! turned ends bends evenly.
 
 use crate::cholesky::Cholesky;
 use crate::cotangents::cotangent_weights;
@@ -40,10 +44,11 @@ pub enum RegionError {
 /// A region ready to be solved any number of times.
 #[derive(Clone, Debug)]
 pub struct Arap {
-    /// Vertices of the region; the passive ones first.
+    /// The passive vertices, then the known ones that are joined to them, then what else these are joined to.
     vertices: Vec<u32>,
     passive: usize,
-    /// Neighbours of each cell in offset form: index in `vertices`, weight.
+    /// Neighbours of each cell, of the passive vertices and of those joined to them, in offset form: index in
+    /// `vertices`, weight.
     stops: Vec<u32>,
     spokes: Vec<(u32, f64)>,
     system: Cholesky,
@@ -57,29 +62,42 @@ impl Arap {
         };
         triangles.iter().flatten().try_for_each(|&vertex| exists(vertex))?;
         let held = region.kinematic().iter().chain(region.fixed());
-        let vertices: Vec<u32> = region.passive().iter().chain(held).copied().collect();
-        vertices.iter().try_for_each(|&vertex| exists(vertex))?;
-        let passive = region.passive().len();
+        region.passive().iter().chain(held).try_for_each(|&vertex| exists(vertex))?;
+        let mut vertices = region.passive().to_vec();
+        let passive = vertices.len();
         let mut local = vec![u32::MAX; rest.len()];
         for (index, &vertex) in vertices.iter().enumerate() {
             local[vertex as usize] = index as u32;
         }
-        let mut spokes: Vec<(u32, u32, f64)> = Vec::new();
-        for ([a, b], weight) in cotangent_weights(rest, triangles) {
-            let (a, b) = (local[a as usize], local[b as usize]);
-            if a != u32::MAX && b != u32::MAX && (a.min(b) as usize) < passive {
-                spokes.extend([(a, b, weight), (b, a, weight)]);
+        let weights = cotangent_weights(rest, triangles);
+        // What has a cell, and then what the cells reach.
+        let mut cells = passive;
+        for _ in 0..2 {
+            cells = vertices.len();
+            for &([a, b], _) in &weights {
+                for (from, to) in [(a, b), (b, a)] {
+                    if (local[from as usize] as usize) < cells && local[to as usize] == u32::MAX {
+                        local[to as usize] = vertices.len() as u32;
+                        vertices.push(to);
+                    }
+                }
             }
         }
+        let mut spokes: Vec<(u32, u32, f64)> = Vec::new();
+        for &([a, b], weight) in &weights {
+            let (a, b) = (local[a as usize], local[b as usize]);
+            let of_cells = [(a, b, weight), (b, a, weight)].into_iter().filter(|spoke| (spoke.0 as usize) < cells);
+            spokes.extend(of_cells);
+        }
         spokes.sort_by_key(|spoke| (spoke.0, spoke.1));
-        let mut stops = vec![0u32; vertices.len()];
+        let mut stops = vec![0u32; cells];
         spokes.iter().for_each(|spoke| stops[spoke.0 as usize] += 1);
         let mut sum = 0;
         for stop in &mut stops {
             sum += *stop;
             *stop = sum;
         }
-        if let Some(free) = floating(passive, vertices.len(), &spokes) {
+        if let Some(free) = floating(passive, cells, &spokes) {
             return Err(RegionError::NothingHeld { vertex: vertices[free] });
         }
         let mut lower = Vec::with_capacity(spokes.len());
@@ -138,12 +156,12 @@ impl Arap {
                 let (before, after) = (rest[i] - rest[j as usize], (now[i] - now[j as usize]) * weight);
                 covariance += DMat3::from_cols(after * before.x, after * before.y, after * before.z);
             }
-            rotations
-                .get(i)
-                .and_then(|last| refined_rotation(*last, covariance))
-                .unwrap_or_else(|| nearest_rotation(covariance))
+            rotations.get(i).and_then(|last| refined_rotation(*last, covariance)).unwrap_or_else(|| {
+                let nearest = nearest_rotation(covariance);
+                refined_rotation(nearest, covariance).unwrap_or(nearest)
+            })
         };
-        *rotations = (0..self.vertices.len()).map(fit).collect();
+        *rotations = (0..self.stops.len()).map(fit).collect();
     }
 
     fn place(&self, rest: &[DVec3], rotations: &[DMat3], now: &mut [DVec3]) {
@@ -176,43 +194,56 @@ impl Arap {
     }
 }
 
-/// As [`nearest_rotation`], from a rotation that is near it already (Müller et al. 2016): turned by
-/// `ω = Σ r_k × m_k / Σ r_k·m_k` over the columns until that is nothing. `None` where it is not near.
+/// As [`nearest_rotation`], from a rotation that is near it already: Newton's method on `tr(Rᵀm)`. With `a = m·Rᵀ` a
+/// turn by ω changes it by `g·ω − ½ωᵀHω`, `g = Σ r_k × m_k` over the columns, `H = tr(a) − ½(a + aᵀ)`. Half turns away
+/// from the nearest there are other rotations where g is nothing; only at the nearest itself is H positive definite.
+/// `None` where it is not, or hardly: there `m` leaves a turn open.
 fn refined_rotation(near: DMat3, m: DMat3) -> Option<DMat3> {
-    const ROUNDS: usize = 12;
+    const ROUNDS: usize = 8;
     const NOTHING: f64 = 1e-9;
     const NEAR: f64 = 0.5;
+    /// Of the trace of H.
+    const DEFINITE: f64 = 1e-6;
     let mut r = near;
     for _ in 0..ROUNDS {
-        let (x, y, z) = (r.x_axis, r.y_axis, r.z_axis);
-        let aligned = x.dot(m.x_axis) + y.dot(m.y_axis) + z.dot(m.z_axis);
-        let turn = (x.cross(m.x_axis) + y.cross(m.y_axis) + z.cross(m.z_axis)) / aligned;
-        let angle = turn.length();
-        if !(aligned > 0.0 && angle < NEAR) {
+        let gradient = r.x_axis.cross(m.x_axis) + r.y_axis.cross(m.y_axis) + r.z_axis.cross(m.z_axis);
+        let a = m * r.transpose();
+        let trace = a.x_axis.x + a.y_axis.y + a.z_axis.z;
+        let hessian = DMat3::from_diagonal(DVec3::splat(trace)) - (a + a.transpose()) * 0.5;
+        // Leading minors, in units of its trace.
+        let h = hessian * (0.5 / trace);
+        let minor = h.x_axis.x * h.y_axis.y - h.x_axis.y * h.x_axis.y;
+        if !(trace > 0.0 && h.x_axis.x > DEFINITE && minor > DEFINITE && h.determinant() > DEFINITE) {
             return None;
         }
+        let turn = hessian.inverse() * gradient;
+        let angle = turn.length();
+        if !(angle < NEAR) {
+            return None;
+        }
+        r = DMat3::from_quat(DQuat::from_scaled_axis(turn)) * r;
+        // The error of what is left is the square of this.
         if angle < NOTHING {
             return Some(r);
         }
-        r = DMat3::from_quat(DQuat::from_scaled_axis(turn)) * r;
     }
     None
 }
 
 /// A free vertex of a part that no spoke joins to a held one.
-fn floating(passive: usize, all: usize, spokes: &[(u32, u32, f64)]) -> Option<usize> {
-    let mut reached = vec![false; all];
-    let mut front: Vec<u32> = (passive as u32..all as u32).collect();
-    front.iter().for_each(|&v| reached[v as usize] = true);
+fn floating(passive: usize, cells: usize, spokes: &[(u32, u32, f64)]) -> Option<usize> {
+    let mut reached = vec![false; passive];
+    let mut front: Vec<u32> = (passive as u32..cells as u32).collect();
     while let Some(v) = front.pop() {
         let first = spokes.partition_point(|spoke| spoke.0 < v);
         for &(_, to, _) in spokes[first..].iter().take_while(|spoke| spoke.0 == v) {
-            if !std::mem::replace(&mut reached[to as usize], true) {
+            let newly = reached.get_mut(to as usize).is_some_and(|reached| !std::mem::replace(reached, true));
+            if newly {
                 front.push(to);
             }
         }
     }
-    reached[..passive].iter().position(|&reached| !reached)
+    reached.iter().position(|&reached| !reached)
 }
 
 #[cfg(test)]
@@ -286,6 +317,34 @@ mod tests {
         let turned = solve(turn);
         let worst = turned.iter().zip(&bent).map(|(a, b)| a.distance(turn * *b)).fold(0.0, f64::max);
         assert!(worst < 1e-9, "{worst}");
+    }
+
+    #[test]
+    fn what_is_refined_is_the_nearest_rotation_from_wherever() {
+        let mut random = sinew_testkit::random::Random::new(3);
+        let mut found = 0;
+        for _ in 0..2000 {
+            let m = DMat3::from_cols_array(&std::array::from_fn(|_| random.between(-1.0, 1.0)));
+            let nearest = nearest_rotation(m);
+            let axis = DVec3::from_array(std::array::from_fn(|_| random.between(-1.0, 1.0))).normalize_or(DVec3::X);
+            for angle in [0.0, 0.1, 0.6, 2.0, std::f64::consts::PI] {
+                let from = DMat3::from_axis_angle(axis, angle) * nearest;
+                if let Some(refined) = refined_rotation(from, m) {
+                    let off = (refined - nearest).to_cols_array().into_iter().fold(0.0, |a: f64, b| a.max(b.abs()));
+                    assert!(off < 1e-6, "{off:e} from {angle} away");
+                    found += 1;
+                }
+            }
+            // The other rotations where the gradient is nothing lie half a turn about the principal axes away.
+            let flat = DMat3::from_diagonal(DVec3::new(1.0, random.between(0.1, 1.0), 0.0));
+            for half in DVec3::AXES.map(|axis| DMat3::from_axis_angle(axis, std::f64::consts::PI)) {
+                assert_eq!(refined_rotation(half, flat), None);
+            }
+        }
+        assert!(found > 2000, "{found}");
+        for m in [DMat3::ZERO, DMat3::from_diagonal(DVec3::X), DMat3::from_diagonal(DVec3::new(1.0, 1.0, -1.0))] {
+            assert_eq!(refined_rotation(DMat3::IDENTITY, m), None, "a turn is left open");
+        }
     }
 
     #[test]

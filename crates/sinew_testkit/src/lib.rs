@@ -7,9 +7,11 @@
 //! | [`glb`] | a builder of small glTF files, to be bent and broken |
 //! | [`random`] | a seeded generator of numbers |
 //! | [`rigid_fit`] | the rigid motion nearest to what happened to points |
+//! | [`pulls`] | surfaces of which some is held and some is moved |
 
 pub mod assets;
 pub mod glb;
+pub mod pulls;
 pub mod random;
 pub mod rigid_fit;
 pub mod spec;

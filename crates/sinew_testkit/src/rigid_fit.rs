@@ -44,7 +44,13 @@ pub fn rigid_fit(pairs: &[(V, V)]) -> RigidFit {
             }
         }
     }
-    let [[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]] = s;
+    let mut fit = RigidFit { rotation: nearest_rotation(s), from, to, residual: 0.0 };
+    fit.residual = pairs.iter().map(|&(p, q)| distance(fit.of(p), q)).fold(0.0, f64::max);
+    fit
+}
+
+/// Rows of the rotation that maximises the sum of `q·Rp`, given the sum of `p qᵀ`.
+pub fn nearest_rotation([[xx, xy, xz], [yx, yy, yz], [zx, zy, zz]]: [V; 3]) -> [V; 3] {
     let mut n = [
         [xx + yy + zz, yz - zy, zx - xz, xy - yx],
         [yz - zy, xx - yy - zz, xy + yx, zx + xz],
@@ -63,12 +69,9 @@ pub fn rigid_fit(pairs: &[(V, V)]) -> RigidFit {
     let column = (0..4).max_by(|&a, &b| n[a][a].total_cmp(&n[b][b])).unwrap_or(0);
     let length = (0..4).map(|a| n[a][column].powi(2)).sum::<f64>().sqrt();
     let [w, x, y, z] = std::array::from_fn(|a| n[a][column] / length);
-    let rotation = [
+    [
         [w * w + x * x - y * y - z * z, 2.0 * (x * y - w * z), 2.0 * (x * z + w * y)],
         [2.0 * (x * y + w * z), w * w - x * x + y * y - z * z, 2.0 * (y * z - w * x)],
         [2.0 * (x * z - w * y), 2.0 * (y * z + w * x), w * w - x * x - y * y + z * z],
-    ];
-    let mut fit = RigidFit { rotation, from, to, residual: 0.0 };
-    fit.residual = pairs.iter().map(|&(p, q)| distance(fit.of(p), q)).fold(0.0, f64::max);
-    fit
+    ]
 }

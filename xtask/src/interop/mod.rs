@@ -1,13 +1,17 @@
-//! `cargo xtask interop`: baked files in the hands of others. The Khronos validator reads every one; three.js and
-//! Blender play some, as glTF and as point caches, and their vertices are compared with ours.
+//! `cargo xtask interop`: what others make of ours. The Khronos validator reads every baked file; three.js and
+//! Blender play some, as glTF and as point caches, and their vertices are compared with ours; libigl solves surfaces again
+//! that were solved as rigid as possible.
 //!
 //! What the peers need is installed below the target directory: npm packages by `npm`, Blender as the Python module
-//! `bpy` (Python 3.11) by `pip`.
+//! `bpy` (Python 3.11) and libigl as `igl` by `pip`.
 
 mod peers;
+mod pulls;
 mod validity;
+mod weights;
 
 pub use validity::{Extent, check as validity};
+pub use weights::table as bind_table;
 
 use crate::command::{cargo, describe, program, python, root, succeed, target_dir, works};
 use std::path::{Path, PathBuf};
@@ -18,10 +22,11 @@ const ZOO: &[&str] = &["tube", "flower", "dancer", "calf", "bird", "snail", "arm
 
 const NODE_PACKAGES: &[&str] = &["gltf-validator@2.0.0-dev.3.10", "three@0.187.0"];
 const BLENDER: &str = "bpy==5.0.1";
+const LIBIGL: &str = "libigl==2.6.3";
 
 /// Everything, one peer after the other; a peer that cannot be installed is a failure here.
 pub fn run() -> ExitCode {
-    let outcome = validity(Extent::All).and_then(|()| peers::check());
+    let outcome = validity(Extent::All).and_then(|()| peers::check()).and_then(|()| pulls::check());
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
@@ -63,11 +68,18 @@ fn node(script: &str) -> Result<Command, String> {
     Ok(node)
 }
 
-/// Python with Blender; runs the script beside this file.
-fn blender() -> Result<Command, String> {
+/// Python with Blender; runs a script beside this file.
+fn blender(script: &str) -> Result<Command, String> {
     let mut command = python(&folder("python")?, "bpy", BLENDER)
         .map_err(|fault| format!("{fault}; bpy 5.0 needs Python 3.11, 64 bit, on Linux, macOS or Windows"))?;
-    command.arg(root().join("xtask/src/interop/blender.py"));
+    command.arg(root().join("xtask/src/interop").join(script));
+    Ok(command)
+}
+
+/// Python with libigl; runs the script beside this file.
+fn libigl() -> Result<Command, String> {
+    let mut command = python(&folder("python-libigl")?, "igl", LIBIGL)?;
+    command.arg(root().join("xtask/src/interop/libigl.py"));
     Ok(command)
 }
 

@@ -48,12 +48,13 @@ pub fn check() -> Result<(), String> {
         look("the file against the effects", &file, &effects, TOLERANCE);
         let three = lines(node("three.mjs")?.args([&glb, "0"]).args(&times), three_positions)?;
         look("three.js", &three, &file, AGREEMENT);
-        let played = lines(blender()?.args(["gltf", &glb, "0"]).args(&times), flat_positions)?;
+        let played = lines(blender("blender.py")?.args(["gltf", &glb, "0"]).args(&times), flat_positions)?;
         look("Blender", &played, &file, AGREEMENT);
         for format in ["pc2", "mdd"] {
             let cache = made(format);
             bake(&cache, &["--format", format])?;
-            let played = lines(blender()?.args(["cache", &made("obj"), &cache]).args(&cache_times), flat_positions)?;
+            let played =
+                lines(blender("blender.py")?.args(["cache", &made("obj"), &cache]).args(&cache_times), flat_positions)?;
             look(&format!("Blender's Mesh Cache, {format}"), &played, &effects, AGREEMENT);
         }
     }

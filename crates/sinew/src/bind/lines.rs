@@ -1,4 +1,15 @@
-//! Bones of a skin as lines in its rest space: from a joint to each child joint.
+//! Bones of a skin as lines in its rest space: from a joint to its child joints.
+//!
+//! A skeleton is not all flesh. Its root stands on the ground and its lines to the feet run outside the body; targets of
+//! inverse kinematics hang on that root and lie on the very joints that they steer. So:
+//!
+//! - a joint is joined to its parent where the line between them runs inside the body, most of it from the root, half of
+//!   it from a joint with several children; an only child is always joined;
+//! - of joints that are joined to one another, a group that lies on a joint of a larger group steers it and moves no skin;
+//! - nor does a joint outside the body that no child is joined to.
+//!
+//! Where the skeleton fans out, a bone is a line to each child, but only half as long as the shortest: farther out there
+//! are other bones, and a centre of gravity would take what is theirs.
 //!
 //! A bone without child joints is a point to the paper (with its parent's length). That point is also the end of its
 //! parent's line, so everything beyond it (a fingertip, a skull) would be as near to the one as to the other and follow
@@ -7,69 +18,151 @@
 
 use super::BindError;
 use super::shell::Shell;
-use crate::limbs::Limbs;
+use crate::control_points::DisjointSets;
 use crate::raw::RawRig;
 use glam::DVec3;
+use rayon::prelude::*;
 
 /// Of the way from the last joint to the skin.
 const INTO_THE_TIP: f64 = 0.9;
+/// Share of a line from the root that is inside the body.
+const MOST: f64 = 0.75;
+const HALF: f64 = 0.5;
+/// Places looked at along a line.
+const PLACES: usize = 8;
+/// Of the size: joints this close are on one another.
+const SAME_PLACE: f64 = 1e-3;
 
-/// Joints in rest space; per joint its children's places, and its parent's.
-pub(super) struct SkinLines {
-    joints: Vec<DVec3>,
-    children: Vec<Vec<DVec3>>,
-    parents: Vec<Option<DVec3>>,
+/// Joints in rest space; per joint its nearest joint above.
+pub(super) struct Joints {
+    places: Vec<DVec3>,
+    parents: Vec<Option<usize>>,
 }
 
-pub(super) fn lines_of_skin(raw: &RawRig, skin: usize) -> Result<SkinLines, BindError> {
+impl Joints {
+    /// Places along all lines between joints.
+    pub fn places_along(&self) -> Vec<DVec3> {
+        let lines = self.parents.iter().zip(&self.places).filter_map(|(parent, &place)| Some(((*parent)?, place)));
+        lines.flat_map(|(parent, place)| along(self.places[parent], place)).collect()
+    }
+}
+
+/// A bone that moves skin.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    pub joint: DVec3,
+    /// Far ends of its lines; none for a point.
+    pub ends: Vec<DVec3>,
+}
+
+impl Line {
+    /// Places evenly along it; its joint where it is a point.
+    pub fn places(&self) -> Vec<DVec3> {
+        if self.ends.is_empty() {
+            return vec![self.joint];
+        }
+        self.ends.iter().flat_map(|&end| along(self.joint, end)).collect()
+    }
+
+    /// Of its longest line.
+    pub fn length(&self) -> f64 {
+        self.ends.iter().map(|end| end.distance(self.joint)).fold(0.0, f64::max)
+    }
+}
+
+fn along(a: DVec3, b: DVec3) -> impl Iterator<Item = DVec3> {
+    (0..PLACES).map(move |k| a.lerp(b, (k as f64 + 0.5) / PLACES as f64))
+}
+
+pub(super) fn joints_of_skin(raw: &RawRig, skin: usize) -> Result<Joints, BindError> {
     let found = raw.skins.get(skin).ok_or(BindError::NoSkin { skin, count: raw.skins.len() })?;
     if found.joints.is_empty() {
         return Err(BindError::NoJoints { skin });
     }
-    let mut joints = Vec::with_capacity(found.joints.len());
+    let mut places = Vec::with_capacity(found.joints.len());
     let mut index_of_node = vec![None; raw.bones.len()];
     for (joint, raw_joint) in found.joints.iter().enumerate() {
         let place = raw_joint.bone_from_rest.inverse().translation;
         if !place.is_finite() {
             return Err(BindError::FlatBind { skin, joint });
         }
-        joints.push(place);
+        places.push(place);
         if let Some(index) = index_of_node.get_mut(raw_joint.bone) {
             *index = Some(joint);
         }
     }
-    let mut lines = SkinLines { children: vec![Vec::new(); joints.len()], parents: vec![None; joints.len()], joints };
+    let mut parents = vec![None; places.len()];
     for (joint, raw_joint) in found.joints.iter().enumerate() {
         // The nearest joint above; nodes in between only pass the motion on. A list with a cycle is refused elsewhere.
         let mut above = raw.bones.get(raw_joint.bone).and_then(|bone| bone.parent);
         for _ in 0..raw.bones.len() {
             let Some(node) = above else { break };
             if let Some(&Some(parent)) = index_of_node.get(node) {
-                lines.children[parent].push(lines.joints[joint]);
-                lines.parents[joint] = Some(lines.joints[parent]);
+                parents[joint] = Some(parent);
                 break;
             }
             above = raw.bones.get(node).and_then(|bone| bone.parent);
         }
     }
-    Ok(lines)
+    Ok(Joints { places, parents })
 }
 
-/// The lines, with the last ones going on into the tips.
-pub(super) fn reach_into(lines: SkinLines, shell: &Shell) -> Limbs {
-    let SkinLines { joints, children, parents } = lines;
-    let ends = joints.iter().zip(children).zip(parents).map(|((&joint, children), parent)| {
-        if !children.is_empty() {
-            return (joint, children);
-        }
-        let tip = parent.and_then(|parent| {
-            let direction = joint - parent;
-            let way = shell.exit(joint, direction, None)?;
-            let tip = joint + direction * (INTO_THE_TIP * way);
-            // From outside the body the first face would be passed and a far one found.
-            (tip.is_finite() && shell.exit(joint, -direction, None).is_some()).then_some(tip)
-        });
-        (joint, tip.into_iter().collect())
+/// The bones as lines inside the body; `None` for those that move no skin.
+pub(super) fn lines(Joints { places, parents }: &Joints, shell: &Shell) -> Vec<Option<Line>> {
+    let count = places.len();
+    let mut children = vec![Vec::new(); count];
+    for (joint, parent) in parents.iter().enumerate() {
+        parent.iter().for_each(|&parent| children[parent].push(joint));
+    }
+    let is_inside: Vec<bool> = places.par_iter().map(|&place| shell.is_inside(place)).collect();
+    let is_joined = |joint: usize| {
+        let Some(parent) = parents[joint] else { return false };
+        let least = match (parents[parent], children[parent].len()) {
+            (None, _) => MOST,
+            (Some(_), 1) => return true,
+            _ => HALF,
+        };
+        let inside = along(places[parent], places[joint]).filter(|&place| shell.is_inside(place)).count();
+        inside as f64 >= least * PLACES as f64
+    };
+    let is_joined: Vec<bool> = (0..count).into_par_iter().map(is_joined).collect();
+    children.iter_mut().for_each(|children| children.retain(|&child| is_joined[child]));
+
+    let mut groups = DisjointSets::new(count);
+    for joint in (0..count).filter(|&joint| is_joined[joint]) {
+        parents[joint].iter().for_each(|&parent| groups.union(joint as u32, parent as u32));
+    }
+    let group_of: Vec<usize> = (0..count as u32).map(|joint| groups.find(joint) as usize).collect();
+    let mut sizes = vec![0; count];
+    group_of.iter().for_each(|&group| sizes[group] += 1);
+    let mut steers = vec![false; count];
+    for (joint, place) in places.iter().enumerate() {
+        let steered = |other: usize| {
+            sizes[group_of[other]] > sizes[group_of[joint]]
+                && places[other].distance(*place) <= SAME_PLACE * shell.size()
+        };
+        steers[group_of[joint]] |= (0..count).any(steered);
+    }
+
+    let had_children = parents.iter().flatten().fold(vec![false; count], |mut had, &parent| {
+        had[parent] = true;
+        had
     });
-    Limbs::from_lines(ends)
+    let line = |joint: usize| {
+        let (place, children) = (places[joint], &children[joint]);
+        if steers[group_of[joint]] || (had_children[joint] && children.is_empty() && !is_inside[joint]) {
+            return None;
+        }
+        let ways = || children.iter().map(|&child| places[child] - place);
+        let shortest = ways().map(DVec3::length).fold(f64::INFINITY, f64::min);
+        let longest = if children.len() > 1 { HALF * shortest } else { shortest };
+        let mut ends: Vec<DVec3> = ways().map(|way| place + way.clamp_length_max(longest)).collect();
+        if let (true, Some(parent)) = (children.is_empty() && is_inside[joint], parents[joint]) {
+            let direction = place - places[parent];
+            let tip = shell.way_out(place, direction).map(|way| place + direction * (INTO_THE_TIP * way));
+            ends.extend(tip.filter(|tip| tip.is_finite()));
+        }
+        Some(Line { joint: place, ends })
+    };
+    (0..count).into_par_iter().map(line).collect()
 }

@@ -1,4 +1,11 @@
-//! Whether the way from the skin to a bone stays inside the body (LV fig. 5): else the bone belongs to another finger.
+//! Which bones a point of the skin sees, and how far they are.
+//!
+//! A bone is as far as its nearest place, and farther the less it lies under the skin there: twice as far where the way
+//! to it runs along the skin, and out of reach where it lies outside. Blender's automatic weights measure so too; without
+//! it the skin of the chest goes to the upper arm beside it rather than to the spine behind it.
+//!
+//! A bone is in sight where the way to it does not enter the body again (LV fig. 5): else it belongs to another finger.
+//! Leaving the body is no matter: joints of thin limbs are often just outside.
 
 use super::shell::Shell;
 use crate::limbs::Limbs;
@@ -9,28 +16,36 @@ const NEAR_THE_END: f64 = 0.999;
 /// Cosine between the way and the normal above which the way leaves the body, for the test by normals alone. Just
 /// below 0, so that ways along the skin count as outside.
 const OUTWARD: f64 = -0.1;
+/// Under the skin at least by this, so that no distance is infinite.
+const LEAST_UNDER: f64 = 1e-3;
 
-/// The bones from `point` by distance, each with its closest place and whether it is in sight.
-pub(super) fn bones_by_distance(limbs: &Limbs, p: DVec3) -> Vec<(u32, DVec3, f64)> {
-    let mut bones: Vec<(u32, DVec3, f64)> = (0..limbs.len())
-        .map(|bone| {
-            let closest = limbs.closest(bone, p);
-            (bone as u32, closest, p.distance(closest))
-        })
-        .collect();
-    bones.sort_by(|a, b| a.2.total_cmp(&b.2).then(a.0.cmp(&b.0)));
+/// A bone from a point of the skin.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seen {
+    pub bone: u32,
+    /// Its nearest place.
+    pub place: DVec3,
+    pub distance: f64,
+}
+
+/// The bones of the point's piece, the nearest first.
+pub(super) fn bones_by_distance(shell: &Shell, limbs: &Limbs, bones: &[u32], point: usize) -> Vec<Seen> {
+    let (p, normal) = (shell.points()[point], shell.normal(point));
+    let seen = |&bone: &u32| {
+        let place = limbs.closest(bone as usize, p);
+        let cosine = (p - place).normalize_or_zero().dot(normal);
+        let under = (0.5 * (1.0 + cosine)).max(LEAST_UNDER);
+        Seen { bone, place, distance: p.distance(place).max(shell.least_distance()) / under }
+    };
+    let mut bones: Vec<Seen> = bones.iter().map(seen).collect();
+    bones.sort_by(|a, b| a.distance.total_cmp(&b.distance).then(a.bone.cmp(&b.bone)));
     bones
 }
 
 /// By a ray from the skin to the place on the bone.
 pub(super) fn by_ray(shell: &Shell, point: usize, place: DVec3) -> bool {
     let p = shell.points()[point];
-    let way = place - p;
-    // Outward from the start; where the skin has no normal (a sheet), the ray alone decides.
-    if way.dot(shell.normal(point)) > 0.0 {
-        return false;
-    }
-    shell.exit(p, way, Some(point as u32)).is_none_or(|t| t >= NEAR_THE_END)
+    shell.entry(p, place - p, point as u32).is_none_or(|t| t >= NEAR_THE_END)
 }
 
 /// By the angle between way and normal alone.

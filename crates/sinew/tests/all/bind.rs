@@ -1,9 +1,9 @@
 //! Automatic weights on built-in characters, whose own weights are known.
 
 use crate::common::Subject;
-use glam::{DQuat, Vec3};
+use glam::{DQuat, DVec3, Vec3};
 use sinew::bind::{BindError, BindOptions, Method, bind_skin};
-use sinew::raw::{RawInfluences, RawPrimitive, RawRig};
+use sinew::raw::{RawBone, RawInfluences, RawJoint, RawPrimitive, RawRig};
 use sinew::*;
 
 const DISTANCE_BY_LENGTH: Method = Method::Distance { alpha: 4.0, by_length: true, normals_only: false };
@@ -140,6 +140,75 @@ fn place_turn_and_size_change_nothing() {
         // f32 positions are rounded elsewhere: a ray along an edge may fall to the other side.
         let count: usize = reference.meshes[0].primitives.iter().map(|p| p.positions.len()).sum();
         assert!(far * 100 <= count, "{method:?}: {far} of {count}");
+    }
+}
+
+/// One more joint of the skin.
+fn add_joint(raw: &mut RawRig, name: &str, parent: Option<usize>, place: DVec3) -> usize {
+    let bone = raw.bones.len();
+    raw.bones.push(RawBone { name: name.to_owned(), parent, ..raw.bones[0].clone() });
+    let bone_from_rest = glam::DAffine3::from_translation(-place);
+    raw.skins[0].joints.push(RawJoint { bone, bone_from_rest });
+    bone
+}
+
+/// A root on the ground, a pole and a target that lies on a joint: rigs have them, and no skin follows them.
+#[test]
+fn what_only_steers_moves_nothing() {
+    let zoo = sinew_zoo::build("tube:vertices=1500,bones=4").unwrap();
+    let length = primitive_length(&zoo.raw);
+    for method in METHODS {
+        let plain = bound(&zoo.raw, method, 4);
+        let mut rigged = zoo.raw.clone();
+        let joints = rigged.skins[0].joints.len();
+        let third = rigged.skins[0].joints[2].bone_from_rest.inverse().translation;
+        let ground = DVec3::new(0.3 * length, -0.1 * length, 0.0);
+        let root = add_joint(&mut rigged, "root", None, ground);
+        rigged.bones[rigged.skins[0].joints[0].bone].parent = Some(root);
+        add_joint(&mut rigged, "target", Some(root), third);
+        add_joint(&mut rigged, "pole", Some(root), third + DVec3::X * (0.4 * length));
+        let rigged = bound(&rigged, method, 4);
+        for (a, b) in plain.meshes[0].primitives.iter().zip(&rigged.meshes[0].primitives) {
+            for vertex in 0..a.positions.len() {
+                let found = weights(b, vertex);
+                assert!(found.iter().all(|w| (w.0 as usize) < joints), "{method:?}: {found:?}");
+            }
+            assert_eq!(a.positions.len(), b.positions.len());
+        }
+    }
+}
+
+/// A wider tube around the lower half of another, open at both ends, follows what it lies around.
+#[test]
+fn clothing_follows_what_it_lies_on() {
+    let zoo = sinew_zoo::build("tube:vertices=3000,bones=4").unwrap();
+    let length = primitive_length(&zoo.raw);
+    let mut dressed = zoo.raw.clone();
+    let body = dressed.meshes[0].primitives[0].clone();
+    let middle = body.positions.iter().sum::<Vec3>() / body.positions.len() as f32;
+    let wide = |p: &Vec3| Vec3::new(middle.x + 1.4 * (p.x - middle.x), p.y, middle.z + 1.4 * (p.z - middle.z));
+    let mut skirt = RawPrimitive { positions: body.positions.iter().map(wide).collect(), ..body.clone() };
+    let low = f64::from(body.positions.iter().map(|p| p.y).fold(f32::MAX, f32::min));
+    let kept = |y: f32| (0.2..0.7).contains(&((f64::from(y) - low) / length));
+    skirt.triangles.retain(|t| t.iter().all(|&v| kept(body.positions[v as usize].y)));
+    dressed.meshes[0].primitives.push(skirt);
+    for method in [Method::Heat, Method::DISTANCE] {
+        let alone = bound(&zoo.raw, method, 4);
+        let dressed = bound(&dressed, method, 4);
+        let [inner, outer] = &dressed.meshes[0].primitives[..] else { panic!("two primitives") };
+        let of = |w: &[(u32, f32)], bone: u32| w.iter().find(|w| w.0 == bone).map_or(0.0, |w| w.1);
+        let mut worst = 0.0f32;
+        for vertex in 0..inner.positions.len() {
+            let (beneath, plain) = (weights(inner, vertex), weights(&alone.meshes[0].primitives[0], vertex));
+            let changed = (0..4).map(|bone| (of(&beneath, bone) - of(&plain, bone)).abs()).fold(0.0, f32::max);
+            assert!(changed < 1e-4, "{method:?}: what is worn changes the body by {changed}");
+            if outer.triangles.iter().flatten().any(|&v| v as usize == vertex) {
+                let worn = weights(outer, vertex);
+                worst = (0..4).map(|bone| (of(&worn, bone) - of(&beneath, bone)).abs()).fold(worst, f32::max);
+            }
+        }
+        println!("{method:?}: {worst:.3} apart");
+        assert!(worst < 0.35, "{method:?}: {worst}");
     }
 }
 

@@ -2,5 +2,6 @@
 
 #![allow(clippy::print_stdout, reason = "figures and tables are read by hand")]
 
+mod arap;
 mod edits;
 mod on_real_characters;
