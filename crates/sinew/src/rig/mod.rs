@@ -433,6 +433,10 @@ impl Rig {
 
     /// The same rig with a tree for effects; recipes may name another one.
     pub fn with_hierarchy(mut self, hierarchy: Hierarchy) -> Self {
+        // Anatomy and what follows from it go by the tree.
+        if hierarchy != *self.hierarchy() {
+            self.kept = kept::Kept::default();
+        }
         self.by_body = self.propagated(hierarchy);
         self
     }
