@@ -218,7 +218,7 @@ fn refined_rotation(near: DMat3, m: DMat3) -> Option<DMat3> {
         }
         let turn = hessian.inverse() * gradient;
         let angle = turn.length();
-        if !(angle < NEAR) {
+        if angle.is_nan() || angle >= NEAR {
             return None;
         }
         r = DMat3::from_quat(DQuat::from_scaled_axis(turn)) * r;

@@ -142,7 +142,6 @@ fn movements(shape: &Shape, base: &[DVec3], effects: &[DVec3]) -> Vec<[DVec3; 2]
 
 /// Compares a frame with effects to the base; `rest` are the pairs that cross at rest. Pieces that effects move by less than
 /// `least` against each other, a share of the size, are left aside: nothing goes deeper than it is moved.
-#[expect(clippy::too_many_arguments, reason = "a frame twice, what is known of the skin, and memory a thread keeps")]
 pub(crate) fn look(
     shape: &Shape,
     trees: &[Tree],
