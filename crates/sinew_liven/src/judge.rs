@@ -278,11 +278,10 @@ fn note(plan: &mut Plan, names: &[&str], trials: &[Trial]) {
             if factor != 1.0 {
                 layer.in_clips.push((clip.to_owned(), factor));
             }
-            let left = factor / trial.raised[index];
             let own = trial.steps.iter().filter(|step| step.layer == index && step.failure.gate != STRENGTH);
-            for step in own.filter(|_| left < 1.0) {
+            for step in own.filter(|_| factor < 1.0) {
                 let gate = step.failure.gate;
-                let lowered = Lowered { gate, words: step.failure.words(), clip: clip.to_owned(), left };
+                let lowered = Lowered { gate, words: step.failure.words(), clip: clip.to_owned(), left: factor };
                 // The first word of a gate in a clip tells how far it was off.
                 if !layer.lowered.iter().any(|other| (other.gate, other.clip.as_str()) == (gate, clip)) {
                     layer.lowered.push(lowered);
