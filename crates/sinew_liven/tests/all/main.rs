@@ -2,6 +2,7 @@
 
 #![allow(clippy::print_stdout, reason = "figures are read by hand")]
 
+mod invariance;
 mod livened;
 mod measured;
 mod real;
