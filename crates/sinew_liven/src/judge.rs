@@ -30,20 +30,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 const RATE: f64 = 30.0;
 /// What limits are multiplied by here, since moments between frames are not seen.
 const STRICT: f64 = 0.85;
-/// Times a plan is lowered before what still fails is switched off.
-const MOST_ROUNDS: usize = 7;
+/// Times a plan is lowered.
+const MOST_ROUNDS: usize = 9;
 /// Of its strength: what has less left is switched off.
-const LEAST_LEFT: f64 = 0.1;
+const LEAST_LEFT: f64 = 0.02;
 /// What a part is raised by at most, and in so many rounds: where limits bend what gains give, one is not enough.
 const MOST_RAISED: f64 = 20.0;
 const RAISING: usize = 3;
-/// What is lowered by where a little was of no use.
+/// What is lowered by where a little was of no use, and how often.
 const HARD: f64 = 0.4;
+const MOST_HARD: u8 = 3;
 /// How often what was lowered is raised again half way, and where that is worth it.
 const NEARER: usize = 2;
 const FAR: f64 = 1.3;
 /// A gate that answers by less than this share of what is in proportion is deaf to what was lowered.
 const DEAF: f64 = 0.25;
+/// A part that is seen by less than this more once it was raised is not raised again.
+const ANSWERS: f64 = 1.02;
 /// Why a part has less strength than its style.
 pub const BOUNDED: &str = "limits of how far it is sheared let no more through";
 /// What a part may move at most, as a gate.
@@ -214,8 +217,8 @@ struct Watched {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Response {
     Blamed,
-    /// By much: within limits a little changes nothing.
-    BlamedHard,
+    /// By much, for the so manieth time: within limits a little changes nothing.
+    Hard(u8),
     All,
     None,
 }
@@ -224,8 +227,9 @@ enum Response {
 struct Trial {
     /// Per layer: the factor on its gains.
     factors: Vec<f64>,
-    /// Per layer: what it was raised by.
+    /// Per layer: what it was raised by, and what was seen of it before that.
     raised: Vec<f64>,
+    seen_before: Vec<f64>,
     steps: Vec<Step>,
     watched: BTreeMap<Key, Watched>,
     figures: ClipFigures,
@@ -333,6 +337,7 @@ impl Judging<'_> {
         let mut trial = Trial {
             factors: vec![1.0; count],
             raised: vec![1.0; count],
+            seen_before: vec![0.0; count],
             steps: Vec::new(),
             watched: BTreeMap::new(),
             figures: ClipFigures::default(),
@@ -464,8 +469,14 @@ impl Judging<'_> {
             if part.motion <= MOVES || part.strength >= least || trial.steps.iter().any(|step| step.layer == index) {
                 continue;
             }
+            // Within its limits nothing is seen of more.
+            let (raised, before) = (trial.raised[index], trial.seen_before[index]);
+            if raised > 1.0 && part.strength < before * ANSWERS {
+                continue;
+            }
             let factor = (1.15 * least / part.strength).min(STRICT * most / part.strength);
-            trial.raised[index] = (trial.raised[index] * factor).min(MOST_RAISED);
+            trial.raised[index] = (raised * factor).min(MOST_RAISED);
+            trial.seen_before[index] = part.strength;
         }
     }
 
@@ -484,28 +495,23 @@ impl Judging<'_> {
             None => Response::Blamed,
             // Was that any use, against what it would have been in proportion?
             Some(before) => match excess < before.excess * (1.0 - DEAF * (1.0 - before.factor)) {
-                true if before.response == Response::BlamedHard => Response::Blamed,
                 true => before.response,
                 false if round == MOST_ROUNDS => Response::None,
                 false => match before.response {
-                    Response::Blamed => Response::BlamedHard,
-                    Response::BlamedHard => Response::All,
+                    Response::Blamed => Response::Hard(1),
+                    Response::Hard(times) if times < MOST_HARD => Response::Hard(times + 1),
+                    Response::Hard(_) => Response::All,
                     Response::All | Response::None => Response::None,
                 },
             },
         };
         let layers: Vec<usize> = match response {
-            Response::Blamed | Response::BlamedHard => blamed(&failure, &trial.factors)?,
+            Response::Blamed | Response::Hard(_) => blamed(&failure, &trial.factors)?,
             Response::All => (0..trial.factors.len()).filter(|&layer| trial.factors[layer] > 0.0).collect(),
             Response::None => Vec::new(),
         };
-        let is_last = round == MOST_ROUNDS && response == Response::Blamed;
-        let factor = match response {
-            Response::Blamed if is_last => 0.0,
-            Response::BlamedHard => HARD.min(failure.factor),
-            _ => failure.factor,
-        };
-        let factor = if is_last { factor } else { factor.clamp(0.2, 0.95) };
+        let least = if response == Response::Blamed && round < MOST_ROUNDS { 0.95 } else { HARD };
+        let factor = failure.factor.clamp(0.2, least);
         if response == Response::None {
             trial.steps.retain(|step| step.failure.key() != key);
         }

@@ -21,7 +21,7 @@ const SURE: f64 = 0.5;
 /// What a part is given at most, of how far clips move it.
 const OF_MOTION: f64 = 0.5;
 /// The same of its length: what is moved farther is stretched, not bent. Flesh is held all around.
-const OF_LENGTH: f64 = 0.5;
+const OF_LENGTH: f64 = 0.4;
 const OF_FLESH: f64 = 0.15;
 /// Length in sizes of a part that is too small to be seen to move.
 const SMALLEST: f64 = 0.02;
