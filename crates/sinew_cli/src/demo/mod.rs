@@ -6,10 +6,10 @@ mod page;
 use crate::args::Input;
 use crate::bake::baked;
 use crate::fault::Fault;
-use crate::load::load_original;
+use crate::load::{Scene, load_original};
 use crate::output::{Destination, to_new_folder};
 use crate::played::find_clip;
-use crate::recipe::LoadedRecipe;
+use crate::recipe::{LoadedRecipe, Played};
 use crate::render::{FilmFormat, Play, Shot, Sitting, Viewpoint, square};
 use crate::talk::Talk;
 use clap::Args;
@@ -112,13 +112,23 @@ pub fn run(options: &DemoArgs, talk: &Talk) -> Result<(), Fault> {
 }
 
 impl Show {
+    fn scene(&self) -> Result<Scene, Fault> {
+        load_original(&Input::Zoo(self.character.to_owned()), &[])
+    }
+
+    /// The clip, to be drawn as it is baked.
+    fn sitting<'a>(&self, scene: &'a Scene, recipe: &'a mut LoadedRecipe, talk: &Talk) -> Result<Sitting<'a>, Fault> {
+        let clips = [find_clip(scene, self.clip)?];
+        recipe.solve(scene, &Played { clips: &clips, ..Played::default() }, talk)?;
+        Sitting::new(scene, None, recipe, Play { clip: Some(self.clip), ..Play::default() }, talk)
+    }
+
     /// Bakes and draws one character into `folder`.
     fn exhibit(&self, folder: &Path, talk: &Talk) -> Result<Exhibit, Fault> {
         let Self { character, clip, preset, view, about } = self;
         let start = Instant::now();
-        let recipe = LoadedRecipe::preset(preset)?;
-        let input = Input::Zoo((*character).to_owned());
-        let scene = load_original(&input, &[])?;
+        let mut recipe = LoadedRecipe::preset(preset)?;
+        let scene = self.scene()?;
         talk.note(&format!("{} with {}", scene.name, recipe.file));
         let bytes = |document: &Document| document.to_glb().map_err(|error| Fault::in_file(&scene.name, error));
         let before = scene.document.as_ref().map(bytes).transpose()?.map_or(0, |file| file.len());
@@ -131,8 +141,7 @@ impl Show {
         let file = |name: &str| Destination::new(&folder.join(name), false);
         file(&model_name).write(|out| -> io::Result<()> { out.write_all(&model) })?;
 
-        let play = Play { clip: Some(clip), ..Play::default() };
-        let sitting = Sitting::new(&scene, None, &recipe, play, talk)?;
+        let sitting = self.sitting(&scene, &mut recipe, talk)?;
         let span = sitting.stage.span();
         let shot = |side| Ok::<_, Fault>(Shot::plain(square(side)?, Viewpoint { view: *view, distance: None }));
         let rate = FrameRate::new(FILM_RATE).ok_or_else(|| Fault::Failed("the films have no rate".into()))?;
@@ -194,10 +203,12 @@ mod tests {
         all.sort_unstable();
         assert_eq!(characters, all);
         for show in &SHOWS {
-            assert!(LoadedRecipe::preset(show.preset).is_ok(), "{}", show.preset);
             let scene = load(&Input::Zoo(show.character.to_owned()), &[]).expect("built in");
             let clip = &scene.clips[find_clip(&scene, show.clip).expect("its clip")];
             assert!(clip.span().is_some_and(|(start, end)| end - start <= FILM_SECS));
+            let mut recipe = LoadedRecipe::preset(show.preset).expect("a preset");
+            let sitting = show.sitting(&scene, &mut recipe, &Talk::new(true));
+            assert!(sitting.is_ok(), "{} cannot be drawn with {}", show.character, show.preset);
         }
     }
 }
