@@ -63,14 +63,14 @@ const SHOWS: [Show; 7] = [
     Show {
         character: "dancer",
         clip: "twirl",
-        preset: "cloth-twirl",
+        preset: "jelly",
         view: View::ThreeQuarter,
-        about: "The turn throws the skirt outward.",
+        about: "Arms and skirt come after the turn, and swing on where it ends.",
     },
     Show {
         character: "snail",
         clip: "peer",
-        preset: "lively",
+        preset: "jelly",
         view: View::Angles { azimuth: 60_f64.to_radians(), elevation: 8_f64.to_radians() },
         about: "Eyes on stalks, late and never quite at rest.",
     },
