@@ -38,6 +38,11 @@ pub fn nearest<'a>(wanted: &str, names: impl Iterator<Item = &'a str>) -> Option
         .map(|(_, name)| name.to_owned())
 }
 
+/// Whether a name is another one but for a letter.
+pub(crate) fn is_slip(given: &str, name: &str) -> bool {
+    strsim::levenshtein(given, name) == 1
+}
+
 /// A closing word of errors that name the nearest there is.
 pub(crate) fn did_you_mean(nearest: &Option<String>) -> String {
     nearest.as_ref().map_or(String::new(), |name| format!("; did you mean \"{name}\"?"))

@@ -134,8 +134,9 @@ impl LoadedRecipe {
     /// character has no part of.
     pub fn idle_words(&self, scene: &Scene) -> Vec<String> {
         let idle = |pattern: &&str| !scene.clips.iter().any(|clip| wildcard(pattern, &clip.name));
-        let say =
-            |pattern: &str| format!("{}: no clip is named {}; its section is ignored", self.file, quoted(pattern));
+        let say = |pattern: &str| {
+            format!("{}: no clip is named {}; what it says of that is ignored", self.file, quoted(pattern))
+        };
         let mut words: Vec<String> = self.recipe.clip_patterns().filter(idle).map(say).collect();
         let absent: Vec<&str> = self.recipe().absent_roles(&scene.rig).iter().map(|role| role.name()).collect();
         if !absent.is_empty() {

@@ -17,7 +17,7 @@ use crate::correct::CORRECTIONS;
 use crate::motion::{Ends, Looping, MotionSettings, Smoothing, Travel};
 use crate::param::Range;
 use crate::stance::Spans;
-use crate::text::nearest;
+use crate::text::{is_slip, nearest};
 use toml_edit::{Document, Item, Key, TableLike, Value};
 
 /// The version of the recipe format that this program reads and writes.
@@ -131,7 +131,6 @@ pub(super) const ENDS_WORDS: &[(&str, Ends)] = &[("rest", Ends::Rest), ("continu
 pub(super) const TRAVEL_WORDS: &[(&str, Travel)] = &[("subtract", Travel::Subtract), ("keep", Travel::Keep)];
 pub(super) const SEWN_WORDS: &[(&str, Sewn)] = &[("auto", Sewn::Auto), ("none", Sewn::None)];
 pub(super) const RIDERS_WORDS: &[(&str, Riders)] = &[("move", Riders::Move), ("still", Riders::Still)];
-/// Whether pieces are found by themselves.
 /// What a list names, and the remedy for an empty name.
 const PIECE: [&str; 2] = ["a role, bone or mesh in quotes", "name a role, bone or mesh or remove it"];
 const BONE: [&str; 2] = ["a role or bone in quotes", "name a role or bone or remove it"];
@@ -396,7 +395,9 @@ impl Reader {
     ) {
         for (key, _) in table.iter().filter(|&(key, _)| !valid.clone().any(|name| name == key)) {
             let Some(at) = At::of(table, key, path) else { continue };
-            let fault = match section.and_then(|section| section.belongs(key)) {
+            // `[effect.clip]` is a slip for `[effect.clips]`, though files have a `[clip]` of their own.
+            let is_slip = valid.clone().any(|name| is_slip(key, name));
+            let fault = match section.and_then(|section| section.belongs(key)).filter(|_| !is_slip) {
                 Some(belongs) => Fault::Misplaced { belongs },
                 None => Fault::UnknownKey {
                     nearest: nearest(key, valid.clone()),

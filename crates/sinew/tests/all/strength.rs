@@ -354,6 +354,8 @@ fn recipes_have_gains_by_clip() {
     assert_eq!(again.recipe().effects[1].clips, spec.clips);
     let error = RecipeFile::parse(&text.replace("0.7", "700")).unwrap_err().to_string();
     assert!(error.contains("effect[0].clips.Run") && error.contains("-100 to 100"), "{error}");
+    let error = RecipeFile::parse(&text.replace("effect.clips", "effect.clip")).unwrap_err().to_string();
+    assert!(error.contains("effect[0].clip: no such key") && error.contains("\"clips\""), "{error}");
 }
 
 #[test]
