@@ -32,7 +32,8 @@ usage: cargo xtask COMMAND
                            installs what they need
   pictures                 redraws the pictures of the manual
   bind-table               binds all characters of SINEW_ASSETS by every method and by Blender and writes docs/bind.md
-  liven-table              livens all characters of SINEW_ASSETS and writes docs/liven.md";
+  liven-table              livens all characters of SINEW_ASSETS and writes docs/liven.md
+  methods-table            skins all characters of SINEW_ASSETS by every method and writes docs/methods.md";
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -53,6 +54,9 @@ fn main() -> ExitCode {
         ["pictures"] => pictures::run(),
         ["bind-table"] => report(interop::bind_table()),
         ["liven-table"] => report(succeed(&mut cargo("run --release --quiet -p sinew_liven --example liven_table"))),
+        ["methods-table"] => {
+            report(succeed(&mut cargo("run --release --quiet -p sinew_check --example methods_table")))
+        }
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");
             ExitCode::SUCCESS

@@ -12,7 +12,6 @@ use crate::gaps::near_pieces;
 use crate::shape::{Shape, u32_of};
 use crate::tree::{Bounds, Tree};
 use glam::DVec3;
-use sinew::Rig;
 
 /// Share of the size: less deep is not seen, and not looked for.
 const UNSEEN: f64 = 2e-4;
@@ -81,43 +80,6 @@ pub(crate) fn all(
     [within, between]
 }
 
-/// Counts the pairs of triangles of a skin that cross and do not at rest, whatever has moved it.
-pub struct CrossingCounter {
-    shape: Shape,
-    trees: Vec<Tree>,
-    rest: [Pairs; 2],
-    boxes: Boxes,
-    points: Vec<DVec3>,
-}
-
-/// New pairs of triangles that cross.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CrossingCount {
-    /// Within one connected piece, the two sharing no point.
-    pub within: usize,
-    /// Between pieces.
-    pub between: usize,
-}
-
-impl CrossingCounter {
-    /// `rest` are the rig's vertices at the nodes' default transforms.
-    pub fn new(rig: &Rig, rest: &[DVec3]) -> Self {
-        let shape = Shape::new(rig, rest);
-        let trees = trees(&shape);
-        let mut boxes = Boxes::default();
-        let rest = all(&shape, &trees, &shape.rest, &mut boxes, |_, _| true);
-        Self { shape, trees, rest, boxes, points: Vec::new() }
-    }
-
-    /// Of the rig's vertices at a frame.
-    pub fn count(&mut self, vertices: &[DVec3]) -> CrossingCount {
-        self.shape.gather(vertices, &mut self.points);
-        let found = all(&self.shape, &self.trees, &self.points, &mut self.boxes, |_, _| true);
-        let [within, between] = [0, 1].map(|kind| missing(&found[kind], &[&self.rest[kind]]).len());
-        CrossingCount { within, between }
-    }
-}
-
 /// A tree for each piece.
 pub(crate) fn trees(shape: &Shape) -> Vec<Tree> {
     let faces = |piece: &std::ops::Range<usize>| piece.clone().map(u32_of);
@@ -125,7 +87,7 @@ pub(crate) fn trees(shape: &Shape) -> Vec<Tree> {
 }
 
 /// Those of the ascending `found` that are in none of the ascending `known`.
-fn missing(found: &Pairs, known: &[&Pairs]) -> Pairs {
+pub(crate) fn missing(found: &Pairs, known: &[&Pairs]) -> Pairs {
     found.iter().copied().filter(|pair| known.iter().all(|known| known.binary_search(pair).is_err())).collect()
 }
 

@@ -22,6 +22,7 @@ pub mod crossings;
 pub mod distortion;
 pub mod footing;
 pub mod gaps;
+pub mod gauge;
 pub mod groups;
 pub mod keys;
 pub mod limits;

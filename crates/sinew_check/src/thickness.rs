@@ -73,6 +73,13 @@ pub(crate) fn calipers(shape: &Shape, trees: &[Tree]) -> Vec<Caliper> {
     calipers
 }
 
+impl Caliper {
+    pub fn length(&self, shape: &Shape, points: &[DVec3]) -> f64 {
+        let [a, b, c] = shape.triangles[self.face as usize].map(|p| points[p as usize]);
+        (a + (b - a) * self.at[0] + (c - a) * self.at[1]).distance(points[self.point as usize])
+    }
+}
+
 /// Looks at a frame.
 pub(crate) fn look(
     shape: &Shape,
@@ -83,13 +90,10 @@ pub(crate) fn look(
     thinnest: &mut Thinnest,
 ) {
     for caliper in calipers {
-        let length = |points: &[DVec3]| {
-            let [a, b, c] = shape.triangles[caliper.face as usize].map(|p| points[p as usize]);
-            (a + (b - a) * caliper.at[0] + (c - a) * caliper.at[1]).distance(points[caliper.point as usize])
-        };
-        let without = length(base);
+        let without = caliper.length(shape, base);
         if without >= SHORTEST * shape.size(caliper.point as usize) {
-            thinnest.join(Thinnest { ratio: length(effects) / without, point: caliper.point, time });
+            let ratio = caliper.length(shape, effects) / without;
+            thinnest.join(Thinnest { ratio, point: caliper.point, time });
         }
     }
 }

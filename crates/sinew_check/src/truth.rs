@@ -6,6 +6,7 @@ use crate::crossings::{self, Boxes};
 use crate::distortion::{self, WorstDistortion};
 use crate::footing::{self, Lowest};
 use crate::gaps::{Fitted, Gaps, WorstGap};
+use crate::gauge::Gauge;
 use crate::groups::{GroupKind, Grouping};
 use crate::shape::{Shape, u32_of};
 use crate::strain::{self, Strains};
@@ -294,4 +295,29 @@ fn a_planted_foot_is_found_and_its_slip_is_what_is_added() {
     let ([base, effects], _) = footing::slip(&own, &places);
     assert!(base < 1e-12 && (effects - 0.06).abs() < 1e-3, "{base} {effects}");
     assert_eq!(footing::sole(&shape, 0, &shape.rest).len(), 9, "the underside");
+}
+
+#[test]
+fn a_gauge_tells_what_was_done_to_a_bar() {
+    let (bar, other) =
+        (block(DVec3::ZERO, DVec3::new(1.0, 0.1, 0.1), 8), block(DVec3::splat(2.0), DVec3::splat(2.5), 2));
+    let rig = rig(&[bar.clone(), other.clone()]);
+    let rest: Vec<DVec3> = bar.0.iter().chain(&other.0).copied().collect();
+    let mut gauge = Gauge::new(&rig, &rest);
+    assert!(gauge.is_nearly_closed());
+    let moved = |how: &dyn Fn(DVec3) -> DVec3| -> Vec<DVec3> {
+        rest.iter().enumerate().map(|(k, &p)| if k < bar.0.len() { how(p) } else { p }).collect()
+    };
+    let still = gauge.read(&rest);
+    assert_eq!((still.within, still.between), (0, 0));
+    assert!((still.stretch - 1.0).abs() < 1e-9 && (still.thinnest - 1.0).abs() < 1e-9, "{still:?}");
+    let wide = DVec3::new(1.2, 0.5, 1.0);
+    let pressed = gauge.read(&moved(&|p| p * wide));
+    assert!((pressed.stretch - 1.2).abs() < 1e-6 && (pressed.thinnest - 0.5).abs() < 1e-6, "{pressed:?}");
+    let volume = (0.01 * 0.6 + 0.125) / (0.01 + 0.125);
+    assert!((pressed.volume - volume).abs() < 1e-6, "{pressed:?}");
+    // The bar is bent back through itself, and pushed into the other.
+    let folded = gauge.read(&moved(&|p| if p.x > 0.5 { DVec3::new(1.01 - p.x, p.y + 0.03, p.z + 0.02) } else { p }));
+    assert!(folded.within > 0 && folded.between == 0, "{folded:?}");
+    assert!(gauge.read(&moved(&|p| p + 2.1)).between > 0);
 }
