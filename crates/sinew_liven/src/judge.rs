@@ -35,14 +35,14 @@ const MOST_ROUNDS: usize = 9;
 /// Of its strength: what has less left is switched off.
 const LEAST_LEFT: f64 = 0.02;
 /// What a part is raised by at most, and in so many rounds: where limits bend what gains give, one is not enough.
-const MOST_RAISED: f64 = 20.0;
+const MOST_RAISED: f64 = 80.0;
 const RAISING: usize = 3;
 /// What is lowered by where a little was of no use, and how often.
 const HARD: f64 = 0.4;
 const MOST_HARD: u8 = 3;
 /// How often what was lowered is raised again half way, and where that is worth it.
-const NEARER: usize = 2;
-const FAR: f64 = 1.3;
+const NEARER: usize = 4;
+const FAR: f64 = 1.06;
 /// A gate that answers by less than this share of what is in proportion is deaf to what was lowered.
 const DEAF: f64 = 0.25;
 /// A part that is seen by less than this more once it was raised is not raised again.

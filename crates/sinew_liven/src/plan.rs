@@ -20,8 +20,7 @@ use std::fmt::{self, Write};
 const SURE: f64 = 0.5;
 /// What a part is given at most, of how far clips move it.
 const OF_MOTION: f64 = 0.5;
-/// The same of its length: what is moved farther is stretched, not bent. Flesh is held all around.
-const OF_LENGTH: f64 = 0.4;
+/// The same of the size of flesh, which is held all around.
 const OF_FLESH: f64 = 0.15;
 /// Length in sizes of a part that is too small to be seen to move.
 const SMALLEST: f64 = 0.02;
@@ -200,7 +199,7 @@ fn frequency(length: f64, pace: f64) -> f64 {
 fn layer(part: &SoftPart, manner: &Manner, scale: f64) -> Layer {
     let mut reasons = vec![part.reason.clone()];
     let mut strength = scale * manner.part;
-    let of_length = if part.role == Role::Flesh { OF_FLESH } else { OF_LENGTH } * part.length;
+    let of_length = if part.role == Role::Flesh { OF_FLESH } else { manner.of_length } * part.length;
     let of_motion = OF_MOTION * part.most_motion();
     if of_motion < strength.min(of_length) {
         strength = of_motion;

@@ -54,6 +54,7 @@ impl Style {
     pub(crate) const fn manner(self) -> Manner {
         const LIVELY: Manner = Manner {
             part: 0.055,
+            of_length: 0.4,
             range: [0.02, 0.08],
             drag: 0.7,
             swing: 0.6,
@@ -71,6 +72,7 @@ impl Style {
             Self::Subtle => Manner { part: 0.025, range: [0.01, 0.04], body: 0.005, alone: 0.008, ..LIVELY },
             Self::Cartoon => Manner {
                 part: 0.11,
+                of_length: 0.65,
                 range: [0.04, 0.15],
                 pace: 0.85,
                 damping: 0.25,
@@ -134,6 +136,8 @@ impl FromStr for Style {
 pub(crate) struct Manner {
     /// Strength of a soft part in the liveliest clip.
     pub part: f64,
+    /// The most that is, of its length: what is moved farther is stretched, not bent.
+    pub of_length: f64,
     /// Least and most that a soft part is to have in clips that move it.
     pub range: [f64; 2],
     /// Drag and swing as shares of the part's strength. They are seldom largest at the same moment, so that they make more

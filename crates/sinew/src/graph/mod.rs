@@ -4,6 +4,7 @@ mod accumulate;
 mod bending;
 mod blocks;
 mod collapsed;
+mod collide;
 mod cone_filter;
 mod evaluate;
 mod moving;

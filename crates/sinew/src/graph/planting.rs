@@ -19,14 +19,13 @@
 //! Oracles: a leg that swings as one about its hip, whose foot comes to rest and whose hip is untouched; walks made with known
 //! contacts (`tests/all/planting.rs`).
 
-use super::settle::Displaced;
+use super::settle::{Displaced, set_repeated};
 use super::{GraphError, bones_called};
 use crate::anatomy::{Anatomy, Role};
 use crate::hierarchy::Hierarchy;
 use crate::maps::RestSurface;
 use crate::recipe::{Planted, Recipe, Riders};
 use crate::rig::Rig;
-use crate::simd::{LANES, Points};
 use crate::skeleton::BoneId;
 use crate::stance::{Standing, smooth_step};
 use glam::{DVec3, Vec3};
@@ -208,15 +207,6 @@ pub(super) fn floors<'a>(
     origins: &'a [DVec3],
 ) -> impl Iterator<Item = Option<f32>> + Clone + 'a {
     standing.ground.iter().zip(origins).map(|(ground, origin)| ground.map(|y| (y - origin.y) as f32))
-}
-
-/// Sets a point; lanes behind the last one of a row repeat it.
-fn set_repeated(rig: &Rig, slot: usize, place: Vec3, points: &mut Points) {
-    points.set(slot, place);
-    let filled = rig.rows()[slot / LANES].filled as usize;
-    if slot % LANES + 1 == filled {
-        (slot + 1..(slot / LANES + 1) * LANES).for_each(|lane| points.set(lane, place));
-    }
 }
 
 struct Finder<'a> {

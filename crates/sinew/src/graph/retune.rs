@@ -242,7 +242,7 @@ fn same_structure(held: &Recipe, wanted: &Recipe) -> bool {
     let edits = all(&held.edits, &wanted.edits, |held, wanted| {
         held.drive == wanted.drive && is_active(held) == is_active(wanted)
     });
-    let pieces = held.rigid == wanted.rigid && held.sewn == wanted.sewn;
+    let pieces = held.rigid == wanted.rigid && held.sewn == wanted.sewn && held.collide == wanted.collide;
     let tree = held.hierarchy == wanted.hierarchy && pieces && held.planted == wanted.planted;
     held.normals == wanted.normals && tree && effects && corrections && edits
 }

@@ -6,10 +6,12 @@
 //! | `bending` | parts that effects act on bend as rods, or are sheared no more than they can be |
 //! | `planting` | what stands on the ground stays where it stands, and nothing goes through the ground |
 //! | `rigid_pieces` | what does not bend moves as one |
+//! | `collide` | cloth and hair stay outside the body |
 //! | `sewn` | pieces that touch stay together |
 
 use super::GraphError;
 use super::bending::Bending;
+use super::collide::{Collide, Collisions};
 use super::evaluate::Frame;
 use super::planting::{Held, Planting, floors};
 use super::rigid_pieces::RigidPieces;
@@ -17,8 +19,8 @@ use super::sewn::Sewn;
 use crate::hierarchy::Hierarchy;
 use crate::recipe::Recipe;
 use crate::rig::Rig;
-use crate::simd::Points;
-use glam::DVec3;
+use crate::simd::{LANES, Points};
+use glam::{DVec3, Vec3};
 
 /// The steps a recipe asks for.
 #[derive(Debug)]
@@ -26,6 +28,7 @@ pub(super) struct Settle {
     bending: Option<Bending>,
     planting: Option<Planting>,
     rigid: Option<RigidPieces>,
+    collide: Option<Collide>,
     sewn: Option<Sewn>,
 }
 
@@ -34,6 +37,7 @@ pub(super) struct Settle {
 pub(super) struct SettleScratch {
     held: Vec<Held>,
     offsets: Vec<DVec3>,
+    collisions: Collisions,
 }
 
 /// Points that effects have moved.
@@ -64,14 +68,16 @@ impl Settle {
         let planting = Planting::build(rig, tree, recipe)?;
         let rigid = RigidPieces::build(rig, tree, recipe)?;
         let sewn = Sewn::build(rig, tree, rigid.as_ref(), recipe);
-        let any = planting.is_some() || bending.is_some() || rigid.is_some() || sewn.is_some();
-        Ok(any.then_some(Self { bending, planting, rigid, sewn }))
+        let collide = Collide::build(rig, recipe);
+        let any = planting.is_some() || bending.is_some() || rigid.is_some() || collide.is_some() || sewn.is_some();
+        Ok(any.then_some(Self { bending, planting, rigid, collide, sewn }))
     }
 
     /// Whether it does anything at a frame.
     pub fn acts(&self, frame: &Frame<'_>) -> bool {
         let stands = !frame.standing.bones.is_empty() || frame.standing.ground.iter().any(Option::is_some);
-        let always = self.bending.is_some() || self.rigid.is_some() || self.sewn.is_some();
+        let pieces = self.rigid.is_some() || self.collide.is_some() || self.sewn.is_some();
+        let always = self.bending.is_some() || pieces;
         always || (self.planting.is_some() && stands)
     }
 
@@ -82,6 +88,9 @@ impl Settle {
         }
         if let Some(rigid) = &mut self.rigid {
             rigid.retune(recipe.riders);
+        }
+        if let Some(collide) = &mut self.collide {
+            collide.retune(recipe.riders);
         }
         if let Some(sewn) = &mut self.sewn {
             sewn.retune(recipe.riders);
@@ -116,8 +125,22 @@ impl Settle {
                 rigid.lift(frame.rig, floors(frame.standing, origins), moved);
             }
         }
+        if let Some(collide) = &self.collide {
+            // Without planting there is no ground.
+            let floors = floors(frame.standing, origins).map(|floor| floor.filter(|_| self.planting.is_some()));
+            collide.push(frame, origins, floors, moved, &mut scratch.collisions);
+        }
         if let Some(sewn) = &self.sewn {
             sewn.close(moved, &mut scratch.offsets);
         }
+    }
+}
+
+/// Sets a point; lanes behind the last one of a row repeat it.
+pub(super) fn set_repeated(rig: &Rig, slot: usize, place: Vec3, points: &mut Points) {
+    points.set(slot, place);
+    let filled = rig.rows()[slot / LANES].filled as usize;
+    if slot % LANES + 1 == filled {
+        (slot + 1..(slot / LANES + 1) * LANES).for_each(|lane| points.set(lane, place));
     }
 }

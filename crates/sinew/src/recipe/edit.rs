@@ -7,12 +7,12 @@
 use super::correction::correction_entries;
 use super::effect::effect_entries;
 use super::error::RecipeError;
-use super::parse::{AUTO_WORDS, NORMALS_WORDS, RIDERS_WORDS, SEWN_WORDS, parse};
+use super::parse::{AUTO_WORDS, COLLIDE_WORDS, NORMALS_WORDS, RIDERS_WORDS, SEWN_WORDS, parse};
 use super::splice::{Step, append_section, find, insert, insert_element, remove};
 use super::surface_edit::edit_entries;
 use super::{
-    ConeSpec, CorrectionSpec, EditSpec, EffectSpec, KeyCurve, Normals, Planted, RecipeFile, Riders, Rigid, Sewn,
-    TotalLimit,
+    Collide, ConeSpec, CorrectionSpec, EditSpec, EffectSpec, KeyCurve, Normals, Planted, RecipeFile, Riders, Rigid,
+    Sewn, TotalLimit,
 };
 use crate::param::{ParamKind, ParamSpec, Values};
 use glam::DVec3;
@@ -33,6 +33,8 @@ pub enum Place<'a> {
     Rigid,
     /// `sewn`
     Sewn,
+    /// `collide`
+    Collide,
     /// `planted`
     Planted,
     /// `normals`
@@ -75,6 +77,7 @@ impl<'a> Place<'a> {
             Self::Riders => vec![Key("riders")],
             Self::Rigid => vec![Key("rigid")],
             Self::Sewn => vec![Key("sewn")],
+            Self::Collide => vec![Key("collide")],
             Self::Planted => vec![Key("planted")],
             Self::Normals => vec![Key("normals")],
             Self::MaxTotal => vec![Key("max_total")],
@@ -173,6 +176,12 @@ impl From<&Rigid> for Literal {
 impl From<Sewn> for Literal {
     fn from(sewn: Sewn) -> Self {
         Self::word(sewn, SEWN_WORDS)
+    }
+}
+
+impl From<Collide> for Literal {
+    fn from(collide: Collide) -> Self {
+        Self::word(collide, COLLIDE_WORDS)
     }
 }
 

@@ -10,6 +10,7 @@
 //! base = "dqs"                   # or another; with settings { type = "blend", factor = 0.5, map = "twist" }
 //! riders = "move"                # or still: rigid parts just follow their bone
 //! sewn = "auto"                  # or none: pieces that touch may part
+//! collide = "auto"               # or none: cloth may go into the body
 //! planted = "auto"               # or none, or what stays where it stands: ["@foot"]
 //! rigid = "auto"                 # or none, or what never bends: ["@prop", "Sword*"]
 //! normals = "auto"               # engine, exact, faces
@@ -116,6 +117,8 @@ pub struct Recipe {
     pub rigid: Rigid,
     /// Whether pieces that touch stay together.
     pub sewn: Sewn,
+    /// Whether cloth and hair stay outside the body.
+    pub collide: Collide,
     /// What stays where it stands on the ground.
     pub planted: Planted,
     /// How normals are made.
@@ -301,6 +304,16 @@ pub enum Sewn {
     #[default]
     Auto,
     /// Every piece moves by itself.
+    None,
+}
+
+/// Whether effects may move cloth and hair into the body.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Collide {
+    /// They are pushed out, and go no deeper than they are without effects.
+    #[default]
+    Auto,
+    /// They move as effects say.
     None,
 }
 

@@ -12,7 +12,7 @@ use super::error::{Fault, RecipeError, one_of};
 use super::settings::Schema;
 use super::strength::OVER_WORDS;
 use super::surface_edit::EDIT_KEYS;
-use super::{HierarchySpec, Normals, Planted, Recipe, Riders, Rigid, Sewn, TotalLimit};
+use super::{Collide, HierarchySpec, Normals, Planted, Recipe, Riders, Rigid, Sewn, TotalLimit};
 use crate::correct::CORRECTIONS;
 use crate::motion::{Ends, Looping, MotionSettings, Smoothing, Travel};
 use crate::param::Range;
@@ -66,6 +66,7 @@ const TOP_KEYS: &[&str] = &[
     "riders",
     "rigid",
     "sewn",
+    "collide",
     "planted",
     "normals",
     "max_total",
@@ -129,6 +130,7 @@ pub(super) const LOOP_WORDS: &[(&str, Looping)] =
     &[("auto", Looping::Auto), ("yes", Looping::Yes), ("no", Looping::No)];
 pub(super) const ENDS_WORDS: &[(&str, Ends)] = &[("rest", Ends::Rest), ("continue", Ends::Continue)];
 pub(super) const TRAVEL_WORDS: &[(&str, Travel)] = &[("subtract", Travel::Subtract), ("keep", Travel::Keep)];
+pub(super) const COLLIDE_WORDS: &[(&str, Collide)] = &[("auto", Collide::Auto), ("none", Collide::None)];
 pub(super) const SEWN_WORDS: &[(&str, Sewn)] = &[("auto", Sewn::Auto), ("none", Sewn::None)];
 pub(super) const RIDERS_WORDS: &[(&str, Riders)] = &[("move", Riders::Move), ("still", Riders::Still)];
 /// What a list names, and the remedy for an empty name.
@@ -243,6 +245,9 @@ impl Reader {
         }
         if let Some(at) = At::of(root, "riders", "") {
             meaning.recipe.riders = self.word(&at, RIDERS_WORDS).unwrap_or_default();
+        }
+        if let Some(at) = At::of(root, "collide", "") {
+            meaning.recipe.collide = self.word(&at, COLLIDE_WORDS).unwrap_or_default();
         }
         if let Some(at) = At::of(root, "sewn", "") {
             meaning.recipe.sewn = self.word(&at, SEWN_WORDS).unwrap_or_default();

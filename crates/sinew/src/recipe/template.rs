@@ -40,6 +40,7 @@ impl RecipeFile {
             "\"auto\"",
             "pieces that touch at rest, a cape and its shoulders: auto (stay together) or none",
         );
+        lines.key("collide", "\"auto\"", "cloth and hair that effects move into the body: auto (pushed out) or none");
         lines.key(
             "normals",
             "\"auto\"",

@@ -6,6 +6,7 @@
 mod allocations;
 mod base;
 mod bind;
+mod collide;
 mod common;
 mod cone;
 mod conformance;

@@ -6,8 +6,8 @@ use sinew::base::BASES;
 use sinew::cone::Cone;
 use sinew::param::ParamKind;
 use sinew::recipe::{
-    BaseSpec, BoneGain, Centroid, ConeSpec, EFFECT_KEYS, EditError, EffectSpec, KeyCurve, Normals, Place, RecipeFile,
-    Riders, Rigid, Sewn, TotalLimit,
+    BaseSpec, BoneGain, Centroid, Collide, ConeSpec, EFFECT_KEYS, EditError, EffectSpec, KeyCurve, Normals, Place,
+    RecipeFile, Riders, Rigid, Sewn, TotalLimit,
 };
 use sinew::registry::EFFECTS;
 use sinew::table::{Cell, Row};
@@ -135,7 +135,7 @@ const FAULTS: &[(&str, &str)] = &[
     ("bse = \"lbs\"", "line 2, column 1: bse: no such key; did you mean \"base\"?"),
     (
         "qqq = 1",
-        "line 2, column 1: qqq: no such key; give version, base, riders, rigid, sewn, planted, normals, max_total, strength, strength_over, maps, hierarchy, motion, clip, effect, correction or edit",
+        "line 2, column 1: qqq: no such key; give version, base, riders, rigid, sewn, collide, planted, normals, max_total, strength, strength_over, maps, hierarchy, motion, clip, effect, correction or edit",
     ),
     ("[[efect]]\ntype = \"floppy\"", "line 2, column 3: efect: no such key; did you mean \"effect\"?"),
     (
@@ -530,6 +530,7 @@ fn setting_a_value_changes_that_value_alone() {
         &|f| f.set(Place::Rigid, &Rigid::Only(vec!["@prop".into(), "Sword*".into()])),
         "rigid = [\"@prop\", \"Sword*\"]",
     );
+    check_edit("collide = \"auto\"", &|f| f.set(Place::Collide, Collide::None), "collide = \"none\"");
     check_edit("sewn = \"auto\"", &|f| f.set(Place::Sewn, Sewn::None), "sewn = \"none\"");
     check_edit("rigid = [\"@eye\"]", &|f| f.set(Place::Rigid, &Rigid::None), "rigid = \"none\"");
     check_edit("normals = 'auto'", &|f| f.set(Place::Normals, Normals::Exact), "normals = \"exact\"");

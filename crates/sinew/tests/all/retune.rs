@@ -175,6 +175,7 @@ fn every_key_that_effects_share() {
         ("riders", false, |recipe| recipe.riders = Riders::Still),
         ("rigid", true, |recipe| recipe.rigid = Rigid::None),
         ("sewn", true, |recipe| recipe.sewn = Sewn::None),
+        ("collide", true, |recipe| recipe.collide = Collide::None),
         ("normals", true, |recipe| recipe.normals = Normals::Faces),
         ("one effect less", true, |recipe| _ = recipe.effects.pop()),
     ];
