@@ -16,6 +16,7 @@ mod names;
 mod pieces;
 mod role;
 mod shape;
+mod skirts;
 
 pub(crate) use body::owners;
 pub use pieces::Piece;
@@ -44,7 +45,7 @@ pub struct BoneFinding {
     pub reason: String,
 }
 
-/// A part of the skin that its shape tells, not its bones: an ear that no bone moves.
+/// A part of the skin that its shape tells, not its bones: an ear that no bone moves, a skirt.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Place {
     /// The character it belongs to.
@@ -109,6 +110,9 @@ impl Anatomy {
         anatomy.resolve(rig);
         for (character, body) in bodies.iter().enumerate() {
             anatomy.places.extend(ears::ears(rig, character, body, &anatomy.bones, &anatomy.points));
+            let pieces = &anatomy.piece_of_slot;
+            let skirts = skirts::skirts(rig, character, body, &anatomy.bones, &anatomy.points, pieces);
+            anatomy.places.extend(skirts);
         }
         anatomy.of_place = flesh::places(rig, &bodies, &anatomy.bones, &anatomy.points);
         for place in &anatomy.places {
