@@ -397,6 +397,8 @@ impl Plan {
         text.push_str("version = 1\n");
         text.push_str("strength_over = \"balanced\"     # the liveliest clip has the strength, calmer ones less\n");
         text.push_str("planted = \"auto\"             # feet that stand stay where they stand\n");
+        let most = self.style.manner().max_strain;
+        let _ = writeln!(text, "{:<29}# soft parts bend no farther than that", format!("max_strain = {most}"));
         text.push_str("rigid = \"auto\"               # props, eyes, armour and parts of machines never bend\n");
         for layer in &self.layers {
             text.push('\n');

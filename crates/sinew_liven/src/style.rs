@@ -66,6 +66,7 @@ impl Style {
             leads: false,
             strain: 1.3,
             worst_strain: 2.0,
+            max_strain: 1.34,
         };
         match self {
             Self::Lively => LIVELY,
@@ -80,6 +81,7 @@ impl Style {
                 alone: 0.012,
                 squash: 0.01,
                 strain: 1.6,
+                max_strain: 1.7,
                 worst_strain: 3.0,
                 ..LIVELY
             },
@@ -158,6 +160,9 @@ pub(crate) struct Manner {
     /// 99.9th percentile of edge strain, and the worst, that are allowed.
     pub strain: f64,
     pub worst_strain: f64,
+    /// What soft parts are held to where they bend. Estimated by their thickness, so a little more than what is allowed: the
+    /// judge sees to that.
+    pub max_strain: f64,
 }
 
 #[cfg(test)]

@@ -13,8 +13,8 @@
 //! lies along it is given up: a rod does not get longer.
 //!
 //! A fibre at d from the middle line is strained by `φ·(d × a)/L`: a flap bends across its surface and hardly along it, a round rod
-//! alike in all directions. With `K = 3 mean((d × a)(d × a)ᵀ)/(BENT L)²`, so that `φᵀKφ` is 1 where the outermost fibres of an even
-//! section are strained by BENT, φ goes smoothly into `φᵀKφ = 1` by `(1 + tK)⁻¹φ`, `t = (√(1 + q) − 1) φ²/q`, `q = φᵀKφ`, which for one
+//! alike in all directions. With `K = 3 mean((d × a)(d × a)ᵀ)/(εL)²`, so that `φᵀKφ` is 1 where the outermost fibres of an even
+//! section are strained by ε (`max_strain` − 1), φ goes smoothly into `φᵀKφ = 1` by `(1 + tK)⁻¹φ`, `t = (√(1 + q) − 1) φ²/q`, `q = φᵀKφ`, which for one
 //! direction is `φ/√(1 + q)`.
 //!
 //! Flesh, cloth, chains of bones, and what is thicker than long are no rods. They keep what effects did, up to a share of
@@ -29,7 +29,7 @@ use super::parts::{JoinedSkin, Part, PartPoint, Parts, smoothstep};
 use super::rigid_pieces::{RigidMotion, fit};
 use super::settle::Directions;
 use crate::anatomy::{Anatomy, Role};
-use crate::recipe::Recipe;
+use crate::recipe::{MaxStrain, Recipe};
 use crate::rig::Rig;
 use crate::simd::{LANES, Points};
 use glam::{DMat3, DQuat, DVec2, DVec3};
@@ -38,18 +38,18 @@ use glam::{DMat3, DQuat, DVec2, DVec3};
 const STIFF: f64 = 0.9;
 /// How long a rod is at least, in its thickness.
 const SLENDER: f64 = 0.75;
-/// The most that fibres of a rod are strained.
-const BENT: f64 = 0.28;
 /// No rod is bent farther, in radians.
-const FARTHEST: f64 = std::f64::consts::FRAC_PI_3;
+const FARTHEST: f64 = std::f64::consts::FRAC_PI_2;
 
-/// Nothing else is moved farther, in the way from its root to its end.
-const SHEARED: f64 = 0.2;
+/// Nothing else is moved farther, in the way from its root to its end, for each unit that fibres may be strained by.
+const SHEARED: f64 = 0.2 / 0.28;
 
 /// The parts that effects act on, but for those of the body itself.
 #[derive(Debug)]
 pub(super) struct Bending {
     parts: Vec<HeldPart>,
+    /// The most that fibres are strained by.
+    strain: f64,
 }
 
 #[derive(Debug)]
@@ -59,8 +59,8 @@ struct HeldPart {
     points: Vec<HeldPoint>,
     /// Where it is a rod.
     rod: Option<Rod>,
-    /// How far from where its root would carry them points may be moved where it is none.
-    limit: f64,
+    /// From its root to its end.
+    reach: f64,
 }
 
 #[derive(Debug)]
@@ -96,16 +96,25 @@ impl Bending {
                 }
             }
         }
-        Ok((!parts.is_empty()).then_some(Self { parts }))
+        Ok((!parts.is_empty()).then_some(Self { parts, strain: strain(recipe.max_strain) }))
+    }
+
+    /// Follows another limit.
+    pub fn retune(&mut self, max_strain: MaxStrain) {
+        self.strain = strain(max_strain);
     }
 
     /// Bends and holds the parts. `base` is where the base has all points, `points` where the effects have them. `directions` are
     /// turned too: in place, or from where the base has them.
     pub fn bend(&self, rig: &Rig, base: &Points, points: &mut Points, directions: &mut [Directions<'_>]) {
         for part in &self.parts {
-            part.hold(rig, base, points, directions);
+            part.hold(self.strain, (rig, base), points, directions);
         }
     }
+}
+
+fn strain(most: MaxStrain) -> f64 {
+    most.get() - 1.0
 }
 
 impl HeldPart {
@@ -123,7 +132,7 @@ impl HeldPart {
             HeldPoint { slot, way, source, weight: areas[slot as usize] * smoothstep(way) / mass }
         };
         let points = part.points.iter().map(point).collect();
-        let mut held = Self { root, points, rod: None, limit: SHEARED * part.reach };
+        let mut held = Self { root, points, rod: None, reach: part.reach };
         held.rod =
             if matches!(part.role, Role::Cloth | Role::Flesh) { None } else { held.rod(rig, part.role, &skin.points) };
         held.fill_rows(rig);
@@ -177,7 +186,7 @@ impl HeldPart {
         }
     }
 
-    fn hold(&self, rig: &Rig, base: &Points, points: &mut Points, directions: &mut [Directions<'_>]) {
+    fn hold(&self, strain: f64, (rig, base): (&Rig, &Points), points: &mut Points, directions: &mut [Directions<'_>]) {
         let before = |slot: u32| base.get(slot as usize).as_dvec3();
         if self.points.iter().all(|point| base.get(point.slot as usize) == points.get(point.slot as usize)) {
             return;
@@ -185,8 +194,8 @@ impl HeldPart {
         let foot: DVec3 = self.root.iter().map(|&(slot, weight)| before(slot) * weight).sum();
         let carried = fit(&self.root, base, points).unwrap_or_else(|| RigidMotion::none_about(foot));
         match &self.rod {
-            Some(rod) => self.bend(rod, (rig, base), carried.of(foot), &carried, points, directions),
-            None => self.limit(base, &carried, points),
+            Some(rod) => self.bend((rod, strain), (rig, base), carried.of(foot), &carried, points, directions),
+            None => self.limit(SHEARED * strain * self.reach, base, &carried, points),
         }
     }
 
@@ -199,7 +208,7 @@ impl HeldPart {
 
     fn bend(
         &self,
-        rod: &Rod,
+        (rod, strain): (&Rod, f64),
         (rig, base): (&Rig, &Points),
         foot: DVec3,
         carried: &RigidMotion,
@@ -226,7 +235,7 @@ impl HeldPart {
             let lengthens = (at(slot) - foot - way * length * axis).cross(axis);
             strains += outer(lengthens * weight, lengthens);
         }
-        let turn = eased(turn, strains * (3.0 / (BENT * length).powi(2)));
+        let turn = eased(turn, strains * (3.0 / (strain * length).powi(2)));
         // Bends smoothly into the limit.
         let turn = turn / (1.0 + turn.length_squared() / (FARTHEST * FARTHEST)).sqrt();
         for point in &self.points {
@@ -245,12 +254,14 @@ impl HeldPart {
         }
     }
 
-    fn limit(&self, base: &Points, carried: &RigidMotion, points: &mut Points) {
+    fn limit(&self, limit: f64, base: &Points, carried: &RigidMotion, points: &mut Points) {
         for point in &self.points {
             let slot = point.slot as usize;
             let held = carried.of(base.get(slot).as_dvec3()) + Self::beyond(point, base, carried, points);
             let moved = points.get(slot).as_dvec3() - held;
-            let share = moved.length_squared() / (self.limit * self.limit);
+            // In proportion to the way from the root, or what is near it would be sheared by more.
+            let limit = limit * point.way;
+            let share = moved.length_squared() / (limit * limit);
             // As effects bend into their limits: x / (1 + x⁴)^¼.
             let to = held + moved / (1.0 + share * share).sqrt().sqrt();
             if to.is_finite() {

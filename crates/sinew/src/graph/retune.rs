@@ -276,7 +276,8 @@ pub(crate) fn adopt(held: &mut Recipe, wanted: &Recipe) {
     if held.base != wanted.base {
         held.base = wanted.base.clone();
     }
-    (held.riders, held.normals, held.max_total) = (wanted.riders, wanted.normals, wanted.max_total);
+    (held.riders, held.normals) = (wanted.riders, wanted.normals);
+    (held.max_total, held.max_strain) = (wanted.max_total, wanted.max_strain);
     for (held, wanted) in held.effects.iter_mut().zip(&wanted.effects) {
         held.values.clone_from(&wanted.values);
         (held.gain, held.raw, held.root) = (wanted.gain, wanted.raw, wanted.root);

@@ -83,6 +83,9 @@ impl Settle {
 
     /// Follows other numbers.
     pub fn retune(&mut self, recipe: &Recipe) {
+        if let Some(bending) = &mut self.bending {
+            bending.retune(recipe.max_strain);
+        }
         if let Some(planting) = &mut self.planting {
             planting.retune(recipe.riders);
         }

@@ -41,6 +41,8 @@ pub enum Place<'a> {
     Normals,
     /// `max_total`
     MaxTotal,
+    /// `max_strain`
+    MaxStrain,
     /// `strength`
     Strength,
     /// `strength_over`
@@ -81,6 +83,7 @@ impl<'a> Place<'a> {
             Self::Planted => vec![Key("planted")],
             Self::Normals => vec![Key("normals")],
             Self::MaxTotal => vec![Key("max_total")],
+            Self::MaxStrain => vec![Key("max_strain")],
             Self::Strength => vec![Key("strength")],
             Self::StrengthOver => vec![Key("strength_over")],
             Self::Maps => vec![Key("maps")],

@@ -127,6 +127,8 @@ pub struct Recipe {
     pub hierarchy: HierarchySpec,
     /// Bounds what all effects and bones together do to a point; each bone's own limit does not bound their sum.
     pub max_total: Option<TotalLimit>,
+    /// How much soft parts are strained at most where they bend.
+    pub max_strain: MaxStrain,
     /// How far all of it is to move the skin: the gains of all effects are scaled by one factor, once those effects
     /// that have a strength of their own are solved for.
     pub strength: Option<Strength>,
@@ -197,6 +199,32 @@ pub struct TotalLimit {
     pub length: f64,
     /// Bend smoothly into the limit instead of cutting there.
     pub soft: bool,
+}
+
+/// How much longer or shorter what is outermost gets where a soft part bends: 1.3 is by 30 %. Cloth and flesh are sheared by
+/// no more than goes with it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MaxStrain(f64);
+
+impl MaxStrain {
+    /// The least and the most.
+    pub const RANGE: [f64; 2] = [1.01, 3.0];
+
+    /// `None` beyond its range.
+    pub fn new(strain: f64) -> Option<Self> {
+        (Self::RANGE[0]..=Self::RANGE[1]).contains(&strain).then_some(Self(strain))
+    }
+
+    /// The number.
+    pub const fn get(self) -> f64 {
+        self.0
+    }
+}
+
+impl Default for MaxStrain {
+    fn default() -> Self {
+        Self(1.28)
+    }
 }
 
 /// The base skinning with its settings.

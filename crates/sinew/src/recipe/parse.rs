@@ -12,7 +12,7 @@ use super::error::{Fault, RecipeError, one_of};
 use super::settings::Schema;
 use super::strength::OVER_WORDS;
 use super::surface_edit::EDIT_KEYS;
-use super::{Collide, HierarchySpec, Normals, Planted, Recipe, Riders, Rigid, Sewn, TotalLimit};
+use super::{Collide, HierarchySpec, MaxStrain, Normals, Planted, Recipe, Riders, Rigid, Sewn, TotalLimit};
 use crate::correct::CORRECTIONS;
 use crate::motion::{Ends, Looping, MotionSettings, Smoothing, Travel};
 use crate::param::Range;
@@ -70,6 +70,7 @@ const TOP_KEYS: &[&str] = &[
     "planted",
     "normals",
     "max_total",
+    "max_strain",
     "strength",
     "strength_over",
     "maps",
@@ -153,6 +154,7 @@ pub(super) const HIERARCHY_WORDS: &[(&str, bool)] = &[("body", false), ("plain",
 const FOLLOWED: &str = "the name of the bone it follows, as in \"foot.L\" = \"shin.L\"";
 
 pub(super) const TOTAL_LENGTH: Range = Range { min: 0.0, max: 10.0, unit: "× size" };
+pub(super) const MAX_STRAIN: Range = Range { min: MaxStrain::RANGE[0], max: MaxStrain::RANGE[1], unit: "× length" };
 pub(super) const SMOOTHING: Range = Range { min: 0.0, max: 1.0, unit: "s" };
 /// A time of a clip.
 pub(super) const TIME: Range = Range { min: 0.0, max: f64::INFINITY, unit: "s" };
@@ -271,6 +273,10 @@ impl Reader {
         }
         if let Some(at) = At::of(root, "max_total", "") {
             meaning.recipe.max_total = self.max_total(&at);
+        }
+        if let Some(at) = At::of(root, "max_strain", "") {
+            let strain = self.number(&at, MAX_STRAIN).and_then(MaxStrain::new);
+            meaning.recipe.max_strain = strain.unwrap_or_default();
         }
         if let Some(at) = At::of(root, "strength", "") {
             meaning.recipe.strength = self.strength(&at);

@@ -5,8 +5,8 @@ use super::edit::Literal;
 use super::effect::EFFECT_KEYS;
 use super::error::one_of;
 use super::parse::{
-    ENDS_WORDS, HIERARCHY_WORDS, LOOP_WORDS, NORMALS_WORDS, RIDERS_WORDS, SMOOTHING, TOTAL_LENGTH, TRAVEL_WORDS,
-    VERSION,
+    ENDS_WORDS, HIERARCHY_WORDS, LOOP_WORDS, MAX_STRAIN, NORMALS_WORDS, RIDERS_WORDS, SMOOTHING, TOTAL_LENGTH,
+    TRAVEL_WORDS, VERSION,
 };
 use super::settings::{MAP, MAPS, Schema};
 use super::shared::{KeyKind, SharedKey};
@@ -51,6 +51,11 @@ impl RecipeFile {
             words_of(TOTAL_LENGTH)
         ));
         lines.comment("  eased into; as a table with length and soft, where false clamps instead");
+        lines.key(
+            "max_strain",
+            "1.28",
+            &format!("{}: how much soft parts are strained at most where they bend", words_of(MAX_STRAIN)),
+        );
         lines.comment(
             "strength = \"4 %\"  # how far all effects together move the skin, of the size (95th percentile over",
         );

@@ -135,7 +135,7 @@ const FAULTS: &[(&str, &str)] = &[
     ("bse = \"lbs\"", "line 2, column 1: bse: no such key; did you mean \"base\"?"),
     (
         "qqq = 1",
-        "line 2, column 1: qqq: no such key; give version, base, riders, rigid, sewn, collide, planted, normals, max_total, strength, strength_over, maps, hierarchy, motion, clip, effect, correction or edit",
+        "line 2, column 1: qqq: no such key; give version, base, riders, rigid, sewn, collide, planted, normals, max_total, max_strain, strength, strength_over, maps, hierarchy, motion, clip, effect, correction or edit",
     ),
     ("[[efect]]\ntype = \"floppy\"", "line 2, column 3: efect: no such key; did you mean \"effect\"?"),
     (
@@ -925,6 +925,7 @@ fn a_limit_on_the_sum_is_a_number_or_a_table() {
     assert!(parse("max_total = -1").unwrap_err().contains("0 to 10 × size"));
     assert!(parse("max_total = { soft = false }").unwrap_err().contains("add length"));
     assert!(parse("max_total = { length = 1, hard = true }").unwrap_err().contains("hard"));
+    assert!(parse("max_strain = 4").unwrap_err().contains("1.01 to 3"));
     let mut file = RecipeFile::parse("version = 1\n").unwrap();
     file.set(Place::MaxTotal, hard).unwrap();
     assert_eq!(file.recipe().max_total, Some(hard));

@@ -172,6 +172,7 @@ fn every_key_that_effects_share() {
         ("cone limit", false, |recipe| recipe.effects[1].cone.as_mut().unwrap().max_length = 0.02),
         ("cone bone", true, |recipe| recipe.effects[1].cone.as_mut().unwrap().bone = None),
         ("max_total", false, |recipe| recipe.max_total = Some(TotalLimit { length: 0.01, soft: true })),
+        ("max_strain", false, |recipe| recipe.max_strain = MaxStrain::new(1.1).unwrap()),
         ("riders", false, |recipe| recipe.riders = Riders::Still),
         ("rigid", true, |recipe| recipe.rigid = Rigid::None),
         ("sewn", true, |recipe| recipe.sewn = Sewn::None),
