@@ -109,7 +109,7 @@ fn rig_of(asset: &RawAsset, method: Option<Method>) -> Result<Arc<Rig>, Box<dyn 
     for skin in 0..if method.is_some() { raw.skins.len() } else { 0 } {
         bind_skin(&mut raw, skin, &BindOptions { method: method.unwrap_or(Method::Heat), influences: 4 })?;
     }
-    Ok(Arc::new(Rig::build(&raw)?.0))
+    Ok(Arc::new(Rig::build(&raw)?.0.watching(&asset.clips)))
 }
 
 fn chosen(clips: &[Clip]) -> impl Iterator<Item = &Clip> {
