@@ -76,7 +76,7 @@ impl Strains {
     }
 }
 
-/// Looks at all edges of a frame, into the groups of their first end.
+/// Looks at all edges of a frame, into the groups of both ends: an edge between two is of either.
 pub(crate) fn look(
     shape: &Shape,
     groups: &Grouping,
@@ -94,8 +94,10 @@ pub(crate) fn look(
         let ratio = effects[a].distance(effects[b]) / without;
         let strain = ratio.max(1.0 / ratio).min(MOST);
         let edge = WorstEdge { strain, is_longer: ratio > 1.0, edge: crate::shape::u32_of(index), time };
-        for &group in groups.of_point[a].iter().filter(|&&group| group != NONE) {
-            strains[group as usize].see(edge);
+        for (&one, &two) in groups.of_point[a].iter().zip(&groups.of_point[b]) {
+            for group in [one, if two == one { NONE } else { two }].into_iter().filter(|&group| group != NONE) {
+                strains[group as usize].see(edge);
+            }
         }
     }
 }

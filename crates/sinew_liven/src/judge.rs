@@ -41,8 +41,8 @@ const RAISING: usize = 3;
 const HARD: f64 = 0.4;
 const MOST_HARD: u8 = 3;
 /// How often what was lowered is raised again half way, and where that is worth it.
-const NEARER: usize = 4;
-const FAR: f64 = 1.06;
+const NEARER: usize = 5;
+const FAR: f64 = 1.04;
 /// A gate that answers by less than this share of what is in proportion is deaf to what was lowered.
 const DEAF: f64 = 0.25;
 /// A part that is seen by less than this more once it was raised is not raised again.
