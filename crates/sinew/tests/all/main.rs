@@ -29,6 +29,7 @@ mod recipe;
 mod retune;
 mod rigid;
 mod sewn;
+mod skirts;
 mod springs;
 mod strength;
 mod volume;
