@@ -63,9 +63,9 @@ const SHOWS: [Show; 7] = [
     Show {
         character: "dancer",
         clip: "twirl",
-        preset: "jelly",
+        preset: "cloth-twirl",
         view: View::ThreeQuarter,
-        about: "Arms and skirt come after the turn, and swing on where it ends.",
+        about: "The skirt flies outward in the turn and comes after it; the body keeps its place.",
     },
     Show {
         character: "snail",
