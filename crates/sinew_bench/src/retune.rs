@@ -38,8 +38,8 @@ pub fn run() {
     number(&work, "springs: gain", &with("springs"), |recipe, on| {
         recipe.corrections[0].gain = if on { 1.0 } else { 0.8 }
     });
-    number(&work, "springs: torsion", &with("springs"), |recipe, on| {
-        recipe.corrections[0].values.set("torsion", if on { 1.0 } else { 2.0 }).expect("in range");
+    number(&work, "springs: surface", &with("springs"), |recipe, on| {
+        recipe.corrections[0].values.set("surface", if on { 1.0 } else { 2.0 }).expect("in range");
     });
     paint(&work, "springs: a painted map", &with("springs"), |recipe, map| recipe.corrections[0].map = Some(map));
 }

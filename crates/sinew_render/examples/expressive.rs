@@ -236,23 +236,19 @@ fn right_angle(folder: &Path) -> Result<(), Error> {
 /// What each spring adds.
 fn one_spring_after_the_other(folder: &Path) -> Result<(), Error> {
     let subject = Subject::new(TUBE)?.turned("tube.2", bend(90.0))?;
-    let only = |torsion: f64, surface: f64, length: f64| {
-        let absolute = if length > 0.0 { 1.0 } else { 0.0 };
-        let values = [("torsion", torsion), ("surface", surface), ("length", length), ("absolute", absolute)];
-        let spec = springs(
-            &[&values[..], &[("iterations", 400.0), ("bone", if torsion > 0.0 { 1.0 } else { 0.0 })]].concat(),
-        )?;
+    let only = |surface: f64, bone: f64| {
+        let spec = springs(&[("surface", surface), ("bone", bone), ("iterations", 400.0)])?;
         cell(&subject, &on(BaseSpec::of(&RIGID), vec![spec]), View::Front)
     };
-    let columns = ["rigid", "surface", "+ length", "+ torsion"];
+    let columns = ["rigid", "bone", "+ surface", "surface × 10"];
     let mut board = Board::new("18-springs.png", "springs, one after the other", &columns);
     board.row(
         "",
         vec![
             cell(&subject, &on(BaseSpec::of(&RIGID), vec![]), View::Front)?,
-            only(0.0, 0.3, 0.0)?,
-            only(0.0, 0.3, 0.5)?,
-            only(1.0, 0.3, 0.5)?,
+            only(0.0, 1.0)?,
+            only(1.0, 1.0)?,
+            only(10.0, 1.0)?,
         ],
     );
     board.save(folder)
@@ -289,11 +285,11 @@ fn stiffness_and_iterations(folder: &Path) -> Result<(), Error> {
         ("k 10, 400", 10.0, 400.0),
     ];
     let columns: Vec<&str> = settings.iter().map(|setting| setting.0).collect();
-    let mut board = Board::new("21-stiffness.png", "torsion k and plain iterations, from linear blending", &columns);
+    let mut board = Board::new("21-stiffness.png", "surface k and plain iterations, from linear blending", &columns);
     for (name, turn) in [("swing", bend(90.0)), ("twist", DQuat::from_rotation_y(135f64.to_radians()))] {
         let subject = Subject::new(TUBE)?.turned("tube.2", turn)?;
-        let draw = |&(_, torsion, iterations): &(&str, f64, f64)| {
-            let values = [("torsion", torsion), ("iterations", iterations), ("tolerance", 0.0), ("scheme", 1.0)];
+        let draw = |&(_, surface, iterations): &(&str, f64, f64)| {
+            let values = [("surface", surface), ("iterations", iterations), ("tolerance", 0.0), ("scheme", 1.0)];
             small_cell(&subject, &on(BaseSpec::default(), vec![springs(&values)?]))
         };
         board.row(name, settings.iter().map(draw).collect::<Result<_, _>>()?);

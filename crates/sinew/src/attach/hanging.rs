@@ -1,9 +1,10 @@
 //! The skin of one character as it hangs on its bones: lines between joints, attachments and scale vectors at bind, and
 //! where bones take them at a frame.
 //!
-//! A line runs from a joint to each joint below it in the skin; a joint without any has one to the end of the skin that
-//! it moves. Nodes hang on the lines as [`AttachBy`] says, smoothed along the surface. Everything is measured in bind
-//! units: a character scaled as a whole is divided by that scale.
+//! A line runs from a joint to each joint below it in the skin; a joint without any has one to the joint at its tip
+//! that moves no skin, or else to the end of the skin that it moves. Nodes hang on the lines as [`AttachBy`] says,
+//! smoothed along the surface. Everything is measured in bind units: a character scaled as a whole is divided by that
+//! scale.
 
 use super::direct::{nearest_allowed, nearest_line};
 use super::planar::{Divider, between_dividers, dividers};
@@ -56,6 +57,9 @@ pub(crate) const ATTACH: ParamSpec = ParamSpec::choice(
 /// As [`ATTACH`].
 pub(crate) const SMOOTHING: ParamSpec =
     ParamSpec::number("smoothing", "", [0.0, MOST_ROUNDS as f64], ROUNDS as f64, "rounds of smoothing along the skin");
+
+/// A joint at the tip of a bone lies no farther than this from where its skin goes, radians.
+const TIP_ANGLE: f64 = std::f64::consts::FRAC_PI_6;
 
 /// A divider moved by hand.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -213,8 +217,9 @@ impl Hanging {
                 lines.push(Line { start, end: bind_from_bone(other).translation });
             }
             if lines.len() == first {
+                let middle = rig.centroid(bone).unwrap_or(DVec3::ZERO);
                 // As far as the skin goes: half as far again as its middle.
-                let tip = rig.centroid(bone).unwrap_or(DVec3::ZERO) * 1.5;
+                let tip = tip_joint(rig, bone, middle).unwrap_or(middle * 1.5);
                 rails.push(Rail { bone, entry, before, end: End::Tip });
                 lines.push(Line { start, end: bind_from_bone(entry).transform_point3(tip) });
             }
@@ -407,6 +412,20 @@ impl Hanging {
         axes.clear();
         axes.extend(self.attachments.iter().map(axis));
     }
+}
+
+/// Where a bone has a joint at its tip, in its own space: the child without skin that lies most nearly where the skin
+/// goes, beyond its middle and no farther than skin about that middle can reach twice over.
+fn tip_joint(rig: &Rig, bone: BoneId, middle: DVec3) -> Option<DVec3> {
+    let skeleton = rig.skeleton();
+    let rest = rig.rest_pose();
+    let place = |child: BoneId| rest.locals[child.index()].to_affine().translation;
+    let along = |&tip: &DVec3| {
+        let share = tip.dot(middle) / middle.length_squared();
+        (1.0..4.0).contains(&share) && tip.angle_between(middle) < TIP_ANGLE
+    };
+    let tips = skeleton.bones().filter(|&child| skeleton.parent(child) == Some(bone)).map(place).filter(along);
+    tips.min_by(|a, b| a.angle_between(middle).total_cmp(&b.angle_between(middle)))
 }
 
 /// The widest gap of a character's attachments, bound without anything set by hand, in sizes; `None` where nothing

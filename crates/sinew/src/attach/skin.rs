@@ -61,13 +61,21 @@ impl AttachedSkin {
         self.hanging.directions()
     }
 
-    /// As the bones of a pose take it. Where a bone is flattened nothing hangs: anchors are 0, aims and directions empty.
-    pub fn pose(&self, rig: &Rig, world: &WorldPose) -> Hung {
+    pub(crate) fn surface(&self) -> &Surface {
+        &self.surface
+    }
+
+    /// Per palette entry, from bind space to a pose.
+    pub(crate) fn from_bind(&self, rig: &Rig, world: &WorldPose) -> Vec<DAffine3> {
         let world_from_rest: Vec<DAffine3> =
             rig.palette().iter().map(|entry| world.world_from_bone(entry.bone) * entry.bone_from_rest).collect();
         let entries = 0..world_from_rest.len() as u32;
-        let from_bind: Vec<DAffine3> =
-            entries.map(|entry| self.surface.world_from_bind(entry, &world_from_rest)).collect();
+        entries.map(|entry| self.surface.world_from_bind(entry, &world_from_rest)).collect()
+    }
+
+    /// As the bones of a pose take it. Where a bone is flattened nothing hangs: anchors are 0, aims and directions empty.
+    pub fn pose(&self, rig: &Rig, world: &WorldPose) -> Hung {
+        let from_bind = self.from_bind(rig, world);
         let mut hung = Hung::default();
         if !self.hanging.pose(&from_bind, &self.surface.bind, &mut hung) {
             hung.scale = 1.0;

@@ -143,8 +143,36 @@ pub const CENTRES_OF_ROTATION: BaseEntry = BaseEntry {
 #[derive(Debug)]
 struct Centres {
     centres: Vec<Option<DVec3>>,
-    /// Palette entries of the surface and their parents, parents first.
-    entries: Vec<(u32, Option<u32>)>,
+    bones: TurningBones,
+}
+
+/// Palette entries of a surface and their parents, parents first.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TurningBones(Vec<(u32, Option<u32>)>);
+
+impl TurningBones {
+    pub fn new(rig: &Rig, surface: &Surface) -> Self {
+        let mine = |&&entry: &&u32| rig.palette()[entry as usize].character as usize == surface.character;
+        let entries = rig.palette_order().iter().filter(mine);
+        Self(entries.map(|&entry| (entry, rig.palette()[entry as usize].parent)).collect())
+    }
+
+    /// Every entry at a pose.
+    pub fn pose(&self, from_bind: &[DAffine3], bones: &mut Vec<TurningBone>) {
+        bones.clear();
+        bones.extend(from_bind.iter().map(|transform| {
+            let Turned { rotation, stretch } = Turned::of(transform.matrix3);
+            TurningBone { transform: *transform, rotation, stretch }
+        }));
+        // Signs of the rotations by the parent, root to leaf.
+        for &(entry, parent) in &self.0 {
+            let side = parent.map_or(DQuat::IDENTITY, |parent| bones[parent as usize].rotation);
+            let bone = &mut bones[entry as usize];
+            if bone.rotation.dot(side) < 0.0 {
+                bone.rotation = -bone.rotation;
+            }
+        }
+    }
 }
 
 impl Centres {
@@ -157,10 +185,7 @@ impl Centres {
             })
             .collect();
         let centres = centres(&surface.bind, &surface.faces(), &|node| &weights[node]);
-        let mine = |&&entry: &&u32| rig.palette()[entry as usize].character as usize == surface.character;
-        let entries = rig.palette_order().iter().filter(mine);
-        let entries = entries.map(|&entry| (entry, rig.palette()[entry as usize].parent)).collect();
-        Self { centres, entries }
+        Self { centres, bones: TurningBones::new(rig, surface) }
     }
 }
 
@@ -168,19 +193,7 @@ impl Placing for Centres {
     type Posed = Vec<TurningBone>;
 
     fn pose(&self, from_bind: &[DAffine3], bones: &mut Vec<TurningBone>) {
-        bones.clear();
-        bones.extend(from_bind.iter().map(|transform| {
-            let Turned { rotation, stretch } = Turned::of(transform.matrix3);
-            TurningBone { transform: *transform, rotation, stretch }
-        }));
-        // Signs of the rotations by the parent, root to leaf.
-        for &(entry, parent) in &self.entries {
-            let side = parent.map_or(DQuat::IDENTITY, |parent| bones[parent as usize].rotation);
-            let bone = &mut bones[entry as usize];
-            if bone.rotation.dot(side) < 0.0 {
-                bone.rotation = -bone.rotation;
-            }
-        }
+        self.bones.pose(from_bind, bones);
     }
 
     fn place(&self, bones: &Vec<TurningBone>, node: usize, bind: DVec3, influences: &[(u32, f64)]) -> DVec3 {

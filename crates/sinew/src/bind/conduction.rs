@@ -10,7 +10,7 @@
 //!
 //! Oracle: the residual; sums to 1.
 
-use super::shell::Shell;
+use glam::DVec3;
 use rayon::prelude::*;
 
 /// A needle-like triangle conducts no better across than this.
@@ -20,20 +20,24 @@ const STEPS: usize = 3000;
 
 /// What a point of the skin follows by itself.
 #[derive(Clone, Debug)]
-pub(super) struct Source {
+pub(crate) struct Source {
     /// Bones with their shares, which sum to 1.
     pub weights: Vec<(u32, f64)>,
     /// How far that is.
     pub distance: f64,
 }
 
-/// Weights per point for a conductance; none on pieces without any source.
-pub(super) fn settle(shell: &Shell, sources: &[Option<Source>], conductance: f64) -> Vec<Vec<(u32, f64)>> {
+/// Weights per point of a skin, its points and faces, for a conductance; none on pieces without any source.
+pub(crate) fn settle(
+    skin: (&[DVec3], &[[u32; 3]]),
+    sources: &[Option<Source>],
+    conductance: f64,
+) -> Vec<Vec<(u32, f64)>> {
     let count = sources.len();
     let mut bones: Vec<u32> = sources.iter().flatten().flat_map(|source| &source.weights).map(|w| w.0).collect();
     bones.sort_unstable();
     bones.dedup();
-    let matrix = Conduction::new(shell, sources, conductance);
+    let matrix = Conduction::new(skin, sources, conductance);
     let settled = |&bone: &u32| {
         let given = |point: usize| {
             let weights = sources[point].iter().flat_map(|source| &source.weights);
@@ -59,12 +63,12 @@ struct Conduction {
 }
 
 impl Conduction {
-    fn new(shell: &Shell, sources: &[Option<Source>], conductance: f64) -> Self {
+    fn new((points, faces): (&[DVec3], &[[u32; 3]]), sources: &[Option<Source>], conductance: f64) -> Self {
         let count = sources.len();
         let mut areas = vec![0.0; count];
-        let mut edges: Vec<(u32, u32, f64)> = Vec::with_capacity(6 * shell.faces().len());
-        for face in shell.faces() {
-            let places = face.map(|v| shell.points()[v as usize]);
+        let mut edges: Vec<(u32, u32, f64)> = Vec::with_capacity(6 * faces.len());
+        for face in faces {
+            let places = face.map(|v| points[v as usize]);
             let doubled = (places[1] - places[0]).cross(places[2] - places[0]).length();
             for k in 0..3 {
                 areas[face[k] as usize] += doubled / 6.0;

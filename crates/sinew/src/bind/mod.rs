@@ -13,7 +13,7 @@
 //!
 //! The mesh is bound where it stands: rest positions and bind matrices of its skin, in whatever pose they were made.
 
-mod conduction;
+pub(crate) mod conduction;
 mod distance;
 mod heat;
 mod layers;
@@ -168,7 +168,7 @@ fn weights(shell: &Shell, lines: &[Option<lines::Line>], method: Method) -> (Vec
         Method::Distance { .. } => distance::CONDUCTANCE,
         Method::Heat => heat::CONDUCTANCE,
     };
-    let mut weights = settle(shell, &sources, conductance);
+    let mut weights = settle((shell.points(), shell.faces()), &sources, conductance);
     let mut is_bound = vec![false; shell.piece_count()];
     for (point, source) in sources.iter().enumerate() {
         is_bound[shell.piece_of(point)] |= source.is_some();
@@ -177,7 +177,7 @@ fn weights(shell: &Shell, lines: &[Option<lines::Line>], method: Method) -> (Vec
     let out_of_sight = (0..sources.len()).filter(|&point| is_bound_point(point) && sources[point].is_none()).count();
     if is_bound.contains(&false) {
         let beneath = layers::sources(shell, &is_bound, &weights);
-        let layers = settle(shell, &beneath, layers::CONDUCTANCE);
+        let layers = settle((shell.points(), shell.faces()), &beneath, layers::CONDUCTANCE);
         for (point, (layer, beneath)) in layers.into_iter().zip(beneath).enumerate() {
             if !is_bound_point(point) {
                 // A point without a face has nothing to conduct along.

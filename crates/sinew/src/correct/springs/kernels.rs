@@ -2,7 +2,7 @@
 
 use super::descent::Evaluated;
 use super::model::LEAST_LENGTH;
-use super::rows::{Record, RowFrame, SpringRows};
+use super::rows::{Record, RowFrame, Spoke, SpringRows, Turned};
 use crate::simd::{LANES, Lanes, PointRow, Simd, prelude::*};
 use crate::simd8::{
     HALF, Half, dot, lane_max, lane_sum, load_half, load_lanes, mul_add, scale, store_half, store_lanes, sub,
@@ -49,6 +49,48 @@ pub(super) fn hang<S: Simd>(
             }
         }
     }
+}
+
+/// The places that neighbours read.
+#[inline(always)]
+pub(super) fn tell<S: Simd>(simd: S, points: &[PointRow], records: &mut [Record]) {
+    let none = f32x8::splat(simd, 0.0);
+    for (points, records) in points.iter().zip(records.as_chunks_mut::<LANES>().0) {
+        for half in 0..2 {
+            let [x, y, z] = load_half(simd, points, half);
+            let turned = transposed_blocks([x, y, z, none]);
+            let (here, farther) = records[HALF * half..HALF * (half + 1)].split_at_mut(HALF / 2);
+            for k in 0..HALF / 2 {
+                let (a, b) = turned[k].split();
+                a.combine(a).store_array(&mut here[k]);
+                b.combine(b).store_array(&mut farther[k]);
+            }
+        }
+    }
+}
+
+/// The places of eight neighbours, turned in registers.
+#[inline(always)]
+fn places<S: Simd>(simd: S, records: &[Record], to: &[u32; HALF]) -> Half<S> {
+    let mut rows = [f32x8::splat(simd, 0.0); 4];
+    for k in 0..HALF / 2 {
+        let (a, b) = (&records[to[k] as usize], &records[to[k + HALF / 2] as usize]);
+        let (a, b) = (f32x8::load_array_ref(simd, a), f32x8::load_array_ref(simd, b));
+        rows[k] = a.split().0.combine(b.split().0);
+    }
+    let [x, y, z, _] = transposed_blocks(rows);
+    [x, y, z]
+}
+
+/// How forces are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Kernel {
+    /// By edges and places alone.
+    Plain,
+    /// Springs by direction are alike.
+    Alike,
+    /// Each is read.
+    Each,
 }
 
 /// `2 sin θ` and `θ` of unit vectors whose difference has the square length `m2`. Polynomials in `m2` for `θ/(2 sin θ)`, below
@@ -108,8 +150,9 @@ pub(super) fn gather<S: Simd>(simd: S, records: &[Record], to: &[u32; HALF]) -> 
 
 /// Forces on some rows, and what they feel with twice their part of the energy.
 #[inline(always)]
-pub(super) fn some_forces<S: Simd, const ALIKE: bool>(
+pub(super) fn some_forces<S: Simd>(
     simd: S,
+    kernel: Kernel,
     springs: &SpringRows,
     frame: &RowFrame,
     first: usize,
@@ -123,7 +166,11 @@ pub(super) fn some_forces<S: Simd, const ALIKE: bool>(
         let mut energies = f32x8::splat(simd, 0.0);
         for half in 0..2 {
             let mut force = [f32x8::splat(simd, 0.0); 3];
-            energies += half_forces::<S, ALIKE>(simd, springs, frame, row, half, &points[row], &mut force);
+            energies += match kernel {
+                Kernel::Plain => plain_forces(simd, springs, frame, row, half, &points[row], &mut force),
+                Kernel::Alike => half_forces::<S, true>(simd, springs, frame, row, half, &points[row], &mut force),
+                Kernel::Each => half_forces::<S, false>(simd, springs, frame, row, half, &points[row], &mut force),
+            };
             let square = dot(force, force);
             let gain = load_lanes(simd, &frame.gains[row], half);
             longest = longest.max(square * gain * gain);
@@ -134,6 +181,62 @@ pub(super) fn some_forces<S: Simd, const ALIKE: bool>(
     }
     let [longest, largest] = [longest, largest].map(|square| f64::from(lane_max(square)).sqrt());
     Evaluated { energy, largest_move: longest, largest_force: largest }
+}
+
+/// Edges of eight points against those that bones turn: half of twice their energy, and what they pull by.
+#[inline(always)]
+fn edge_pull<S: Simd>(
+    simd: S,
+    (spoke, turned): (&Spoke, &Turned),
+    edge: Half<S>,
+    pull: &mut Half<S>,
+    shared: &mut f32x8<S>,
+) {
+    let surface = f32x8::load_array_ref(simd, &spoke.surface);
+    let off = sub(edge, [0, 1, 2].map(|axis| f32x8::load_array_ref(simd, &turned[axis])));
+    *shared = surface.mul_add(dot(off, off), *shared);
+    *pull = mul_add(off, surface, *pull);
+}
+
+/// Forces of places and edits on eight points; twice their energy.
+#[inline(always)]
+fn place_pull<S: Simd>(
+    simd: S,
+    frame: &RowFrame,
+    (row, half): (usize, usize),
+    p: Half<S>,
+    force: &mut Half<S>,
+) -> f32x8<S> {
+    if frame.pull.is_empty() {
+        return f32x8::splat(simd, 0.0);
+    }
+    let stiffness = load_lanes(simd, &frame.pull[row], half);
+    let away = sub(load_half(simd, &frame.places[row], half), p);
+    *force = mul_add(away, stiffness, *force);
+    stiffness * dot(away, away)
+}
+
+/// As [`half_forces`], by edges and places alone.
+#[inline(always)]
+fn plain_forces<S: Simd>(
+    simd: S,
+    springs: &SpringRows,
+    frame: &RowFrame,
+    row: usize,
+    half: usize,
+    points: &PointRow,
+    force: &mut Half<S>,
+) -> f32x8<S> {
+    let p = load_half(simd, points, half);
+    let mut shared = f32x8::splat(simd, 0.0);
+    let spokes = springs.spokes_of(row, half);
+    for pair in springs.spokes[spokes.clone()].iter().zip(&frame.turned[spokes]) {
+        let edge = sub(places(simd, &frame.records, &pair.0.to), p);
+        edge_pull(simd, pair, edge, force, &mut shared);
+    }
+    let own = place_pull(simd, frame, (row, half), p, force);
+    // Springs to neighbours are counted at both ends.
+    shared.mul_add(f32x8::splat(simd, 0.5), own)
 }
 
 /// Forces on eight points; twice their parts of the energy.
@@ -157,40 +260,28 @@ pub(super) fn half_forces<S: Simd, const ALIKE: bool>(
     let mut pull = across;
     // Springs to neighbours are counted at both ends: `shared` is halved.
     let [mut bent, mut along, mut shared] = [zero; 3];
-    let start = if row + half == 0 { 0 } else { springs.stops[2 * row + half - 1] as usize };
-    let stop = springs.stops[2 * row + half] as usize;
     let stiff_rest = rest * f32x8::splat(simd, springs.alike[0]);
-    for (index, spoke) in springs.spokes[start..stop].iter().enumerate() {
+    for index in springs.spokes_of(row, half) {
+        let spoke = &springs.spokes[index];
         let [px, py, pz, dx, dy, dz, their_excess, their_rest] = gather(simd, &frame.records, &spoke.to);
-        let (torsion, surface, lengths) = if ALIKE {
-            (stiff_rest * their_rest, f32x8::splat(simd, springs.alike[1]), f32x8::splat(simd, springs.alike[2]))
+        let (torsion, lengths) = if ALIKE {
+            (stiff_rest * their_rest, f32x8::splat(simd, springs.alike[1]))
         } else {
-            let [torsion, surface, lengths] = &springs.stiff[start + index];
-            (
-                f32x8::load_array_ref(simd, torsion),
-                f32x8::load_array_ref(simd, surface),
-                f32x8::load_array_ref(simd, lengths),
-            )
+            let [torsion, lengths] = &springs.stiff[index];
+            (f32x8::load_array_ref(simd, torsion), f32x8::load_array_ref(simd, lengths))
         };
-        let edge = sub([px, py, pz], p);
+        edge_pull(simd, (spoke, &frame.turned[index]), sub([px, py, pz], p), &mut pull, &mut shared);
         let apart = sub([dx, dy, dz], direction);
         let m2 = square(simd, apart);
-        let long = square(simd, edge).sqrt();
         let [sines, theta] = angle(simd, m2);
-        // Both are divided by at once.
-        let inverse = one / (long * sines);
         let slope = their_excess - excess;
         let risen = lengths * slope;
         along += risen;
         shared = risen.mul_add(slope, shared);
-        let stretch = long - f32x8::load_array_ref(simd, &spoke.length);
-        let stretched = surface * stretch;
-        shared = stretched.mul_add(stretch, shared);
-        pull = mul_add(edge, stretched * (inverse * sines), pull);
         let turn = theta - f32x8::load_array_ref(simd, &spoke.angle);
         let twisted = torsion * turn;
         shared = twisted.mul_add(turn, shared);
-        let moment = twisted * (inverse * long);
+        let moment = twisted / sines;
         // ŝ_j − ŝ_i cos θ without the cancellation: ŝ_j − ŝ_i, and m²/2 of ŝ_i.
         across = mul_add(apart, moment, across);
         bent = m2.mul_add(moment, bent);
@@ -218,12 +309,7 @@ pub(super) fn half_forces<S: Simd, const ALIKE: bool>(
     let along = bent.mul_add(lever, along);
     let lever = lever + lever;
     *force = mul_add(direction, along, mul_add(across, lever, pull));
-    if !frame.pull.is_empty() {
-        let stiffness = load_lanes(simd, &frame.pull[row], half);
-        let away = sub(load_half(simd, &frame.places[row], half), p);
-        *force = mul_add(away, stiffness, *force);
-        own = stiffness.mul_add(dot(away, away), own);
-    }
+    own += place_pull(simd, frame, (row, half), p, force);
     shared.mul_add(a_half, own)
 }
 

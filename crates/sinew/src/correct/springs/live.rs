@@ -6,7 +6,9 @@
 //!
 //! Oracle: a character that stands still ends in the shape of the correction `springs`.
 
-use super::model::{BoneSpring, SpringFrame, SpringRest, SpringScratch, SpringState, Springs, Stiffness, Swing};
+use super::model::{BoneSpring, SpringScratch, SpringState, Stiffness, Swing};
+use super::net::{Net, NetFrame};
+use crate::attach::hanging::HangPlan;
 use crate::attach::skin::AttachedSkin;
 use crate::graph::DeformedMesh;
 use crate::pose::WorldPose;
@@ -17,7 +19,8 @@ use glam::DVec3;
 #[derive(Clone, Debug)]
 pub struct LiveSprings {
     skin: AttachedSkin,
-    springs: Springs,
+    net: Net,
+    frame: NetFrame,
     swing: Swing,
     state: SpringState,
     scratch: SpringScratch,
@@ -27,17 +30,10 @@ impl LiveSprings {
     /// `None` for a character without faces or bones.
     pub fn new(rig: &Rig, character: usize, stiffness: &Stiffness, swing: Swing) -> Option<Self> {
         let skin = AttachedSkin::new(rig, character)?;
-        let (anchors, lines) = (skin.anchors(), skin.directions());
-        let rest = SpringRest {
-            points: skin.bind(),
-            anchors: &anchors,
-            lines: &lines,
-            adjacency: skin.adjacency(),
-            factors: &[],
-            blend_length: None,
-        };
-        let springs = Springs::new(&rest, stiffness, BoneSpring::default());
-        Some(Self { skin, springs, swing, state: SpringState::default(), scratch: SpringScratch::default() })
+        let mut net = Net::planned(rig, skin.surface(), &HangPlan::default())?;
+        net.stiffen(&[], stiffness, BoneSpring::default());
+        let (frame, state, scratch) = (NetFrame::default(), SpringState::default(), SpringScratch::default());
+        Some(Self { skin, net, frame, swing, state, scratch })
     }
 
     /// Forgets what was: the next frame starts at its skin, at rest.
@@ -48,14 +44,14 @@ impl LiveSprings {
     /// `dt_secs` after the last frame: moves the positions of an evaluated frame to where the skin swings. Normals are
     /// left as they are.
     pub fn step(&mut self, rig: &Rig, world: &WorldPose, dt_secs: f64, mesh: &mut DeformedMesh) {
-        let hung = self.skin.pose(rig, world);
-        let skinned: Vec<DVec3> = self.skin.points(rig, mesh).iter().map(|p| *p / hung.scale).collect();
-        let frame = SpringFrame { anchors: &hung.anchors, aims: &hung.aims, lines: &hung.directions, edits: &[] };
-        if frame.aims.len() != skinned.len() {
+        if !self.net.pose(&self.skin.from_bind(rig, world), self.skin.bind(), &mut self.frame) {
             return;
         }
-        self.springs.swing(&frame, &skinned, (&self.swing, dt_secs), &mut self.state, &mut self.scratch);
-        let nodes: Vec<DVec3> = self.state.points().iter().map(|p| *p * hung.scale).collect();
+        let scale = self.frame.hung.scale;
+        let skinned: Vec<DVec3> = self.skin.points(rig, mesh).iter().map(|p| *p / scale).collect();
+        let frame = self.frame.with(&[]);
+        self.net.springs.swing(&frame, &skinned, (&self.swing, dt_secs), &mut self.state, &mut self.scratch);
+        let nodes: Vec<DVec3> = self.state.points().iter().map(|p| *p * scale).collect();
         if nodes.iter().all(|p| p.is_finite()) {
             self.skin.put(rig, &nodes, mesh);
         }

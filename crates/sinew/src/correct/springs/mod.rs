@@ -3,16 +3,20 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `model` | the springs of a skin, their energy and forces in f64; with history |
+//! | `carried` | where bones take the skin |
+//! | `net` | the springs of a character, and its frames as they want them |
 //! | `descent` | how they come to rest |
 //! | `rows`, `kernels`, `row_energy` | the same energy in rows of f32: what frames are solved by |
 //! | `skin` | the correction |
 //! | `oracle` | for tests: the f64 springs brought to rest |
 //! | `live` | springs with history, for what is driven live |
 
+mod carried;
 mod descent;
 mod kernels;
 mod live;
 mod model;
+mod net;
 #[cfg(test)]
 mod oracle;
 mod row_energy;

@@ -35,7 +35,7 @@ struct PointEnergy<'a> {
     fixed: f64,
     directions: Vec<DVec3>,
     lengths: Vec<f64>,
-    terms: Vec<[f64; 4]>,
+    terms: Vec<[f64; 3]>,
 }
 
 impl PointEnergy<'_> {

@@ -1,8 +1,8 @@
 //! The springs of [`super::rows`] brought to rest.
 
 use super::descent::{DescentScratch, Energy, Evaluated, Scheme, Solved, Stop, descend};
-use super::kernels::{add_dot, dot_of, hang, plain_dot, plain_square, plain_step, some_forces, sum};
-use super::model::SpringFrame;
+use super::kernels::{Kernel, add_dot, dot_of, hang, plain_dot, plain_square, plain_step, some_forces, sum, tell};
+use super::model::{SpringFrame, Springs};
 use super::rows::{BLOCK, RowFrame, SpringRows};
 use crate::rings::in_blocks;
 use crate::simd::{LANES, Level, PointRow, dispatch};
@@ -18,9 +18,10 @@ pub(super) struct RowScratch {
 }
 
 impl SpringRows {
-    /// As [`Springs::solve`].
+    /// As [`Springs::solve`]; `springs` are those the rows were made of.
     pub fn solve(
         &self,
+        springs: &Springs,
         (level, pool): (Level, Option<&rayon::ThreadPool>),
         frame: &SpringFrame<'_>,
         points: &mut [DVec3],
@@ -31,7 +32,7 @@ impl SpringRows {
         // About a point near them: far from it single precision would lose the shape.
         let middle = points.iter().sum::<DVec3>() / points.len().max(1) as f64;
         self.rows_of(rows, |point| (points[point] - middle) / self.unit);
-        self.load(frame, middle, row_frame);
+        self.load(springs, frame, middle, row_frame);
         let stop = Stop {
             largest_move: stop.largest_move / self.unit,
             largest_force: stop.largest_force / self.unit,
@@ -71,20 +72,35 @@ impl Energy for RowEnergy<'_> {
     fn forces(&mut self, points: &Vec<PointRow>, forces: &mut Vec<PointRow>) -> Evaluated {
         forces.resize(points.len(), [[0.0; LANES]; 3]);
         let (springs, level) = (self.springs, self.level);
+        let kernel = match (springs.is_plain, springs.stiff.is_empty()) {
+            (true, _) => Kernel::Plain,
+            (false, true) => Kernel::Alike,
+            (false, false) => Kernel::Each,
+        };
         let RowFrame { anchors, hung, records, .. } = &mut *self.frame;
         in_blocks(self.pool, (hung, BLOCK), (records, BLOCK * LANES), |block, hung, records| {
             let rows = block * BLOCK..block * BLOCK + hung.len();
             let (points, anchors, rest) = (&points[rows.clone()], &anchors[rows.clone()], &springs.rest[rows]);
-            dispatch!(level, simd => hang(simd, points, anchors, rest, hung, records));
+            if springs.is_plain {
+                dispatch!(level, simd => tell(simd, points, records));
+            } else {
+                dispatch!(level, simd => hang(simd, points, anchors, rest, hung, records));
+            }
         });
         let mut felt = std::mem::take(&mut self.frame.felt);
         let frame = &*self.frame;
         in_blocks(self.pool, (forces, BLOCK), (&mut felt, 1), |block, forces, felt| {
             let first = block * BLOCK;
-            felt[0] = if springs.stiff.is_empty() {
-                dispatch!(level, simd => some_forces::<_, true>(simd, springs, frame, first, points, forces))
-            } else {
-                dispatch!(level, simd => some_forces::<_, false>(simd, springs, frame, first, points, forces))
+            felt[0] = match kernel {
+                Kernel::Plain => {
+                    dispatch!(level, simd => some_forces(simd, Kernel::Plain, springs, frame, first, points, forces))
+                }
+                Kernel::Alike => {
+                    dispatch!(level, simd => some_forces(simd, Kernel::Alike, springs, frame, first, points, forces))
+                }
+                Kernel::Each => {
+                    dispatch!(level, simd => some_forces(simd, Kernel::Each, springs, frame, first, points, forces))
+                }
             };
         });
         let all = felt.iter().fold(Evaluated::default(), |all, block| Evaluated {

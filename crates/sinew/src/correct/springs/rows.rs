@@ -4,7 +4,8 @@
 //! do not depend on each other; records of the last evaluation are read while the next points are made. Points are
 //! ordered breadth-first along the surface, so that a row's neighbours lie in few lines of the cache. Lengths are in
 //! extents of the skin, and angles come from `m = ‖ŝ_i − ŝ_j‖`: `2 sin θ = m√(4 − m²)`, and `θ/sin θ` is smooth in m², which
-//! keeps small ones precise and costs one root. Where all springs of a skin are alike, what they share is not read.
+//! keeps small ones precise and costs one root. Where all springs of a skin are alike, what they share is not read; where
+//! only edges and places are held, no directions are made.
 //!
 //! Nothing is compared with zero: squares begin at [`super::kernels::LEAST`], so that divisions are finite, and what is divided by a
 //! vanishing length is then multiplied by a vector that is zero.
@@ -16,6 +17,7 @@ use super::model::{BoneSpring, Edge, FIXED_STEPS, SAFETY, SpringFrame, Springs};
 use crate::simd::{LANES, Lanes, PointRow};
 use crate::simd8::HALF;
 use glam::DVec3;
+use std::ops::Range;
 
 /// Rows that a thread takes at a time, and whose products are summed in single precision before they are added up in
 /// double.
@@ -24,12 +26,15 @@ pub(super) const BLOCK: usize = 64;
 #[derive(Clone, Debug)]
 pub(super) struct Spoke {
     pub to: [u32; HALF],
-    pub length: [f32; HALF],
+    pub surface: [f32; HALF],
     pub angle: [f32; HALF],
 }
 
-/// Their stiffness: torsion, surface, lengths.
-pub(super) type Stiff = [[f32; HALF]; 3];
+/// Their stiffness by direction: torsion, lengths.
+pub(super) type Stiff = [[f32; HALF]; 2];
+
+/// Edges as bones turn them, of eight points to one neighbour each.
+pub(super) type Turned = [[f32; HALF]; 3];
 
 /// What neighbours read of a point: its place, its direction, the excess of its length, its length at rest.
 pub(super) type Record = [f32; 8];
@@ -46,12 +51,14 @@ pub(super) struct SpringRows {
     pub stops: Vec<u32>,
     /// Per spoke; empty where all springs are alike.
     pub stiff: Vec<Stiff>,
-    /// Torsion over both lengths at rest, surface, lengths.
-    pub alike: [f32; 3],
+    /// Torsion over both lengths at rest, lengths.
+    pub alike: [f32; 2],
+    /// Whether no spring goes by directions and lengths of scale vectors.
+    pub is_plain: bool,
     pub rest: Vec<Lanes>,
     pub absolute: Vec<Lanes>,
-    /// Per point: stiffness of the anchor spring of those without a direction.
-    pub anchored: Vec<f64>,
+    /// Per point: stiffness of its place.
+    pub placed: Vec<f64>,
     /// `κ_b‖s⁰‖²`.
     pub bone: Vec<Lanes>,
     /// Angle that the bone spring holds.
@@ -64,9 +71,11 @@ pub(super) struct SpringRows {
 #[derive(Clone, Debug, Default)]
 pub(super) struct RowFrame {
     pub anchors: Vec<PointRow>,
+    /// Per spoke.
+    pub turned: Vec<Turned>,
     /// Directions that the bone springs hold to.
     pub towards: Vec<PointRow>,
-    /// Stiffness of edits; empty without any.
+    /// Stiffness of places and edits; empty without any.
     pub pull: Vec<Lanes>,
     pub places: Vec<PointRow>,
     /// What a plain step multiplies forces by: the safety over bounds of stiffness, edits among them.
@@ -99,7 +108,7 @@ impl SpringRows {
                         to[lane] = slot_of[ends[usize::from(!second)] as usize];
                     }
                 }
-                spokes.push(Spoke { to, length: [0.0; HALF], angle: [0.0; HALF] });
+                spokes.push(Spoke { to, surface: [0.0; HALF], angle: [0.0; HALF] });
             }
             stops.push(spokes.len() as u32);
         }
@@ -118,7 +127,7 @@ impl SpringRows {
         out.stiffen(springs);
     }
 
-    /// Lengths and angles at rest.
+    /// Angles and lengths at rest.
     fn measure(&mut self, springs: &Springs, points: &[DVec3]) {
         let (low, high) = points.iter().fold((DVec3::INFINITY, DVec3::NEG_INFINITY), |(l, h), &p| (l.min(p), h.max(p)));
         let extent = (high - low).length();
@@ -131,7 +140,6 @@ impl SpringRows {
                 for lane in 0..HALF {
                     let Some(&(edge, _)) = of(lane).get(k) else { continue };
                     let edge = &springs.edges[edge as usize];
-                    spoke.length[lane] = (edge.length / unit) as f32;
                     spoke.angle[lane] = edge.angle as f32;
                 }
             }
@@ -149,21 +157,23 @@ impl SpringRows {
     pub fn stiffen(&mut self, springs: &Springs) {
         let unit = self.unit;
         let alike = Alike::of(springs);
-        let Self { order, stops, stiff, .. } = self;
+        let Self { order, spokes, stops, stiff, .. } = self;
         stiff.clear();
         let mut start = 0;
-        for (half, &stop) in stops.iter().enumerate().filter(|_| alike.is_none()) {
+        for (half, &stop) in stops.iter().enumerate() {
             let of = edges_of_half(springs, order, half);
-            for k in 0..stop as usize - start {
-                let mut stiffness = [[0.0; HALF]; 3];
+            for (k, spoke) in spokes[start..stop as usize].iter_mut().enumerate() {
+                let mut stiffness = [[0.0; HALF]; 2];
                 for lane in 0..HALF {
                     let Some(&(edge, _)) = of(lane).get(k) else { continue };
                     let edge = &springs.edges[edge as usize];
+                    spoke.surface[lane] = edge.surface as f32;
                     stiffness[0][lane] = (edge.torsion / (unit * unit)) as f32;
-                    stiffness[1][lane] = edge.surface as f32;
-                    stiffness[2][lane] = edge.lengths as f32;
+                    stiffness[1][lane] = edge.lengths as f32;
                 }
-                stiff.push(stiffness);
+                if alike.is_none() {
+                    stiff.push(stiffness);
+                }
             }
             start = stop as usize;
         }
@@ -173,15 +183,22 @@ impl SpringRows {
             out.clear();
             out.extend(rows.clone().map(|row| std::array::from_fn(|lane| of(row * LANES + lane))));
         };
-        fill(&mut self.absolute, &|i| if springs.rest[i] > 0.0 { springs.absolute[i] } else { 0.0 });
+        fill(&mut self.absolute, &|i| springs.absolute[i]);
         fill(&mut self.bone, &|i| springs.bone[i] * (springs.rest[i] / unit).powi(2));
         fill(&mut self.held, &|i| if springs.kind == BoneSpring::ToLine { springs.line_angle[i] } else { 0.0 });
         fill(&mut self.stiffness, &|i| springs.stiffness[i]);
-        let anchored = |i: usize| if springs.rest[i] > 0.0 { 0.0 } else { springs.absolute[i] };
-        self.anchored.clear();
-        self.anchored.extend((0..springs.len()).map(anchored));
-        self.alike = alike.map_or([0.0; 3], |alike| alike.0.map(|stiffness| stiffness as f32));
+        self.placed.clone_from(&springs.place);
+        self.is_plain = alike.as_ref().is_some_and(|alike| alike.0 == [0.0; 2])
+            && springs.absolute.iter().chain(&springs.bone).all(|&stiffness| stiffness == 0.0);
+        self.alike = alike.map_or([0.0; 2], |alike| alike.0.map(|stiffness| stiffness as f32));
         self.kind = springs.kind;
+    }
+
+    /// The spokes of a half row.
+    pub fn spokes_of(&self, row: usize, half: usize) -> Range<usize> {
+        let index = 2 * row + half;
+        let start = index.checked_sub(1).map_or(0, |before| self.stops[before] as usize);
+        start..self.stops[index] as usize
     }
 
     pub fn rows_of(&self, rows: &mut Vec<PointRow>, value: impl Fn(usize) -> DVec3) {
@@ -196,27 +213,41 @@ impl SpringRows {
         }
     }
 
-    pub fn load(&self, frame: &SpringFrame<'_>, middle: DVec3, out: &mut RowFrame) {
+    pub fn load(&self, springs: &Springs, frame: &SpringFrame<'_>, middle: DVec3, out: &mut RowFrame) {
         self.rows_of(&mut out.anchors, |point| (frame.anchors[point] - middle) / self.unit);
         let towards = if self.kind == BoneSpring::ToLine { frame.lines } else { frame.aims };
         self.rows_of(&mut out.towards, |point| towards[point].normalize_or_zero());
         out.gains.clone_from(&self.stiffness);
         out.pull.clear();
-        if !frame.edits.is_empty() || self.anchored.iter().any(|&stiffness| stiffness > 0.0) {
+        if !frame.edits.is_empty() || self.placed.iter().any(|&stiffness| stiffness > 0.0) {
             // The two springs of a point to fixed places are one to their mean.
             let edit = |point: usize| frame.edits.get(point).copied().unwrap_or((0.0, DVec3::ZERO));
-            let pull = |point: usize| self.anchored[point] + edit(point).0;
+            let pull = |point: usize| self.placed[point] + edit(point).0;
             self.rows_of(&mut out.places, |point| {
                 let (edited, place) = edit(point);
-                let anchored = (frame.anchors[point] + frame.aims[point]) * self.anchored[point];
+                let placed = (frame.anchors[point] + frame.aims[point]) * self.placed[point];
                 let total = pull(point);
-                (if total > 0.0 { (anchored + place * edited) / total } else { middle } - middle) / self.unit
+                (if total > 0.0 { (placed + place * edited) / total } else { middle } - middle) / self.unit
             });
             out.pull.resize(self.rest.len(), [0.0; LANES]);
             for (slot, &point) in self.order.iter().enumerate() {
                 out.pull[slot / LANES][slot % LANES] = pull(point as usize) as f32;
                 out.gains[slot / LANES][slot % LANES] += edit(point as usize).0 as f32;
             }
+        }
+        out.turned.clear();
+        out.turned.resize(self.spokes.len(), [[0.0; HALF]; 3]);
+        let mut start = 0;
+        for (half, &stop) in self.stops.iter().enumerate() {
+            let of = edges_of_half(springs, &self.order, half);
+            for (k, turned) in out.turned[start..stop as usize].iter_mut().enumerate() {
+                for lane in 0..HALF {
+                    let Some(&(edge, second)) = of(lane).get(k) else { continue };
+                    let edge = frame.edges[edge as usize] / if second { -self.unit } else { self.unit };
+                    (0..3).for_each(|axis| turned[axis][lane] = edge[axis] as f32);
+                }
+            }
+            start = stop as usize;
         }
         let mut largest = FIXED_STEPS as f32;
         for bound in out.gains.iter_mut().flatten() {
@@ -260,18 +291,18 @@ fn breadth_first(springs: &Springs) -> Vec<u32> {
     order
 }
 
-/// Stiffness that all springs of a skin share, all of whose points hang: torsion over both lengths at rest, surface,
-/// lengths.
-struct Alike([f64; 3]);
+/// Stiffness by direction that all springs of a skin share: torsion over both lengths at rest, lengths. Springs of
+/// points without a direction have none.
+struct Alike([f64; 2]);
 
 impl Alike {
     fn of(springs: &Springs) -> Option<Self> {
         let of = |edge: &Edge| {
             let lengths: f64 = edge.ends.iter().map(|&end| springs.rest[end as usize]).product();
-            [edge.torsion / lengths, edge.surface, edge.lengths]
+            [if lengths > 0.0 { edge.torsion / lengths } else { 0.0 }, edge.lengths]
         };
         let first = springs.edges.first().map(of)?;
-        let same = |edge: &Edge| (0..3).all(|k| (of(edge)[k] - first[k]).abs() <= 1e-12 * first[k].abs());
+        let same = |edge: &Edge| (0..2).all(|k| (of(edge)[k] - first[k]).abs() <= 1e-12 * first[k].abs());
         springs.edges.iter().all(same).then_some(Self(first))
     }
 }

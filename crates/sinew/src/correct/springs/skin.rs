@@ -1,22 +1,22 @@
 //! Springs as a correction: the skin of a frame is drawn to the equilibrium of [`super::model`], without history.
 
 use super::descent::{Scheme, Stop};
-use super::model::{BoneSpring, SpringFrame, SpringRest, Springs, Stiffness};
+use super::model::{BoneSpring, Springs, Stiffness};
+use super::net::{Net, NetFrame};
 use super::row_energy::RowScratch;
 use super::rows::SpringRows;
-use crate::attach::hanging::{ATTACH, HangPlan, Hanging, Hung, SMOOTHING};
+use crate::attach::hanging::{ATTACH, HangPlan, Hanging, SMOOTHING};
 use crate::correct::body::{Body, Reach, Surface};
 use crate::correct::bound::{Binding, Bound, EditList, Log, PosedBones, Work, node_means};
 use crate::correct::edits::{EditWork, HungEdits};
 use crate::correct::entry::{Correction, bones, no_signals};
 use crate::param::{ParamSpec, Range};
 use crate::recipe::EditSpec;
-use crate::rig::{OfRig, Rig};
+use crate::rig::Rig;
 use crate::table::{CellSpec, RowKind, TableSpec};
 use glam::DVec3;
-use std::sync::{Arc, OnceLock};
 
-const BONE_SPRINGS: &[&str] = &["direction", "line"];
+const BONE_SPRINGS: &[&str] = &["place", "direction", "line"];
 const SCHEMES: &[&str] = &["accelerated", "plain", "fixed"];
 const UNTIL: &[&str] = &["move", "force", "energy", "iterations"];
 /// What bones and painted maps may multiply.
@@ -54,15 +54,15 @@ pub(crate) const SPRINGS: Correction = Correction {
 };
 
 const PARAMS: &[ParamSpec] = &[
-    ParamSpec::number("torsion", "", STIFFNESS, 1.0, "keeps the angles between neighbours around the bones"),
-    ParamSpec::number("surface", "", STIFFNESS, 0.3, "keeps the lengths of edges"),
-    ParamSpec::number("length", "", STIFFNESS, 0.5, "keeps neighbours equally far from the bones"),
-    ParamSpec::number("absolute", "", STIFFNESS, 1.0, "keeps every point at its own distance from the bones"),
-    ParamSpec::number("bone", "", STIFFNESS, 1.0, "makes the skin follow the rotation of its bone"),
+    ParamSpec::number("surface", "", STIFFNESS, 1.0, "keeps the skin between neighbours as the bones turn it"),
+    ParamSpec::number("bone", "", STIFFNESS, 1.0, "makes the skin follow its bones"),
+    ParamSpec::number("torsion", "", STIFFNESS, 0.0, "keeps the angles between neighbours around the bones"),
+    ParamSpec::number("length", "", STIFFNESS, 0.0, "keeps neighbours equally far from the bones"),
+    ParamSpec::number("absolute", "", STIFFNESS, 0.0, "keeps every point at its own distance from the bones"),
     ParamSpec::choice(
         "hold",
         BONE_SPRINGS,
-        "what the bone controls: the full direction, or only the angle to its axis",
+        "what the bones control: the place, only the direction from the bone, or only the angle to its axis",
     ),
     ParamSpec::number("iterations", "", [1.0, 10_000.0], 50.0, "maximum number of iterations"),
     ParamSpec::choice("until", UNTIL, "what stops it early: small moves, small forces, or energy that stops falling"),
@@ -97,64 +97,10 @@ pub(crate) struct SpringSkin {
     edits: Option<HungEdits>,
 }
 
-/// What the springs join.
-#[derive(Clone)]
-struct Net {
-    hanging: Arc<Hanging>,
-    /// Attachment points and directions of lines at bind.
-    anchors: Arc<[DVec3]>,
-    lines: Arc<[DVec3]>,
-    springs: Springs,
-    rows: SpringRows,
-}
-
-impl Net {
-    /// Springs of some stiffness.
-    fn new(hanging: Arc<Hanging>, bind: &[DVec3]) -> Self {
-        let (anchors, lines) = (hanging.anchors().into(), hanging.directions().into());
-        let none = (Springs::default(), SpringRows::default());
-        let mut net = Self { hanging, anchors, lines, springs: none.0, rows: none.1 };
-        net.springs = Springs::new(&net.rest(bind, &[]), &Stiffness::default(), BoneSpring::default());
-        net.rows = SpringRows::new(&net.springs, bind);
-        net
-    }
-
-    fn stiffen(&mut self, factors: &[Stiffness], stiffness: &Stiffness, kind: BoneSpring) {
-        self.springs.kind = kind;
-        self.springs.stiffen(factors, None, stiffness);
-        self.rows.stiffen(&self.springs);
-    }
-
-    fn rest<'a>(&'a self, points: &'a [DVec3], factors: &'a [Stiffness]) -> SpringRest<'a> {
-        let Self { hanging, anchors, lines, .. } = self;
-        SpringRest { points, anchors, lines, adjacency: &hanging.adjacency, factors, blend_length: None }
-    }
-}
-
-/// What the springs of each character join that hangs as the default plan says, made when first asked for.
-struct Nets(Vec<OnceLock<Option<Net>>>);
-
-impl OfRig for Nets {
-    fn of(rig: &Rig) -> Self {
-        Self(rig.characters().iter().map(|_| OnceLock::new()).collect())
-    }
-}
-
-impl Nets {
-    /// A copy, to be made as stiff as asked.
-    fn planned(rig: &Rig, surface: &Surface, plan: &HangPlan<'_>) -> Option<Net> {
-        let net = || Some(Net::new(Hanging::planned(rig, surface, plan)?, &surface.bind));
-        if !plan.is_default() {
-            return net();
-        }
-        rig.kept::<Self>().0.get(surface.character)?.get_or_init(net).clone()
-    }
-}
-
 /// Memory of the correction.
 #[derive(Clone, Debug, Default)]
 struct SpringWork {
-    hung: Hung,
+    frame: NetFrame,
     edits: EditWork,
     points: Vec<DVec3>,
     solver: RowScratch,
@@ -166,7 +112,7 @@ struct SpringWork {
 impl SpringSkin {
     pub fn bind(binding: &Binding<'_>) -> Self {
         let Binding { rig, surface, values, distances, .. } = *binding;
-        let mut net = Nets::planned(rig, surface, &HangPlan::of(values, distances));
+        let mut net = Net::planned(rig, surface, &HangPlan::of(values, distances));
         let hanging = net.as_ref().map(|net| &*net.hanging);
         let (factors, stiffness) = (factors(binding, hanging), stiffness(binding));
         let stop = stop(binding, hanging);
@@ -202,7 +148,11 @@ fn stiffness(binding: &Binding<'_>) -> Stiffness {
 }
 
 fn kind(binding: &Binding<'_>) -> BoneSpring {
-    if binding.values.word("hold") == "line" { BoneSpring::ToLine } else { BoneSpring::ToBind }
+    match binding.values.word("hold") {
+        "line" => BoneSpring::ToLine,
+        "direction" => BoneSpring::ToBind,
+        _ => BoneSpring::ToPlace,
+    }
 }
 
 fn scheme(binding: &Binding<'_>) -> Scheme {
@@ -302,36 +252,36 @@ impl Bound for SpringSkin {
 
 impl SpringSkin {
     fn pull(&self, place: &PosedBones<'_>, surface: &Surface, body: &mut Body, own: &mut SpringWork) {
-        let SpringWork { hung, edits, points, solver, springs, rows } = own;
+        let SpringWork { frame, edits, points, solver, springs, rows } = own;
         let Some(net) = &self.net else { return };
         // Bones that move as one leave the equilibrium where it is.
-        if body.is_still() && self.edits.is_none() || !net.hanging.pose(&body.from_bind, body.bind(surface), hung) {
+        if body.is_still() && self.edits.is_none() || !net.pose(&body.from_bind, body.bind(surface), frame) {
             return;
         }
+        let scale = frame.hung.scale;
         edits.targets.clear();
         if let Some(hung_edits) = &self.edits {
             hung_edits.targets(place.time, surface, body, edits);
-            edits.targets.iter_mut().for_each(|target| target.1 /= hung.scale);
+            edits.targets.iter_mut().for_each(|target| target.1 /= scale);
         }
         points.clear();
-        points.extend(body.points[..surface.nodes()].iter().map(|&p| p / hung.scale));
-        let frame =
-            SpringFrame { anchors: &hung.anchors, aims: &hung.aims, lines: &hung.directions, edits: &edits.targets };
-        let rows = match body.morphed() {
+        points.extend(body.points[..surface.nodes()].iter().map(|&p| p / scale));
+        let frame = frame.with(&edits.targets);
+        let (springs, rows) = match body.morphed() {
             // Morph targets change the rest shape, and with it every spring.
             Some(bind) => {
                 net.springs.remeasure(&net.rest(bind, &self.factors), &self.stiffness, springs);
                 net.rows.remeasure(springs, bind, rows);
-                rows
+                (&*springs, &*rows)
             }
-            None => &net.rows,
+            None => (&net.springs, &net.rows),
         };
-        rows.solve((place.level, place.pool), &frame, points, (self.scheme, &self.stop), solver);
+        rows.solve(springs, (place.level, place.pool), &frame, points, (self.scheme, &self.stop), solver);
         for (node, p) in points.iter().enumerate() {
             let gain = self.gain[node];
             if gain > 0.0 && !body.held[node] && p.is_finite() {
                 let before = body.points[node];
-                body.points[node] = before + (*p * hung.scale - before) * gain;
+                body.points[node] = before + (*p * scale - before) * gain;
             }
         }
         surface.place_apexes(&mut body.points);
