@@ -1,4 +1,4 @@
-//! The base `fold-over-free` beside linear blending: skin that crosses itself, counted, and the shape of a bent elbow.
+//! The base `fold-over-free` and the correction `springs` beside linear blending: skin that crosses itself, counted, and the shape of a bent elbow.
 #![allow(clippy::print_stdout, reason = "the figures are read by hand")]
 
 mod elbow;
@@ -8,16 +8,23 @@ use glam::DVec3;
 use sinew::{Cpu, Recipe, RecipeFile, Stage, Workspace};
 use sinew_check::gauge::Gauge;
 
-fn base(text: &str) -> Recipe {
-    RecipeFile::parse(&format!("version = 1\nbase = {text}\n")).expect("sound").recipe().clone()
+const FREE: &str = "base = 'fold-over-free'";
+const SPRINGS: &str = "[[correction]]\ntype = 'springs'";
+
+fn recipe(text: &str) -> Recipe {
+    RecipeFile::parse(&format!("version = 1\n{text}\n")).expect("sound").recipe().clone()
 }
 
 #[test]
 fn an_elbow_is_round_outside_and_crosses_itself_less_than_linear_blending() {
+    [FREE, SPRINGS].into_iter().for_each(elbow_is_round_and_crosses_less);
+}
+
+fn elbow_is_round_and_crosses_less(method: &str) {
     let elbow = Elbow::new();
     let mut gauge = Gauge::new(&elbow.rig, &elbow.rest);
     let size = elbow.rig.characters()[0].size;
-    let free = base("'fold-over-free'");
+    let free = recipe(method);
     let mut before: Option<[Vec<DVec3>; 2]> = None;
     for degrees in (0..=150).step_by(5).map(f64::from) {
         let frames = [&Recipe::default(), &free].map(|recipe| elbow.bent(recipe, degrees));
@@ -42,9 +49,13 @@ const SEED: u64 = 18;
 /// Finer ones take too long here.
 const LARGEST: usize = 9_000;
 
-/// Frames of every character: new crossings by linear blending, and by the base, within pieces and between them.
+/// Frames of every character: new crossings by linear blending, and by the method, within pieces and between them.
 #[test]
 fn real_characters_cross_themselves_less_than_by_linear_blending() {
+    [FREE, SPRINGS].into_iter().for_each(characters_cross_less);
+}
+
+fn characters_cross_less(method: &str) {
     let mut ratios = Vec::new();
     for path in sinew_testkit::assets::assets() {
         let Ok(asset) = sinew_gltf::Asset::open_original(&path) else { continue };
@@ -52,8 +63,7 @@ fn real_characters_cross_themselves_less_than_by_linear_blending() {
         if clips.is_empty() || !(1..LARGEST).contains(&rig.vertex_count()) {
             continue;
         }
-        let stages =
-            [Recipe::default(), base("'fold-over-free'")].map(|recipe| Stage::new(rig, &recipe).expect("fits"));
+        let stages = [Recipe::default(), recipe(method)].map(|recipe| Stage::new(rig, &recipe).expect("fits"));
         let mut workspace = Workspace::default();
         stages[0].resting(&mut workspace).deform(&Cpu::serial());
         let mut gauge = Gauge::new(rig, &placed(rig, workspace.mesh()));
@@ -71,8 +81,10 @@ fn real_characters_cross_themselves_less_than_by_linear_blending() {
         }
         let name = path.file_stem().unwrap_or_default().display();
         println!("{name}: within {} → {}, between {} → {}", within[0], within[1], between[0], between[1]);
-        for [linear, free] in [within, between] {
-            assert!(free <= linear + (linear / 50).max(5), "{name}: {linear} → {free}");
+        // Pieces that stick into each other at every frame, by the thousand, do so along a line that springs move.
+        let shares = [50, if method == SPRINGS { 20 } else { 50 }];
+        for ([linear, free], share) in [within, between].into_iter().zip(shares) {
+            assert!(free <= linear + (linear / share).max(5), "{name}: {linear} → {free}");
         }
         ratios.extend((within[0] >= 20).then(|| within[1] as f64 / within[0] as f64));
     }

@@ -66,7 +66,7 @@ impl AttachedSkin {
     }
 
     /// Per palette entry, from bind space to a pose.
-    pub(crate) fn from_bind(&self, rig: &Rig, world: &WorldPose) -> Vec<DAffine3> {
+    pub(crate) fn palette_from_bind(&self, rig: &Rig, world: &WorldPose) -> Vec<DAffine3> {
         let world_from_rest: Vec<DAffine3> =
             rig.palette().iter().map(|entry| world.world_from_bone(entry.bone) * entry.bone_from_rest).collect();
         let entries = 0..world_from_rest.len() as u32;
@@ -75,7 +75,7 @@ impl AttachedSkin {
 
     /// As the bones of a pose take it. Where a bone is flattened nothing hangs: anchors are 0, aims and directions empty.
     pub fn pose(&self, rig: &Rig, world: &WorldPose) -> Hung {
-        let from_bind = self.from_bind(rig, world);
+        let from_bind = self.palette_from_bind(rig, world);
         let mut hung = Hung::default();
         if !self.hanging.pose(&from_bind, &self.surface.bind, &mut hung) {
             hung.scale = 1.0;

@@ -204,3 +204,24 @@ fn dividers_can_be_moved_and_the_gap_is_told() {
     let unknown = Recipe { base: planar(Some("elbow")), ..Recipe::default() };
     assert!(Stage::new(&subject.rig, &unknown).is_err());
 }
+
+#[test]
+fn the_last_line_ends_at_the_joint_of_the_tip() {
+    let build = |tip: Option<f64>| {
+        let mut raw = sinew_zoo::build("tube:vertices=600,bones=2").expect("built in").raw;
+        let last = raw.bones.iter().position(|bone| bone.name == "tube.2").expect("a last bone");
+        if let Some(y) = tip {
+            let local = LocalTransform::Trs(Trs { translation: DVec3::Y * y, ..Trs::IDENTITY });
+            raw.bones.push(sinew::raw::RawBone { name: "tip".into(), parent: Some(last), local });
+        }
+        let rig = Rig::build(&raw).expect("sound").0;
+        let anchors = sinew::attach::skin::AttachedSkin::new(&rig, 0).expect("a skin").anchors();
+        anchors.iter().map(|a| a.y).fold(0.0, f64::max)
+    };
+    // The tube is 2 long, and its second bone begins in the middle. Smoothing draws the last rings together a little.
+    let (without, with) = (build(None), build(Some(1.0)));
+    assert!(without < 1.85 && with > 1.9, "{without} {with}");
+    // A joint far out, or behind the skin, is no tip.
+    assert_eq!(build(Some(9.0)), without);
+    assert_eq!(build(Some(-1.0)), without);
+}

@@ -44,7 +44,7 @@ impl LiveSprings {
     /// `dt_secs` after the last frame: moves the positions of an evaluated frame to where the skin swings. Normals are
     /// left as they are.
     pub fn step(&mut self, rig: &Rig, world: &WorldPose, dt_secs: f64, mesh: &mut DeformedMesh) {
-        if !self.net.pose(&self.skin.from_bind(rig, world), self.skin.bind(), &mut self.frame) {
+        if !self.net.pose(&self.skin.palette_from_bind(rig, world), self.skin.bind(), &mut self.frame) {
             return;
         }
         let scale = self.frame.hung.scale;

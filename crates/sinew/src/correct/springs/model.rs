@@ -21,7 +21,7 @@
 //! resolution.
 //!
 //! EX's other springs round the radius back against that, sharpen the outside and cross inside; they are 0 unless asked
-//! for. Its bone spring goes by angles, to the bone's line ([`BoneSpring::ToLine`]), which leaves the turn about the
+//! for. Its bone spring goes by angles, to the bone's line ([`BoneSpring::Line`]), which leaves the turn about the
 //! bone free, or to the whole direction. `ℓ̂ = max(‖s‖, ‖s⁰‖/10)` keeps a point that a collapsed skin left on its bone
 //! from being thrown away; points closer to their bone than to their neighbours have no direction and are held to their
 //! place.
@@ -78,11 +78,11 @@ impl Default for Stiffness {
 pub(super) enum BoneSpring {
     /// The place that bones take the point to.
     #[default]
-    ToPlace,
+    Place,
     /// The whole direction that bones give the scale vector.
-    ToBind,
+    Direction,
     /// Only its angle to the bone's line, as the thesis has it.
-    ToLine,
+    Line,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -113,7 +113,7 @@ pub(super) struct Springs {
     pub(super) bone: Vec<f64>,
     /// Of places.
     pub(super) place: Vec<f64>,
-    /// Angle of s⁰ to the line, for [`BoneSpring::ToLine`].
+    /// Angle of s⁰ to the line, for [`BoneSpring::Line`].
     pub(super) line_angle: Vec<f64>,
     pub(super) stiffness: Vec<f64>,
     pub(super) kind: BoneSpring,
@@ -268,7 +268,7 @@ impl Springs {
             // Where the blend length is not resolved, what is there of a mesh is all that can be blended over.
             let share = |square: f64| if blend * blend > square { square / (blend * blend) } else { 1.0 };
             let stiffness = factor(i).bone * k.bone;
-            let by_place = self.kind == BoneSpring::ToPlace || self.rest[i] == 0.0;
+            let by_place = self.kind == BoneSpring::Place || self.rest[i] == 0.0;
             let mean = if valence > 0.0 { length / valence } else { 0.0 };
             self.place.push(if by_place { stiffness * share(self.areas[i]) } else { 0.0 });
             self.bone.push(if by_place { 0.0 } else { stiffness * share(mean * mean) });
@@ -297,7 +297,7 @@ pub(super) struct SpringFrame<'a> {
     pub aims: &'a [DVec3],
     /// Edges as their bones turn them, in the order of the springs'.
     pub edges: &'a [DVec3],
-    /// Directions of their lines; read by [`BoneSpring::ToLine`].
+    /// Directions of their lines; read by [`BoneSpring::Line`].
     pub lines: &'a [DVec3],
     /// Edits per point: stiffness and place; empty for none. Several edits of a point are their weighted mean.
     pub edits: &'a [(f64, DVec3)],
@@ -400,8 +400,8 @@ impl Springs {
                 energy += self.absolute[i] * excess * excess;
                 along -= self.absolute[i] * excess;
                 let (towards, held) = match self.kind {
-                    BoneSpring::ToBind | BoneSpring::ToPlace => (frame.aims[i], 0.0),
-                    BoneSpring::ToLine => (frame.lines[i], self.line_angle[i]),
+                    BoneSpring::Direction | BoneSpring::Place => (frame.aims[i], 0.0),
+                    BoneSpring::Line => (frame.lines[i], self.line_angle[i]),
                 };
                 let towards = towards.normalize_or_zero();
                 let (sine, cosine) = (direction.cross(towards).length(), direction.dot(towards));

@@ -185,7 +185,7 @@ impl SpringRows {
         };
         fill(&mut self.absolute, &|i| springs.absolute[i]);
         fill(&mut self.bone, &|i| springs.bone[i] * (springs.rest[i] / unit).powi(2));
-        fill(&mut self.held, &|i| if springs.kind == BoneSpring::ToLine { springs.line_angle[i] } else { 0.0 });
+        fill(&mut self.held, &|i| if springs.kind == BoneSpring::Line { springs.line_angle[i] } else { 0.0 });
         fill(&mut self.stiffness, &|i| springs.stiffness[i]);
         self.placed.clone_from(&springs.place);
         self.is_plain = alike.as_ref().is_some_and(|alike| alike.0 == [0.0; 2])
@@ -215,7 +215,7 @@ impl SpringRows {
 
     pub fn load(&self, springs: &Springs, frame: &SpringFrame<'_>, middle: DVec3, out: &mut RowFrame) {
         self.rows_of(&mut out.anchors, |point| (frame.anchors[point] - middle) / self.unit);
-        let towards = if self.kind == BoneSpring::ToLine { frame.lines } else { frame.aims };
+        let towards = if self.kind == BoneSpring::Line { frame.lines } else { frame.aims };
         self.rows_of(&mut out.towards, |point| towards[point].normalize_or_zero());
         out.gains.clone_from(&self.stiffness);
         out.pull.clear();

@@ -149,9 +149,9 @@ fn stiffness(binding: &Binding<'_>) -> Stiffness {
 
 fn kind(binding: &Binding<'_>) -> BoneSpring {
     match binding.values.word("hold") {
-        "line" => BoneSpring::ToLine,
-        "direction" => BoneSpring::ToBind,
-        _ => BoneSpring::ToPlace,
+        "line" => BoneSpring::Line,
+        "direction" => BoneSpring::Direction,
+        _ => BoneSpring::Place,
     }
 }
 

@@ -52,7 +52,7 @@ impl Tube {
             factors: &[],
             blend_length: None,
         };
-        Springs::new(&rest, k, BoneSpring::ToPlace)
+        Springs::new(&rest, k, BoneSpring::Place)
     }
 
     /// Share of the second bone, which rises over a stretch about the joint.
@@ -133,7 +133,7 @@ fn energy_and_forces(springs: &Springs, frame: &SpringFrame<'_>, points: &[DVec3
     (energy, forces)
 }
 
-const KINDS: [BoneSpring; 3] = [BoneSpring::ToPlace, BoneSpring::ToBind, BoneSpring::ToLine];
+const KINDS: [BoneSpring; 3] = [BoneSpring::Place, BoneSpring::Direction, BoneSpring::Line];
 /// Every spring at work.
 const ALL: Stiffness = Stiffness { torsion: 1.0, surface: 0.7, length: 0.5, absolute: 1.0, bone: 3.0 };
 
@@ -402,7 +402,7 @@ fn points_on_the_bone_and_points_on_each_other_are_finite() {
         factors: &[],
         blend_length: None,
     };
-    let springs = Springs::new(&flat, &Stiffness::default(), BoneSpring::ToPlace);
+    let springs = Springs::new(&flat, &Stiffness::default(), BoneSpring::Place);
     let mut points = tube.anchors.clone();
     springs.solve(&posed.frame(), &mut points, Scheme::Plain, &Stop::after(5));
     assert!(points.iter().all(|p| p.is_finite()) && springs.len() == points.len());
@@ -420,11 +420,11 @@ fn rows_have_the_same_energy_and_end_in_the_same_shape() {
     let tube = Tube::new(21, 11, 2.0);
     let far = DVec3::new(900.0, -400.0, 20.0);
     let turn = DQuat::from_rotation_z(-1.2);
-    for (kind, k) in KINDS.map(|kind| (kind, ALL)).into_iter().chain([(BoneSpring::ToPlace, Stiffness::default())]) {
+    for (kind, k) in KINDS.map(|kind| (kind, ALL)).into_iter().chain([(BoneSpring::Place, Stiffness::default())]) {
         let mut springs = tube.springs(&k);
         springs.kind = kind;
         springs.stiffen(&[], None, &k);
-        if kind == BoneSpring::ToLine {
+        if kind == BoneSpring::Line {
             // Springs that differ.
             for (index, edge) in springs.edges.iter_mut().enumerate() {
                 [&mut edge.torsion, &mut edge.surface, &mut edge.lengths][index % 3].mul_assign(0.8);
@@ -463,7 +463,7 @@ fn rows_have_the_same_energy_and_end_in_the_same_shape() {
                         "{kind:?} {scheme:?} {off:e}"
                     );
                     // Rows join the two springs of a point to fixed places, which changes the energy by a constant.
-                    if edits.is_empty() || kind != BoneSpring::ToPlace {
+                    if edits.is_empty() || kind != BoneSpring::Place {
                         assert!((a.energy - b.energy).abs() < 1e-4 * a.energy, "{scheme:?} {} {}", a.energy, b.energy);
                     }
                     assert_eq!(a.stopped, b.stopped, "{scheme:?}");
@@ -485,7 +485,7 @@ fn rows_have_the_same_energy_and_end_in_the_same_shape() {
             factors: &[],
             blend_length: None,
         };
-        let springs = Springs::new(&rest, &Stiffness::default(), BoneSpring::ToPlace);
+        let springs = Springs::new(&rest, &Stiffness::default(), BoneSpring::Place);
         let rows = SpringRows::new(&springs, &large);
         let posed = tube.posed(turn);
         let scaled = |v: &Vec<DVec3>| v.iter().map(|p| *p * scale).collect::<Vec<DVec3>>();
