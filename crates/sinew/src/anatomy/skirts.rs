@@ -44,7 +44,7 @@ pub(super) fn skirts(
         let ends = legs.iter().filter_map(|leg| if end == 0 { leg.first() } else { leg.last() });
         ends.map(|&p| height(p)).sum::<f64>() / 2.0
     });
-    if !(top - bottom > 0.1 * body.height) {
+    if top - bottom <= 0.1 * body.height {
         return Vec::new();
     }
     let mut of_piece: Vec<(u32, usize)> =
