@@ -4,16 +4,24 @@
 //! `δ = |A n| A⁻¹ N − n`, N the normal wanted. Over all samples the targets are the least-squares fit
 //! `min Σ_f |δ_f − Σ_k w_kf n_k|²`: with `G = Σ_f w_f w_fᵀ` and `R = Σ_f δ_f w_fᵀ`, `n = R G⁻¹`. Tangents alike.
 //!
-//! Oracle: δ that lie in the span of the weights are found; one frame and one target give that frame exactly.
+//! Most targets can do without: with `G = L Lᵀ` and `Y = R L⁻ᵀ`, the first j targets alone leave `Σ_f |δ_f|² − Σ_{i ≤ j}
+//! |Y_i|²` at a vertex and are `n = Y_j L_j⁻¹`, so one factorisation tells what any number of them gives. As few as
+//! serve get directions. The last target, which is always on, counts first: it holds what all frames share.
+//!
+//! Oracle: δ that lie in the span of the weights are found; one frame and one target give that frame exactly; what j
+//! targets leave is what their own fit leaves.
 
 use crate::factor::FactorError;
 use crate::matrix::Tall;
-use faer::prelude::Solve;
-use faer::{Mat, MatRef, Side};
+use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
+use faer::{Mat, Par, Side};
 
 /// How much the targets' own size counts beside the fit, as a share of the mean square of the weights: enough to keep
 /// targets that are hardly ever used from growing.
 const RIDGE: f64 = 1e-5;
+/// Angle by which directions may be farther off, on average over vertices, than with all targets: half a degree. Shading
+/// changes by less than one part in a hundred.
+const SLACK: f64 = 0.5 * std::f64::consts::PI / 180.0;
 
 /// Sums for the fit of one kind of direction.
 #[derive(Debug)]
@@ -22,6 +30,9 @@ pub(crate) struct Fit {
     /// R, one column per target.
     right: Tall,
     gram: Mat<f64>,
+    /// Σ |δ|² per vertex.
+    squares: Vec<f64>,
+    frames: usize,
 }
 
 impl Fit {
@@ -29,14 +40,20 @@ impl Fit {
     pub fn new(vertices: usize, targets: usize) -> Self {
         let rows = 3 * vertices;
         let right = Tall::from_columns(rows, vec![0.0; rows.max(1) * targets]);
-        Self { rows, right, gram: Mat::zeros(targets, targets) }
+        Self { rows, right, gram: Mat::zeros(targets, targets), squares: vec![0.0; vertices], frames: 0 }
     }
 
     /// Takes in frames: δ of all vertices (x y z per vertex), frame by frame, and the frames' weights.
-    pub fn add(&mut self, deltas: Vec<f32>, weights: &[Vec<f32>]) {
+    pub fn add(&mut self, deltas: Vec<f32>, weights: &[&[f32]]) {
         let targets = self.right.columns();
         if self.rows == 0 || targets == 0 {
             return;
+        }
+        self.frames += weights.len();
+        for frame in deltas.chunks_exact(self.rows) {
+            for (sum, delta) in self.squares.iter_mut().zip(frame.chunks_exact(3)) {
+                *sum += delta.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>();
+            }
         }
         let deltas = Tall::from_columns(self.rows, deltas);
         let transposed = Mat::from_fn(weights.len(), targets, |frame, target| weights[frame][target]);
@@ -50,22 +67,56 @@ impl Fit {
         }
     }
 
-    /// The targets: one column each, x y z per vertex.
-    pub fn solve(mut self) -> Result<Tall, FactorError> {
+    /// The targets: one column each, x y z per vertex; zero for those that need no directions.
+    pub fn solve(self) -> Result<Tall, FactorError> {
+        self.solve_within(SLACK)
+    }
+
+    fn solve_within(self, slack: f64) -> Result<Tall, FactorError> {
         let targets = self.right.columns();
-        if self.rows == 0 || targets == 0 {
-            return Ok(self.right);
-        }
         let trace: f64 = (0..targets).map(|i| self.gram[(i, i)]).sum();
-        if trace <= 0.0 {
+        if self.rows == 0 || targets == 0 || trace <= 0.0 {
             return Ok(self.right);
         }
         let ridge = RIDGE * trace / targets as f64;
-        (0..targets).for_each(|i| self.gram[(i, i)] += ridge);
-        let factored = self.gram.llt(Side::Lower).map_err(|_| FactorError)?;
-        let inverse = factored.solve(Mat::<f64>::identity(targets, targets));
-        let inverse = Mat::from_fn(targets, targets, |row, column| inverse[(row, column)] as f32);
-        Ok(self.right.times(MatRef::from(inverse.as_ref())))
+        let target_of = |place: usize| if place == 0 { targets - 1 } else { place - 1 };
+        let gram = Mat::from_fn(targets, targets, |row, column| {
+            self.gram[(target_of(row), target_of(column))] + if row == column { ridge } else { 0.0 }
+        });
+        let lower = gram.llt(Side::Lower).map_err(|_| FactorError)?.L().to_owned();
+        let mut inverse = Mat::<f64>::identity(targets, targets);
+        solve_lower_triangular_in_place(lower.as_ref(), inverse.as_mut(), Par::Seq);
+        // R L⁻ᵀ, its columns in the order of places.
+        let turned = Mat::from_fn(targets, targets, |target, place| {
+            let row = if target == targets - 1 { 0 } else { target + 1 };
+            inverse[(place, row)] as f32
+        });
+        let fitted = self.right.times(turned.as_ref());
+        let used = self.fewest(&fitted, slack);
+        let back = Mat::from_fn(targets, targets, |place, target| {
+            let column = if target == targets - 1 { 0 } else { target + 1 };
+            if place < used && column < used { inverse[(place, column)] as f32 } else { 0.0 }
+        });
+        Ok(fitted.times(back.as_ref()))
+    }
+
+    /// As few leading columns of Y as leave no more than `slack` beyond what all leave.
+    fn fewest(&self, fitted: &Tall, slack: f64) -> usize {
+        let mut left = self.squares.clone();
+        // Angles: directions are of length 1.
+        let mean = |left: &[f64]| {
+            let angle = |left: &f64| (left.max(0.0) / self.frames.max(1) as f64).sqrt();
+            left.iter().map(angle).sum::<f64>() / left.len().max(1) as f64
+        };
+        let mut means = vec![mean(&left)];
+        for column in 0..fitted.columns() {
+            for (left, y) in left.iter_mut().zip(fitted.column(column).chunks_exact(3)) {
+                *left -= y.iter().map(|&y| f64::from(y) * f64::from(y)).sum::<f64>();
+            }
+            means.push(mean(&left));
+        }
+        let all = means.last().copied().unwrap_or(0.0);
+        means.iter().position(|&mean| mean <= all + slack).unwrap_or(fitted.columns())
     }
 }
 
@@ -84,9 +135,10 @@ mod tests {
         let mut fit = Fit::new(vertices, targets);
         for block in weights.chunks(16) {
             let columns = Mat::from_fn(targets, block.len(), |row, column| block[column][row]);
-            fit.add(truth.times(columns.as_ref()).data().to_vec(), block);
+            let block: Vec<&[f32]> = block.iter().map(Vec::as_slice).collect();
+            fit.add(truth.times(columns.as_ref()).data().to_vec(), &block);
         }
-        let found = fit.solve().unwrap();
+        let found = fit.solve_within(0.0).unwrap();
         for (a, b) in found.data().iter().zip(truth.data()) {
             assert!((a - b).abs() < 1e-3, "{a} {b}");
         }
@@ -96,7 +148,43 @@ mod tests {
     fn nothing_to_fit_is_no_fault() {
         assert_eq!(Fit::new(0, 3).solve().unwrap().rows(), 1);
         let mut fit = Fit::new(2, 1);
-        fit.add(vec![0.0; 6], &[vec![0.0]]);
+        fit.add(vec![0.0; 6], &[&[0.0]]);
         assert!(fit.solve().unwrap().data().iter().all(|x| *x == 0.0));
+    }
+
+    /// A second formulation: the normal equations of the last target and the first few alone.
+    #[test]
+    fn a_few_targets_are_fitted_as_if_there_were_no_others() {
+        let mut random = Random::new(8);
+        let (vertices, targets, frames) = (30, 5, 40);
+        let mut numbers = |count: usize| (0..count).map(|_| random.between(-0.2, 0.2) as f32).collect::<Vec<f32>>();
+        let deltas = numbers(3 * vertices * frames);
+        let mut weights: Vec<Vec<f32>> = (0..frames).map(|_| numbers(targets)).collect();
+        weights.iter_mut().for_each(|weights| weights[targets - 1] = 1.0);
+        let fit = |columns: &[usize]| {
+            let mut fit = Fit::new(vertices, columns.len());
+            let some: Vec<Vec<f32>> = weights.iter().map(|w| columns.iter().map(|&c| w[c]).collect()).collect();
+            fit.add(deltas.clone(), &some.iter().map(Vec::as_slice).collect::<Vec<_>>());
+            fit
+        };
+        let left = |targets: &Tall, columns: &[usize]| {
+            let mut sum = vec![0.0; vertices];
+            for (frame, weights) in deltas.chunks_exact(3 * vertices).zip(&weights) {
+                for row in 0..3 * vertices {
+                    let played: f32 = (0..columns.len()).map(|c| weights[columns[c]] * targets.column(c)[row]).sum();
+                    sum[row / 3] += f64::from(frame[row] - played).powi(2);
+                }
+            }
+            sum.iter().map(|sum| (sum / frames as f64).sqrt()).sum::<f64>() / vertices as f64
+        };
+        let everything = [0, 1, 2, 3, 4];
+        let all = left(&fit(&everything).solve_within(0.0).unwrap(), &everything);
+        let two = left(&fit(&[0, 1, 4]).solve_within(0.0).unwrap(), &[0, 1, 4]);
+        let found = fit(&everything).solve_within(1.0001 * (two - all)).unwrap();
+        assert!((2..4).all(|target| found.column(target).iter().all(|x| *x == 0.0)));
+        assert!((0..2).all(|target| found.column(target).iter().any(|x| *x != 0.0)));
+        assert!((left(&found, &everything) - two).abs() < 1e-3 * two, "{two}");
+        let none = fit(&everything).solve_within(f64::INFINITY).unwrap();
+        assert!(none.data().iter().all(|x| *x == 0.0));
     }
 }

@@ -50,11 +50,11 @@ fn between(a: &[f32], b: &[f32], s: f32) -> Vec<f32> {
 }
 
 /// The largest `γ |M δ|` for each δ.
-pub(crate) fn vertex_errors(targets: &Tall, stretch: &[f32], offsets: &[Vec<f32>]) -> Vec<f32> {
+pub(crate) fn vertex_errors<W: AsRef<[f32]> + Sync>(targets: &Tall, stretch: &[f32], offsets: &[W]) -> Vec<f32> {
     let rows = targets.rows();
     let points = rows / 3;
-    let piece = |offsets: &[Vec<f32>]| -> Vec<f32> {
-        let deltas = Mat::from_fn(targets.columns(), offsets.len(), |row, column| offsets[column][row]);
+    let piece = |offsets: &[W]| -> Vec<f32> {
+        let deltas = Mat::from_fn(targets.columns(), offsets.len(), |row, column| offsets[column].as_ref()[row]);
         let mut moved = vec![0.0; rows * offsets.len()];
         targets.add_product(1.0, deltas.as_ref(), &mut moved);
         let largest = |moved: &[f32]| {

@@ -38,7 +38,7 @@ pub mod report;
 mod sampling;
 mod tolerance;
 
-pub use bake::bake;
+pub use bake::{Storage, bake};
 pub use factor::FactorError;
 pub use keys::WeightCurve;
 pub use play::{frame_times, play};
@@ -131,6 +131,10 @@ pub struct PrimitiveTarget {
     pub normals: Option<Vec<Vec3>>,
     /// Of tangents, where the source has them.
     pub tangents: Option<Vec<Vec3>>,
+    /// How positions are to be stored: they are numbers that this holds.
+    pub position_storage: Storage,
+    /// The same of normals and tangents.
+    pub direction_storage: Storage,
 }
 
 /// Why nothing was baked.

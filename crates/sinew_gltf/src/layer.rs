@@ -64,6 +64,23 @@ pub struct PrimitiveTargets {
     pub targets: Vec<Target>,
 }
 
+/// How displacements are stored. Whole numbers need `KHR_mesh_quantization` and are written where they are meant to decode
+/// to: values between two of them are rounded, values beyond the largest are cut off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Storage {
+    /// As they are.
+    #[default]
+    Float,
+    /// Whole numbers up to ±127. For positions alone.
+    Byte,
+    /// Whole numbers up to ±32767. For positions alone.
+    Short,
+    /// Multiples of 1/127 up to ±1.
+    NormalizedByte,
+    /// Multiples of 1/32767 up to ±1.
+    NormalizedShort,
+}
+
 /// Displacements in the file's vertex order. Empty positions stand for zeros, for primitives that are not read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Target {
@@ -73,6 +90,10 @@ pub struct Target {
     pub normals: Option<Vec<Vec3>>,
     /// Added to the directions of rest tangents; ignored where the primitive has none.
     pub tangents: Option<Vec<Vec3>>,
+    /// How positions are stored.
+    pub position_storage: Storage,
+    /// How normals and tangents are stored; whole numbers are normalised ones.
+    pub direction_storage: Storage,
 }
 
 /// Weights of one animation.
@@ -334,6 +355,9 @@ impl<'a> MeshPlan<'a> {
                             format!("is given displacements of other counts than its {} vertices", plan.vertices);
                         return Err(content(subject(number), fault));
                     }
+                    if matches!(target.direction_storage, Storage::Byte | Storage::Short) {
+                        return Err(content(subject(number), "is given directions as whole numbers, which reach ±1 only"));
+                    }
                     if !std::iter::once(&target.positions).chain(directions).flatten().all(|d| d.is_finite()) {
                         return Err(content(subject(number), "is given a displacement that is not finite"));
                     }
@@ -424,13 +448,14 @@ fn write_targets(
     // A primitive without positions has nothing that could be displaced.
     if plan.vertices > 0 {
         let given = |target: usize| target.checked_sub(own_count).and_then(|target| given.get(target));
-        fill(edit, &mut targets, "POSITION", POSITIONS, plan.vertices, |t| given(t).map(|t| t.positions.as_slice()))?;
+        let positions = |t: usize| given(t).map(|t| (t.positions.as_slice(), t.position_storage));
+        fill(edit, &mut targets, "POSITION", POSITIONS, plan.vertices, positions)?;
         if normals {
-            let of = |t: usize| given(t).and_then(|t| t.normals.as_deref());
+            let of = |t: usize| given(t).and_then(|t| Some((t.normals.as_deref()?, t.direction_storage)));
             fill(edit, &mut targets, "NORMAL", DIRECTIONS, plan.vertices, of)?;
         }
         if tangents {
-            let of = |t: usize| given(t).and_then(|t| t.tangents.as_deref());
+            let of = |t: usize| given(t).and_then(|t| Some((t.tangents.as_deref()?, t.direction_storage)));
             fill(edit, &mut targets, "TANGENT", DIRECTIONS, plan.vertices, of)?;
         }
     }
@@ -444,16 +469,40 @@ fn fill<'t>(
     key: &str,
     layout: Layout,
     vertices: usize,
-    displacements: impl Fn(usize) -> Option<&'t [Vec3]>,
+    displacements: impl Fn(usize) -> Option<(&'t [Vec3], Storage)>,
 ) -> Result<(), WriteError> {
     for (number, target) in targets.iter_mut().enumerate().filter(|(_, target)| !target.contains_key(key)) {
-        let accessor = match displacements(number).filter(|given| !given.is_empty()) {
-            Some(given) => edit.accessor(layout, given.iter().flat_map(|d| d.to_array()))?,
-            None => edit.accessor(layout, std::iter::repeat_n(0f32, 3 * vertices))?,
+        let accessor = match displacements(number).filter(|(given, _)| !given.is_empty()) {
+            Some((given, storage)) => write_vectors(edit, layout, given, storage)?,
+            None => write_vectors(edit, layout, &vec![Vec3::ZERO; vertices], Storage::Float)?,
         };
         target.insert(key.to_owned(), accessor.into());
     }
     Ok(())
+}
+
+fn write_vectors(
+    edit: &mut Edit<'_>,
+    layout: Layout,
+    given: &[Vec3],
+    storage: Storage,
+) -> Result<usize, WriteError> {
+    fn whole<T: Copy>(given: &[Vec3], unit: f64, number: impl Fn(f64) -> T) -> Vec<[T; 3]> {
+        given.iter().map(|vector| vector.to_array().map(|x| number((f64::from(x) * unit).round()))).collect()
+    }
+    // Casts from floats are cut off at the ends; the one below −MAX is no number of glTF's.
+    let byte = |x: f64| (x as i8).max(-i8::MAX);
+    let short = |x: f64| (x as i16).max(-i16::MAX);
+    if storage != Storage::Float {
+        edit.require("KHR_mesh_quantization")?;
+    }
+    match storage {
+        Storage::Float => edit.vectors(layout, false, &given.iter().map(Vec3::to_array).collect::<Vec<_>>()),
+        Storage::Byte => edit.vectors(layout, false, &whole(given, 1.0, byte)),
+        Storage::Short => edit.vectors(layout, false, &whole(given, 1.0, short)),
+        Storage::NormalizedByte => edit.vectors(layout, true, &whole(given, f64::from(i8::MAX), byte)),
+        Storage::NormalizedShort => edit.vectors(layout, true, &whole(given, f64::from(i16::MAX), short)),
+    }
 }
 
 /// Four pairs a set, unused ones 0. Sets the primitive has beyond these are removed.

@@ -1,17 +1,21 @@
-//! The bake from beginning to end: learn, factor, measure the trade, choose targets and keys, fit normals, measure the
-//! result.
+//! The bake from beginning to end: learn, factor, measure the trade, choose targets, fit normals, choose forms and keys,
+//! measure the result.
 //!
 //! | module | what it does |
 //! |---|---|
 //! | `trade` | what any number of targets would give; the smallest that will do |
 //! | `solution` | the targets kept, their weights and keys |
+//! | `forms` | how few bits each target is stored in |
 //! | `result` | normals fitted, everything measured once more |
 //! | `account` | the report, and why there is none |
 
 mod account;
+mod forms;
 mod result;
 mod solution;
 mod trade;
+
+pub use forms::Storage;
 
 use crate::factor::factor;
 use crate::groups::groups;
@@ -25,8 +29,8 @@ use solution::Solution;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use trade::directions_within;
 
-/// Share of the tolerance the targets may use up; the rest, and whatever a frame does not use, is for the keys.
-const TARGETS_SHARE: f64 = 0.9;
+/// Share of the tolerance the targets may use up; the rest, and whatever a frame does not use, is for rounding and keys.
+const TARGETS_SHARE: f64 = 0.75;
 /// Precision of the range, as a share of the tolerance.
 const RANGE_SHARE: f64 = 0.05;
 /// Most columns of a range.
@@ -66,12 +70,13 @@ pub fn bake(
     let mut solutions: Vec<Solution> = (run.groups.iter().zip(trades).zip(counts))
         .map(|((group, trade), count)| Solution::new(group, trade, count))
         .collect();
+    run.fit_directions(&mut solutions)?;
     for (group, solution) in run.groups.iter().zip(&mut solutions) {
-        solution.choose_keys(&run.grids, options.tolerance.units(group.group.size));
+        let tolerance = options.tolerance.units(group.group.size);
+        solution.store(group, tolerance);
+        solution.choose_keys(&run.grids, tolerance);
     }
     let refined = run.refine(&mut solutions)?;
-    solutions.iter_mut().for_each(Solution::keep_weights_within_one);
-    run.fit_directions(&mut solutions)?;
     let measured = run.measure(&solutions, &refined)?;
     let report = run.report(&solutions, measured);
     if !report.within_tolerance() && !options.best_effort {
