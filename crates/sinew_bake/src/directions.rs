@@ -4,23 +4,25 @@
 //! `δ = |A n| A⁻¹ N − n`, N the normal wanted. Over all samples the targets are the least-squares fit
 //! `min Σ_f |δ_f − Σ_k w_kf n_k|²`: with `G = Σ_f w_f w_fᵀ` and `R = Σ_f δ_f w_fᵀ`, `n = R G⁻¹`. Tangents alike.
 //!
-//! Most targets can do without: with `G = L Lᵀ` and `Y = R L⁻ᵀ`, the first j targets alone leave `Σ_f |δ_f|² − Σ_{i ≤ j}
-//! |Y_i|²` at a vertex and are `n = Y_j L_j⁻¹`, so one factorisation tells what any number of them gives. As few as
-//! serve get directions. The last target, which is always on, counts first: it holds what all frames share.
+//! Most targets can do without: with `G = L Lᵀ`, `Y = R L⁻ᵀ` and `z = L⁻¹ w`, the fit by the first j targets alone is
+//! `Σ_{i ≤ j} Y_i z_i`, so one factorisation tells what any number of them leaves. As few as serve get directions, none
+//! where the base's own do. That is judged by the mean angle over some frames, as least squares look at the few vertices
+//! that turn most. The last target, which is always on, counts first: it holds what all frames share.
 //!
-//! Oracle: δ that lie in the span of the weights are found; one frame and one target give that frame exactly; what j
-//! targets leave is what their own fit leaves.
+//! Oracle: δ that lie in the span of the weights are found; one frame and one target give that frame exactly; a few
+//! targets are what their own fit gives.
 
 use crate::factor::FactorError;
 use crate::matrix::Tall;
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Mat, Par, Side};
+use rayon::prelude::*;
 
 /// How much the targets' own size counts beside the fit, as a share of the mean square of the weights: enough to keep
 /// targets that are hardly ever used from growing.
 const RIDGE: f64 = 1e-5;
-/// Angle by which directions may be farther off, on average over vertices, than with all targets: half a degree. Shading
-/// changes by less than one part in a hundred.
+/// Angle by which directions may be farther off, on average over vertices and frames, than with as many targets as are
+/// best: half a degree. Shading changes by less than one part in a hundred.
 const SLACK: f64 = 0.5 * std::f64::consts::PI / 180.0;
 
 /// Sums for the fit of one kind of direction.
@@ -30,17 +32,23 @@ pub(crate) struct Fit {
     /// R, one column per target.
     right: Tall,
     gram: Mat<f64>,
-    /// Σ |δ|² per vertex.
-    squares: Vec<f64>,
-    frames: usize,
+    /// Some frames, to judge by: δ and weights, every `stride`th of those seen.
+    kept: Vec<(Vec<f32>, Vec<f32>)>,
+    seen: usize,
+    stride: usize,
 }
+
+/// Bytes of frames to judge by.
+const KEPT_BYTES: usize = 32 << 20;
+/// Most frames to judge by.
+const KEPT_FRAMES: usize = 48;
 
 impl Fit {
     /// For `vertices` directions and `targets` weights.
     pub fn new(vertices: usize, targets: usize) -> Self {
         let rows = 3 * vertices;
         let right = Tall::from_columns(rows, vec![0.0; rows.max(1) * targets]);
-        Self { rows, right, gram: Mat::zeros(targets, targets), squares: vec![0.0; vertices], frames: 0 }
+        Self { rows, right, gram: Mat::zeros(targets, targets), kept: Vec::new(), seen: 0, stride: 1 }
     }
 
     /// Takes in frames: δ of all vertices (x y z per vertex), frame by frame, and the frames' weights.
@@ -49,11 +57,8 @@ impl Fit {
         if self.rows == 0 || targets == 0 {
             return;
         }
-        self.frames += weights.len();
-        for frame in deltas.chunks_exact(self.rows) {
-            for (sum, delta) in self.squares.iter_mut().zip(frame.chunks_exact(3)) {
-                *sum += delta.iter().map(|&x| f64::from(x) * f64::from(x)).sum::<f64>();
-            }
+        for (frame, weights) in deltas.chunks_exact(self.rows).zip(weights) {
+            self.keep(frame, weights);
         }
         let deltas = Tall::from_columns(self.rows, deltas);
         let transposed = Mat::from_fn(weights.len(), targets, |frame, target| weights[frame][target]);
@@ -65,6 +70,17 @@ impl Fit {
                 }
             }
         }
+    }
+
+    fn keep(&mut self, frame: &[f32], weights: &[f32]) {
+        if self.seen.is_multiple_of(self.stride) {
+            self.kept.push((frame.to_vec(), weights.to_vec()));
+            if self.kept.len() > (KEPT_BYTES / (4 * self.rows)).clamp(8, KEPT_FRAMES) {
+                self.kept = std::mem::take(&mut self.kept).into_iter().step_by(2).collect();
+                self.stride *= 2;
+            }
+        }
+        self.seen += 1;
     }
 
     /// The targets: one column each, x y z per vertex; zero for those that need no directions.
@@ -92,7 +108,7 @@ impl Fit {
             inverse[(place, row)] as f32
         });
         let fitted = self.right.times(turned.as_ref());
-        let used = self.fewest(&fitted, slack);
+        let used = self.fewest(&fitted, &inverse, slack);
         let back = Mat::from_fn(targets, targets, |place, target| {
             let column = if target == targets - 1 { 0 } else { target + 1 };
             if place < used && column < used { inverse[(place, column)] as f32 } else { 0.0 }
@@ -100,23 +116,28 @@ impl Fit {
         Ok(fitted.times(back.as_ref()))
     }
 
-    /// As few leading columns of Y as leave no more than `slack` beyond what all leave.
-    fn fewest(&self, fitted: &Tall, slack: f64) -> usize {
-        let mut left = self.squares.clone();
-        // Angles: directions are of length 1.
-        let mean = |left: &[f64]| {
-            let angle = |left: &f64| (left.max(0.0) / self.frames.max(1) as f64).sqrt();
-            left.iter().map(angle).sum::<f64>() / left.len().max(1) as f64
-        };
-        let mut means = vec![mean(&left)];
-        for column in 0..fitted.columns() {
-            for (left, y) in left.iter_mut().zip(fitted.column(column).chunks_exact(3)) {
-                *left -= y.iter().map(|&y| f64::from(y) * f64::from(y)).sum::<f64>();
+    /// As few leading columns of Y as leave no more than `slack` beyond what the best number of them leaves.
+    fn fewest(&self, fitted: &Tall, inverse: &Mat<f64>, slack: f64) -> usize {
+        let targets = fitted.columns();
+        // Directions are of length 1: a difference is an angle, which none is larger than where it is large.
+        let angle = |d: &[f32]| (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt().min(1.0);
+        let mean = |left: &[f32]| left.chunks_exact(3).map(|d| f64::from(angle(d))).sum::<f64>();
+        let of_frame = |(deltas, weights): &(Vec<f32>, Vec<f32>)| -> Vec<f64> {
+            let mut left = deltas.clone();
+            let mut means = vec![mean(&left)];
+            for place in 0..targets {
+                let weight = |other: usize| f64::from(weights[if other == 0 { targets - 1 } else { other - 1 }]);
+                let z: f64 = (0..=place).map(|other| inverse[(place, other)] * weight(other)).sum();
+                left.iter_mut().zip(fitted.column(place)).for_each(|(left, y)| *left -= z as f32 * y);
+                means.push(mean(&left));
             }
-            means.push(mean(&left));
-        }
-        let all = means.last().copied().unwrap_or(0.0);
-        means.iter().position(|&mean| mean <= all + slack).unwrap_or(fitted.columns())
+            means
+        };
+        let frames: Vec<Vec<f64>> = self.kept.par_iter().map(of_frame).collect();
+        let count = (self.rows / 3 * frames.len()).max(1) as f64;
+        let means: Vec<f64> = (0..=targets).map(|j| frames.iter().map(|means| means[j]).sum::<f64>() / count).collect();
+        let best = means.iter().copied().fold(f64::INFINITY, f64::min);
+        means.iter().position(|&mean| mean <= best + slack).unwrap_or(targets)
     }
 }
 
@@ -168,14 +189,14 @@ mod tests {
             fit
         };
         let left = |targets: &Tall, columns: &[usize]| {
-            let mut sum = vec![0.0; vertices];
+            let mut sum = 0.0;
             for (frame, weights) in deltas.chunks_exact(3 * vertices).zip(&weights) {
-                for row in 0..3 * vertices {
-                    let played: f32 = (0..columns.len()).map(|c| weights[columns[c]] * targets.column(c)[row]).sum();
-                    sum[row / 3] += f64::from(frame[row] - played).powi(2);
-                }
+                let played =
+                    |row: usize| (0..columns.len()).map(|c| weights[columns[c]] * targets.column(c)[row]).sum::<f32>();
+                let off = |row: usize| f64::from(frame[row] - played(row));
+                sum += (0..vertices).map(|v| (0..3).map(|i| off(3 * v + i).powi(2)).sum::<f64>().sqrt()).sum::<f64>();
             }
-            sum.iter().map(|sum| (sum / frames as f64).sqrt()).sum::<f64>() / vertices as f64
+            sum / (vertices * frames) as f64
         };
         let everything = [0, 1, 2, 3, 4];
         let all = left(&fit(&everything).solve_within(0.0).unwrap(), &everything);

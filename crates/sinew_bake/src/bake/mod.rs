@@ -30,7 +30,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use trade::directions_within;
 
 /// Share of the tolerance the targets may use up; the rest, and whatever a frame does not use, is for rounding and keys.
-const TARGETS_SHARE: f64 = 0.75;
+const TARGETS_SHARE: f64 = 0.85;
 /// Precision of the range, as a share of the tolerance.
 const RANGE_SHARE: f64 = 0.05;
 /// Most columns of a range.
@@ -71,18 +71,29 @@ pub fn bake(
         .map(|((group, trade), count)| Solution::new(group, trade, count))
         .collect();
     run.fit_directions(&mut solutions)?;
-    for (group, solution) in run.groups.iter().zip(&mut solutions) {
-        let tolerance = options.tolerance.units(group.group.size);
-        solution.store(group, tolerance);
-        solution.choose_keys(&run.grids, tolerance);
+    loop {
+        for (group, solution) in run.groups.iter().zip(&mut solutions).filter(|(_, solution)| !solution.is_settled) {
+            solution.store(group, options.tolerance.units(group.group.size));
+            solution.choose_keys(&run.grids, options.tolerance.units(group.group.size));
+        }
+        let refined = run.refine(&mut solutions)?;
+        let measured = run.measure(&solutions, &refined)?;
+        let report = run.report(&solutions, measured);
+        let mut retried = false;
+        for (group, solution) in report.groups.iter().zip(&mut solutions) {
+            let is_off = group.error.largest > options.tolerance.units(group.size);
+            solution.is_settled = !(is_off && solution.tighten());
+            retried |= !solution.is_settled;
+        }
+        if retried {
+            run.meter.total.fetch_add(run.grids.iter().map(|grid| grid.times.len()).sum(), Ordering::Relaxed);
+            continue;
+        }
+        if !report.within_tolerance() && !options.best_effort {
+            return Err(run.missed(&report));
+        }
+        return Ok(run.result(solutions, report));
     }
-    let refined = run.refine(&mut solutions)?;
-    let measured = run.measure(&solutions, &refined)?;
-    let report = run.report(&solutions, measured);
-    if !report.within_tolerance() && !options.best_effort {
-        return Err(run.missed(&report));
-    }
-    Ok(run.result(solutions, report))
 }
 
 /// What all steps share.

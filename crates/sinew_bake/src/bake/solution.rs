@@ -1,11 +1,11 @@
 //! The targets a group keeps, as they are written and as they are played, with their weights and keys.
 
 use super::Run;
-use super::forms::Form;
+use super::forms::{Allowance, Form};
 use super::trade::{FrameFit, Trade, written_targets};
 use crate::BakeFailure;
 use crate::field::Field;
-use crate::keys::{self, WeightCurve};
+use crate::keys::{self, Moved, WeightCurve};
 use crate::matrix::Tall;
 use crate::pulled::{Pulled, PulledGroup, Wanted, each_frame};
 use crate::report::Seam;
@@ -15,8 +15,6 @@ use std::sync::atomic::Ordering;
 
 /// How often the time between two moments is halved where the motion is faster than the samples.
 const HALVINGS: usize = 4;
-/// Least share of the tolerance that keys may use where targets have used it up (best effort).
-const LEAST_KEY_SHARE: f64 = 0.1;
 
 /// What is kept of a group. Weights lie in 0…1, where Blender's and Unity's sliders hold them: `Σ w_k m_k = Σ w'_k (h_k −
 /// l_k) m_k + 1·Σ l_k m_k` for weights between l and h. The last sum is one more target, fully on in every clip.
@@ -39,6 +37,11 @@ pub(super) struct Solution {
     pub forms: Vec<Form>,
     /// Per clip and place, how far points may be off because of it.
     pub rounding: Vec<Vec<f32>>,
+    /// Targets, and those of directions, before they were rounded.
+    pub unrounded: Option<(Tall, Vec<Tall>)>,
+    pub allowance: Allowance,
+    /// Whether forms and keys stand.
+    pub is_settled: bool,
 }
 
 impl Solution {
@@ -68,6 +71,7 @@ impl Solution {
         let played = group.in_world(&written);
         let unit = |fit: &FrameFit| unit_weights(&fit.weights, &spans);
         let weights = trade.fits.iter().map(|fits| fits.iter().map(unit).collect()).collect();
+        trade.fits.iter_mut().flatten().for_each(|fit| fit.weights = Vec::new());
         let rounding = trade.fits.iter().map(|fits| vec![0.0; fits.len()]).collect();
         Self {
             trade,
@@ -81,6 +85,9 @@ impl Solution {
             fields: Vec::new(),
             forms: vec![Form::default(); count],
             rounding,
+            unrounded: None,
+            allowance: Allowance::LOOSE,
+            is_settled: false,
         }
     }
 
@@ -92,6 +99,11 @@ impl Solution {
         (weights, pulled.world_error(&error).largest)
     }
 
+    /// What weights do to points, at the most.
+    fn moved(&self) -> Moved<'_> {
+        Moved { targets: &self.played, stretch: &self.trade.stretch }
+    }
+
     /// The rung of the trade's ladder that was chosen.
     pub(super) fn rung(&self) -> usize {
         self.trade.ladder.iter().position(|&rung| rung == self.directions).unwrap_or(0)
@@ -99,31 +111,28 @@ impl Solution {
 
     pub(super) fn choose_keys(&mut self, grids: &[Grid], tolerance: f64) {
         let rung = self.rung();
+        let Allowance { all, least_keys, .. } = self.allowance;
+        self.curves.clear();
         for (clip, grid) in grids.iter().enumerate() {
-            let weights = &self.weights[clip];
             let errors = self.trade.fits[clip].iter().zip(&self.rounding[clip]);
-            let errors = errors.map(|(fit, rounding)| fit.errors[rung] + rounding);
-            let least = LEAST_KEY_SHARE * tolerance;
-            let allowed: Vec<f32> = errors.map(|error| (tolerance - f64::from(error)).max(least) as f32).collect();
-            let keys = match self.count {
-                0 => vec![0],
-                _ => keys::choose(&self.played, &self.trade.stretch, &grid.times, weights, &allowed),
-            };
-            self.curves.push(WeightCurve {
-                times: keys.iter().map(|&key| grid.times[key]).collect(),
-                weights: keys.iter().map(|&key| weights[key].clone()).collect(),
+            let allowed = errors.map(|(fit, rounding)| {
+                let error = f64::from(fit.errors[rung]) + f64::from(*rounding);
+                (all * tolerance - error).max(least_keys * tolerance) as f32
             });
+            let allowed: Vec<f32> = allowed.collect();
+            let curve = match self.count {
+                0 => WeightCurve { times: vec![grid.times[0]], weights: vec![Vec::new()] },
+                _ => keys::curve(&self.moved(), &grid.times, &self.weights[clip], &allowed),
+            };
+            self.curves.push(curve);
         }
-        // What the keys hold is enough from here on.
-        self.weights = Vec::new();
-        self.trade.fits.iter_mut().flatten().for_each(|fit| fit.weights = Vec::new());
     }
 
     /// Puts a key where the curve would be off by more than `tolerance`; tells whether it did.
     fn put_key_unless_within(&mut self, tolerance: f64, clip: usize, time: f64, weights: Vec<f32>, error: f32) -> bool {
         let played = self.curves[clip].at(time);
         let offset: Vec<f32> = played.iter().zip(&weights).map(|(a, b)| a - b).collect();
-        let moved = keys::vertex_errors(&self.played, &self.trade.stretch, &[offset])[0];
+        let moved = self.moved().errors(&[offset])[0];
         let is_off = f64::from(error + moved) > tolerance;
         if is_off {
             self.curves[clip].insert(time, weights);
@@ -143,7 +152,7 @@ impl Solution {
         let into = slope(first, second, times[1] - times[0]);
         let jump: Vec<f32> = out.iter().zip(&into).map(|(a, b)| a - b).collect();
         let gap: Vec<f32> = last.iter().zip(first).map(|(a, b)| a - b).collect();
-        let lengths = keys::vertex_errors(&self.played, &self.trade.stretch, &[gap, jump]);
+        let lengths = self.moved().errors(&[gap, jump]);
         Seam { position: f64::from(lengths[0]), velocity: f64::from(lengths[1]) }
     }
 }
@@ -215,7 +224,8 @@ fn stretches_between_samples(grid: &Grid, clip: usize, solutions: &[Solution]) -
         solution.count > 0 && solution.curves[clip].times.binary_search_by(|key| key.total_cmp(&time)).is_ok()
     };
     let stretch = |pair: &[f64]| {
-        let both = |group: &usize| pair.iter().all(|&time| has_key(&solutions[*group], time));
+        let is_open = |group: &usize| !solutions[*group].is_settled;
+        let both = |group: &usize| is_open(group) && pair.iter().all(|&time| has_key(&solutions[*group], time));
         Stretch { from: pair[0], to: pair[1], groups: (0..solutions.len()).filter(both).collect() }
     };
     // Of two neighbours in the grid one is a midpoint.
