@@ -83,11 +83,13 @@ pub struct Options {
     pub max_targets: Option<usize>,
     /// Bake as well as `max_targets` allows where the tolerance asks for more.
     pub best_effort: bool,
+    /// Store targets as whole numbers where that is enough; not all engines read them.
+    pub whole_numbers: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { fps: 60.0, tolerance: Tolerance::default(), max_targets: None, best_effort: false }
+        Self { fps: 60.0, tolerance: Tolerance::default(), max_targets: None, best_effort: false, whole_numbers: true }
     }
 }
 

@@ -18,6 +18,8 @@ use std::time::Instant;
 const LEAST_BYTES: u64 = 100_000;
 /// Moments looked at over all clips of a character, at the most; between samples too.
 const MOMENTS: usize = 240;
+/// Vertices looked at over all these moments, at the most, but for three moments a clip.
+const VERTICES: usize = 1 << 20;
 
 struct Row {
     name: String,
@@ -139,7 +141,7 @@ fn error(asset: &Asset, recipe: &RecipeFile, baked: &Path) -> Result<f64, Box<dy
     let solved = recipe.solve(rig, clips)?;
     let spec = SpecFile::open(baked);
     let mut workspace = Workspace::default();
-    let per_clip = (MOMENTS / clips.len()).max(3);
+    let per_clip = (MOMENTS.min(VERTICES / rig.vertex_count().max(1)) / clips.len()).max(3);
     let mut worst = 0.0f64;
     for (index, clip) in clips.iter().enumerate() {
         let stage = Stage::new(rig, solved.recipe(index))?;

@@ -124,7 +124,7 @@ impl Form {
 
 impl Solution {
     /// Chooses a form for every target, and rounds all of them as they will be read.
-    pub(super) fn store(&mut self, group: &PulledGroup, tolerance: f64) {
+    pub(super) fn store(&mut self, group: &PulledGroup, tolerance: f64, whole_numbers: bool) {
         match &self.unrounded {
             Some((written, fields)) => {
                 self.written = written.clone();
@@ -139,7 +139,8 @@ impl Solution {
             .map(|target| {
                 let reach = largest(self.written.column(target));
                 let directions = self.fields.iter().map(|(_, targets)| direction_reach(targets.column(target)));
-                Form::ladder(reach, directions.fold(0.0, f64::max))
+                let directions = directions.fold(0.0, f64::max);
+                if whole_numbers { Form::ladder(reach, directions) } else { vec![Form::default()] }
             })
             .collect();
         let steps = coarsest_first(&ladders);

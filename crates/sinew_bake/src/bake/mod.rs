@@ -73,7 +73,7 @@ pub fn bake(
     run.fit_directions(&mut solutions)?;
     loop {
         for (group, solution) in run.groups.iter().zip(&mut solutions).filter(|(_, solution)| !solution.is_settled) {
-            solution.store(group, options.tolerance.units(group.group.size));
+            solution.store(group, options.tolerance.units(group.group.size), options.whole_numbers);
             solution.choose_keys(&run.grids, options.tolerance.units(group.group.size));
         }
         let refined = run.refine(&mut solutions)?;
