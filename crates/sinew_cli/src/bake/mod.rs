@@ -40,6 +40,10 @@ pub struct BakeArgs {
     #[command(flatten)]
     baking: BakingArgs,
 
+    /// Whether clips loop, in place of what the recipe says; auto decides from their keys.
+    #[arg(long = "loop", value_name = "yes|no|auto")]
+    looping: Option<LoopName>,
+
     /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "glb")]
     format: BakeFormat,
@@ -51,10 +55,6 @@ pub struct BakingArgs {
     /// A clip, by name or by number from 0; can be repeated [default: all].
     #[arg(long = "clip", value_name = "NAME|N|all")]
     pub clips: Vec<String>,
-
-    /// Whether clips loop, in place of what the recipe says; auto decides from their keys.
-    #[arg(long = "loop", value_name = "yes|no|auto")]
-    pub looping: Option<LoopName>,
 
     /// Samples per second; errors are also measured half-way between samples.
     #[arg(long, value_name = "F", default_value = "60", value_parser = rate)]
@@ -108,7 +108,7 @@ pub fn run(options: &BakeArgs, talk: &Talk) -> Result<(), Fault> {
     let start = Instant::now();
     let baking = &options.baking;
     let recipe = LoadedRecipe::asked_or(&options.recipe, "lively")?;
-    let recipe = recipe.with_strength(&options.strength)?.with_looping(baking.looping);
+    let recipe = recipe.with_strength(&options.strength)?.with_looping(options.looping);
     let to_stdout_too = options.output.as_os_str() == "-";
     if to_stdout_too && (baking.json || options.format != BakeFormat::Glb) {
         let fault = "only a .glb without a report can go to stdout; name a file with -o, or drop --json and --format";
