@@ -32,11 +32,10 @@ usage: cargo xtask COMMAND
                            installs what they need
   pictures                 redraws the pictures of the manual
   bind-table               binds all characters of SINEW_ASSETS by every method and by Blender and writes docs/bind.md
+  bake-table OLD [ASSET…]  bakes the characters of SINEW_ASSETS with this build and with the sinew program OLD by one recipe:
+                           bytes added, time, errors as played by the specification
   liven-table              livens all characters of SINEW_ASSETS and writes docs/liven.md
   methods-table            skins all characters of SINEW_ASSETS by every method and writes docs/methods.md";
-  bake-table OLD [ASSET…]  bakes the characters of SINEW_ASSETS with this build and with the sinew program OLD by one recipe:
-                           bytes added, CPU time, errors as played by the specification
-  liven-table              livens all characters of SINEW_ASSETS and writes docs/liven.md";
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
