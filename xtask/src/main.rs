@@ -32,6 +32,8 @@ usage: cargo xtask COMMAND
                            installs what they need
   pictures                 redraws the pictures of the manual
   bind-table               binds all characters of SINEW_ASSETS by every method and by Blender and writes docs/bind.md
+  bake-table OLD [ASSET…]  bakes the characters of SINEW_ASSETS with this build and with the sinew program OLD by one recipe:
+                           bytes added, time, errors as played by the specification
   liven-table              livens all characters of SINEW_ASSETS and writes docs/liven.md
   methods-table            skins all characters of SINEW_ASSETS by every method and writes docs/methods.md";
 
@@ -53,6 +55,10 @@ fn main() -> ExitCode {
         ["interop"] => interop::run(),
         ["pictures"] => pictures::run(),
         ["bind-table"] => report(interop::bind_table()),
+        ["bake-table", args @ ..] if !args.is_empty() => {
+            let mut table = cargo("run --release --quiet -p sinew_export --example bake_table --");
+            report(succeed(table.args(args)))
+        }
         ["liven-table"] => report(succeed(&mut cargo("run --release --quiet -p sinew_liven --example liven_table"))),
         ["methods-table"] => {
             report(succeed(&mut cargo("run --release --quiet -p sinew_check --example methods_table")))

@@ -445,6 +445,7 @@ impl<'s> Playing<'s> {
         self.motion.pose(time, pose);
         world.compose(rig.skeleton(), pose);
         self.motion.kinematics(time, world, rig.skeleton(), kinematics);
+        self.motion.fade(time, kinematics);
         workspace.time = self.motion.key_time(time);
         Posed { stage: self.stage, workspace }
     }

@@ -18,12 +18,15 @@ pub struct Engine {
     pub max_joints: Option<usize>,
     /// Vertices of a primitive with morph targets.
     pub max_morphed_vertices: Option<usize>,
+    /// Whether it is known to read morph targets of whole numbers (`KHR_mesh_quantization`).
+    pub reads_whole_numbers: bool,
 }
 
 /// All engines, by name.
 pub const ENGINES: &[Engine] = &[
     // bevy_mesh 0.19, morph.rs: MAX_MORPH_WEIGHTS = 256 (64 before 0.18), and 2048² numbers per target image, nine a
-    // vertex; Mesh::ATTRIBUTE_JOINT_WEIGHT has four; bevy_pbr, skin.rs: MAX_JOINTS = 256.
+    // vertex; Mesh::ATTRIBUTE_JOINT_WEIGHT has four; bevy_pbr, skin.rs: MAX_JOINTS = 256. The crate `gltf` reads morph
+    // targets as f32 whatever they are.
     Engine {
         name: "bevy",
         title: "Bevy",
@@ -31,6 +34,7 @@ pub const ENGINES: &[Engine] = &[
         max_influences: Some(4),
         max_joints: Some(256),
         max_morphed_vertices: Some(2048 * 2048 / 9),
+        reads_whole_numbers: false,
     },
     // The glTF importer and exporter of Blender take any number (io_scene_gltf2, "Bone Influences": all).
     Engine {
@@ -40,6 +44,7 @@ pub const ENGINES: &[Engine] = &[
         max_influences: None,
         max_joints: None,
         max_morphed_vertices: None,
+        reads_whole_numbers: true,
     },
     // Mesh.ARRAY_FLAG_USE_8_BONE_WEIGHTS: four or eight; blend shapes live in buffers without a count of their own.
     Engine {
@@ -49,6 +54,7 @@ pub const ENGINES: &[Engine] = &[
         max_influences: Some(8),
         max_joints: None,
         max_morphed_vertices: None,
+        reads_whole_numbers: false,
     },
     // WebGLMorphtargets.js: a layer of an array texture and an element of a uniform array per target; WebGL 2
     // guarantees 256 layers and 256 uniform vectors, of which a lit skinned material takes up to about 60.
@@ -60,6 +66,7 @@ pub const ENGINES: &[Engine] = &[
         max_influences: Some(4),
         max_joints: None,
         max_morphed_vertices: None,
+        reads_whole_numbers: true,
     },
     // Unity glTFast reads JOINTS_0 and WEIGHTS_0 alone; meshes take any number of blend shapes.
     Engine {
@@ -69,6 +76,7 @@ pub const ENGINES: &[Engine] = &[
         max_influences: Some(4),
         max_joints: None,
         max_morphed_vertices: None,
+        reads_whole_numbers: false,
     },
     // GPUSkinPublicDefs.h: MAX_TOTAL_INFLUENCES = 12 (8 before 5.0); joints are 16-bit.
     Engine {
@@ -78,6 +86,7 @@ pub const ENGINES: &[Engine] = &[
         max_influences: Some(12),
         max_joints: Some(65536),
         max_morphed_vertices: None,
+        reads_whole_numbers: false,
     },
 ];
 

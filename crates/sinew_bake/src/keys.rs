@@ -1,11 +1,17 @@
-//! Which moments become keys: a subset of the grid such that straight lines between them stay within what is allowed, in
-//! vertex positions and not in weights.
+//! Which moments become keys, and the weights there: straight lines between them stay within what is allowed, in vertex
+//! positions and not in weights.
 //!
 //! Top-down as by Douglas and Peucker (1973): from first and last on, every stretch that leaves its allowance gets a key
 //! at its worst sample, until none does. A midpoint becomes a key only between two neighbouring samples.
 //!
+//! Lines through the curve itself run on one side of it. Where there are many keys beside few points, fewer are placed
+//! for a wider allowance, all weights but the first and last are fitted to the whole curve by least squares (the hat
+//! functions of neighbouring keys overlap: a tridiagonal system), and keys are added where that leaves the allowance.
+//!
 //! The error of weights off by δ is bounded by the largest `γ_v |M_v δ|`, γ_v the largest stretch of the point over all
 //! frames: what was allowed is met, and a little less is used.
+//!
+//! Oracle: parabolas, whose best lines are known; what is allowed is met at every moment.
 
 use crate::matrix::Tall;
 use faer::Mat;
@@ -49,36 +55,153 @@ fn between(a: &[f32], b: &[f32], s: f32) -> Vec<f32> {
     a.iter().zip(b).map(|(a, b)| a * (1.0 - s) + b * s).collect()
 }
 
-/// The largest `γ |M δ|` for each δ.
-pub(crate) fn vertex_errors(targets: &Tall, stretch: &[f32], offsets: &[Vec<f32>]) -> Vec<f32> {
-    let rows = targets.rows();
-    let points = rows / 3;
-    let piece = |offsets: &[Vec<f32>]| -> Vec<f32> {
-        let deltas = Mat::from_fn(targets.columns(), offsets.len(), |row, column| offsets[column][row]);
-        let mut moved = vec![0.0; rows * offsets.len()];
-        targets.add_product(1.0, deltas.as_ref(), &mut moved);
-        let largest = |moved: &[f32]| {
-            let mut largest = 0.0f32;
-            for point in 0..points {
-                let (x, y, z) = (moved[point], moved[points + point], moved[2 * points + point]);
-                let square = stretch[point] * stretch[point] * (x * x + y * y + z * z);
-                largest = if square > largest { square } else { largest };
-            }
-            largest.sqrt()
-        };
-        moved.chunks_exact(rows).map(largest).collect()
-    };
-    offsets.par_chunks(MOMENTS).flat_map_iter(piece).collect()
+/// What weights do to points, at the most: targets in world lengths, and the largest stretch of each point.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moved<'a> {
+    pub targets: &'a Tall,
+    pub stretch: &'a [f32],
 }
 
-/// Places of the grid that become keys, ascending. `weights` and `allowed` are per place.
-pub(crate) fn choose(
-    targets: &Tall,
-    stretch: &[f32],
+impl Moved<'_> {
+    /// The largest `γ |M δ|` for each δ.
+    pub fn errors<W: AsRef<[f32]> + Sync>(&self, offsets: &[W]) -> Vec<f32> {
+        let rows = self.targets.rows();
+        let points = rows / 3;
+        let piece = |offsets: &[W]| -> Vec<f32> {
+            let deltas =
+                Mat::from_fn(self.targets.columns(), offsets.len(), |row, column| offsets[column].as_ref()[row]);
+            let mut moved = vec![0.0; rows * offsets.len()];
+            self.targets.add_product(1.0, deltas.as_ref(), &mut moved);
+            let largest = |moved: &[f32]| {
+                let mut largest = 0.0f32;
+                for (point, stretch) in self.stretch.iter().enumerate() {
+                    let (x, y, z) = (moved[point], moved[points + point], moved[2 * points + point]);
+                    let square = stretch * stretch * (x * x + y * y + z * z);
+                    largest = if square > largest { square } else { largest };
+                }
+                largest.sqrt()
+            };
+            moved.chunks_exact(rows).map(largest).collect()
+        };
+        offsets.par_chunks(MOMENTS).flat_map_iter(piece).collect()
+    }
+}
+
+/// Keys for a curve beside which fitted ones are tried, as a share of the points they move: below it targets take far
+/// more room.
+const KEYS_WORTH_FITTING: f64 = 0.05;
+/// What keys are placed for before they are fitted, beside what is allowed: lines through the ends of a parabola are off
+/// by h²/4, those of least squares by h²/6.
+const WIDER: f32 = 1.5;
+/// Rounds of fitting and adding keys before the attempt is given up.
+const ROUNDS: usize = 12;
+
+/// The curve through as few keys as will do. `weights` and `allowed` are per moment.
+pub(crate) fn curve(moved: &Moved<'_>, times: &[f64], weights: &[Vec<f32>], allowed: &[f32]) -> WeightCurve {
+    let own = choose(moved, times, weights, allowed);
+    let at = |keys: &[usize]| keys.iter().map(|&key| times[key]).collect();
+    if own.len() > 2 && own.len() as f64 > KEYS_WORTH_FITTING * moved.stretch.len() as f64 {
+        if let Some((keys, weights)) = fitted(moved, times, weights, allowed, own.len()) {
+            return WeightCurve { times: at(&keys), weights };
+        }
+    }
+    WeightCurve { times: at(&own), weights: own.iter().map(|&key| weights[key].clone()).collect() }
+}
+
+/// Fewer than `most` keys with weights that fit the whole curve; `None` where that is not found.
+fn fitted(
+    moved: &Moved<'_>,
     times: &[f64],
     weights: &[Vec<f32>],
     allowed: &[f32],
-) -> Vec<usize> {
+    most: usize,
+) -> Option<(Vec<usize>, Vec<Vec<f32>>)> {
+    let wider: Vec<f32> = allowed.iter().map(|allowed| WIDER * allowed).collect();
+    let mut keys = choose(moved, times, weights, &wider);
+    for _ in 0..ROUNDS {
+        if keys.len() >= most {
+            return None;
+        }
+        let found = fit(times, weights, &keys)?;
+        let curve = WeightCurve { times: keys.iter().map(|&key| times[key]).collect(), weights: found };
+        let offset = |(time, weights): (&f64, &Vec<f32>)| -> Vec<f32> {
+            curve.at(*time).iter().zip(weights).map(|(a, b)| a - b).collect()
+        };
+        let offsets: Vec<Vec<f32>> = times.par_iter().zip(weights).map(offset).collect();
+        let errors = moved.errors(&offsets);
+        let excess = |place: usize| errors[place] / allowed[place].max(f32::MIN_POSITIVE);
+        let mut added = Vec::new();
+        for pair in keys.windows(2) {
+            let worst = (pair[0]..=pair[1]).max_by(|&a, &b| excess(a).total_cmp(&excess(b)).then(b.cmp(&a)))?;
+            if excess(worst) > 1.0 {
+                // Where the key itself is off, another near it takes the load.
+                let inside = worst.clamp(pair[0] + 1, (pair[1] - 1).max(pair[0] + 1));
+                let middle = if inside == worst { worst } else { pair[0].midpoint(pair[1]) };
+                if pair[1] - pair[0] > 1 {
+                    added.push(nearest_sample(middle, pair[0], pair[1]));
+                }
+            }
+        }
+        if (0..times.len()).all(|place| excess(place) <= 1.0) {
+            return Some((keys, curve.weights));
+        }
+        if added.is_empty() {
+            return None;
+        }
+        keys.extend(added);
+        keys.sort_unstable();
+        keys.dedup();
+    }
+    None
+}
+
+/// Weights at `keys` whose lines fit those of all moments; first and last are what they are.
+fn fit(times: &[f64], weights: &[Vec<f32>], keys: &[usize]) -> Option<Vec<Vec<f32>>> {
+    let (count, targets) = (keys.len(), weights.first()?.len());
+    // Diagonal, what couples a key to the next, and the right-hand side.
+    let (mut diagonal, mut coupling) = (vec![0.0f64; count], vec![0.0f64; count]);
+    let mut right = vec![vec![0.0f64; targets]; count];
+    for (key, pair) in keys.windows(2).enumerate() {
+        let last = key + 2 == count;
+        for place in pair[0]..(if last { pair[1] + 1 } else { pair[1] }) {
+            let s = (times[place] - times[pair[0]]) / (times[pair[1]] - times[pair[0]]);
+            diagonal[key] += (1.0 - s) * (1.0 - s);
+            diagonal[key + 1] += s * s;
+            coupling[key] += s * (1.0 - s);
+            for (target, &weight) in weights[place].iter().enumerate() {
+                right[key][target] += (1.0 - s) * f64::from(weight);
+                right[key + 1][target] += s * f64::from(weight);
+            }
+        }
+    }
+    for (end, neighbour) in [(0, 1), (count - 1, count - 2)] {
+        let known: Vec<f64> = weights[keys[end]].iter().map(|&weight| f64::from(weight)).collect();
+        let link = std::mem::take(&mut coupling[end.min(neighbour)]);
+        if count > 2 {
+            right[neighbour].iter_mut().zip(&known).for_each(|(sum, known)| *sum -= link * known);
+        }
+        (diagonal[end], right[end]) = (1.0, known);
+    }
+    // Thomas' algorithm; hat functions over at least their own keys are well conditioned.
+    for key in 1..count {
+        let factor = coupling[key - 1] / diagonal[key - 1];
+        diagonal[key] -= factor * coupling[key - 1];
+        let (before, here) = right.split_at_mut(key);
+        here[0].iter_mut().zip(&before[key - 1]).for_each(|(sum, above)| *sum -= factor * above);
+    }
+    for key in (0..count).rev() {
+        let (here, after) = right.split_at_mut(key + 1);
+        for (target, sum) in here[key].iter_mut().enumerate() {
+            let next = after.first().map_or(0.0, |next| next[target]);
+            *sum = (*sum - coupling[key] * next) / diagonal[key];
+        }
+    }
+    let unit = |weights: Vec<f64>| weights.into_iter().map(|weight| (weight as f32).clamp(0.0, 1.0)).collect();
+    Some(right.into_iter().map(unit).collect())
+}
+
+/// Places of the grid that become keys, ascending. `weights` and `allowed` are per place.
+fn choose(moved: &Moved<'_>, times: &[f64], weights: &[Vec<f32>], allowed: &[f32]) -> Vec<usize> {
     let last = times.len().saturating_sub(1);
     let mut keys = if last == 0 { vec![0] } else { vec![0, last] };
     // Stretches that have not been found good yet.
@@ -92,7 +215,7 @@ pub(crate) fn choose(
         let inside = |&(from, to): &(usize, usize)| (from + 1..to).map(move |place| ((from, to), place));
         let places: Vec<_> = open.iter().flat_map(inside).collect();
         let offsets: Vec<Vec<f32>> = places.par_iter().map(|&(stretch, place)| offset(stretch, place)).collect();
-        let errors = vertex_errors(targets, stretch, &offsets);
+        let errors = moved.errors(&offsets);
         let mut next = Vec::new();
         let mut at = 0;
         for &(from, to) in &open {
@@ -140,13 +263,42 @@ mod tests {
     fn run(f: impl Fn(f64) -> f64, count: usize, allowed: f32) -> (Vec<usize>, f64) {
         let times: Vec<f64> = (0..count).map(|i| i as f64 / (count - 1) as f64).collect();
         let weights: Vec<Vec<f32>> = times.iter().map(|&t| vec![f(t) as f32]).collect();
-        let keys = choose(&one(), &[1.0], &times, &weights, &vec![allowed; count]);
-        let curve = WeightCurve {
+        let (targets, allowed) = (one(), vec![allowed; count]);
+        let moved = Moved { targets: &targets, stretch: &[1.0] };
+        let keys = choose(&moved, &times, &weights, &allowed);
+        let worst =
+            |curve: &WeightCurve| times.iter().map(|&t| (f64::from(curve.at(t)[0]) - f(t)).abs()).fold(0.0, f64::max);
+        let plain = WeightCurve {
             times: keys.iter().map(|&k| times[k]).collect(),
             weights: keys.iter().map(|&k| weights[k].clone()).collect(),
         };
-        let worst = times.iter().map(|&t| (f64::from(curve.at(t)[0]) - f(t)).abs()).fold(0.0, f64::max);
-        (keys, worst)
+        (keys, worst(&plain))
+    }
+
+    #[test]
+    fn fitted_keys_are_fewer_and_meet_the_ends() {
+        let times: Vec<f64> = (0..401).map(|i| f64::from(i) / 400.0).collect();
+        let weights: Vec<Vec<f32>> = times.iter().map(|&t| vec![(t * t) as f32]).collect();
+        let (targets, allowed) = (one(), vec![0.003f32; 401]);
+        let moved = Moved { targets: &targets, stretch: &[1.0] };
+        let curve = curve(&moved, &times, &weights, &allowed);
+        let worst = times.iter().map(|&t| (f64::from(curve.at(t)[0]) - t * t).abs()).fold(0.0, f64::max);
+        assert!(worst <= 0.003 + 1e-6, "{worst}");
+        assert!(curve.times.len() < choose(&moved, &times, &weights, &allowed).len(), "{}", curve.times.len());
+        assert_eq!((curve.weights[0][0], curve.weights.last().unwrap()[0]), (0.0, 1.0));
+    }
+
+    /// A second formulation: lines through random keys are found again.
+    #[test]
+    fn the_fit_of_a_broken_line_is_that_line() {
+        let keys = [0usize, 3, 4, 9, 12];
+        let times: Vec<f64> = (0..13).map(|i| f64::from(i) * 0.1 + if i > 5 { 0.03 } else { 0.0 }).collect();
+        let given: Vec<Vec<f32>> = [0.2f32, 0.9, 0.1, 0.5, 0.4].iter().map(|&w| vec![w, 1.0 - w]).collect();
+        let line = WeightCurve { times: keys.iter().map(|&key| times[key]).collect(), weights: given.clone() };
+        let weights: Vec<Vec<f32>> = times.iter().map(|&time| line.at(time)).collect();
+        for (found, given) in fit(&times, &weights, &keys).unwrap().iter().flatten().zip(given.iter().flatten()) {
+            assert!((found - given).abs() < 1e-5, "{found} {given}");
+        }
     }
 
     #[test]
@@ -175,6 +327,7 @@ mod tests {
 
     #[test]
     fn a_pose_has_one_key() {
-        assert_eq!(choose(&one(), &[1.0], &[0.5], &[vec![2.0]], &[1e-3]), [0]);
+        let moved = Moved { targets: &one(), stretch: &[1.0] };
+        assert_eq!(choose(&moved, &[0.5], &[vec![2.0]], &[1e-3]), [0]);
     }
 }

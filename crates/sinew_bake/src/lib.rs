@@ -38,7 +38,7 @@ pub mod report;
 mod sampling;
 mod tolerance;
 
-pub use bake::bake;
+pub use bake::{Storage, bake};
 pub use factor::FactorError;
 pub use keys::WeightCurve;
 pub use play::{frame_times, play};
@@ -83,11 +83,13 @@ pub struct Options {
     pub max_targets: Option<usize>,
     /// Bake as well as `max_targets` allows where the tolerance asks for more.
     pub best_effort: bool,
+    /// Store targets as whole numbers where that is enough; not all engines read them.
+    pub whole_numbers: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { fps: 60.0, tolerance: Tolerance::default(), max_targets: None, best_effort: false }
+        Self { fps: 60.0, tolerance: Tolerance::default(), max_targets: None, best_effort: false, whole_numbers: true }
     }
 }
 
@@ -131,6 +133,10 @@ pub struct PrimitiveTarget {
     pub normals: Option<Vec<Vec3>>,
     /// Of tangents, where the source has them.
     pub tangents: Option<Vec<Vec3>>,
+    /// How positions are to be stored: they are numbers that this holds.
+    pub position_storage: Storage,
+    /// The same of normals and tangents.
+    pub direction_storage: Storage,
 }
 
 /// Why nothing was baked.

@@ -3,6 +3,7 @@
 
 use crate::BakeFailure;
 use crate::groups::{Group, Point};
+use crate::matrix::Tall;
 use crate::pull_back::PullBack;
 use glam::Vec3;
 use rayon::prelude::*;
@@ -65,6 +66,16 @@ impl PulledGroup {
         let least = if top > 0.0 { 1e-3 * top } else { 1.0 };
         let scales = group.points.iter().map(|point| own(point).max(least)).collect();
         Self { group, scales }
+    }
+
+    /// Rest displacements in world lengths.
+    pub fn in_world(&self, rest: &Tall) -> Tall {
+        let count = self.group.points.len().max(1);
+        let mut world = rest.clone();
+        world.columns_mut().for_each(|column| {
+            column.iter_mut().enumerate().for_each(|(i, x)| *x = (f64::from(*x) * self.scales[i % count]) as f32);
+        });
+        world
     }
 
     /// Pulls the frame in `workspace` back. `None` where something is not finite.

@@ -82,6 +82,14 @@ impl LoadedRecipe {
         Ok(self)
     }
 
+    /// The same with clips looping as asked, if that is.
+    pub fn with_looping(mut self, asked: Option<LoopName>) -> Self {
+        if let Some(name) = asked {
+            self.recipe.read_loops_as(looping_of(name));
+        }
+        self
+    }
+
     /// Finds the gains for the strengths it asks for, where it is to play these clips, and tells them.
     pub fn solve(&mut self, scene: &Scene, played: &Played<'_>, talk: &Talk) -> Result<(), Fault> {
         if !self.recipe.recipe().is_unsolved() {

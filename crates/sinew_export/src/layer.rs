@@ -2,8 +2,18 @@
 
 use sinew_bake::report::Report;
 use sinew_bake::{Baked, PrimitiveTarget, WeightCurve};
-use sinew_gltf::layer::{ClipWeights, MorphLayer, NodeTargets, NodeWeights, PrimitiveTargets, Target};
+use sinew_gltf::layer::{ClipWeights, MorphLayer, NodeTargets, NodeWeights, PrimitiveTargets, Storage, Target};
 use sinew_gltf::{Asset, repaired_skins};
+
+fn storage(storage: sinew_bake::Storage) -> Storage {
+    match storage {
+        sinew_bake::Storage::Float => Storage::Float,
+        sinew_bake::Storage::Byte => Storage::Byte,
+        sinew_bake::Storage::Short => Storage::Short,
+        sinew_bake::Storage::NormalizedByte => Storage::NormalizedByte,
+        sinew_bake::Storage::NormalizedShort => Storage::NormalizedShort,
+    }
+}
 
 /// The layer to add to the file, and the report of the bake.
 pub fn morph_layer(asset: &Asset, baked: Baked, animations: &[usize], recipe: String) -> (MorphLayer, Report) {
@@ -16,8 +26,14 @@ pub fn morph_layer(asset: &Asset, baked: Baked, animations: &[usize], recipe: St
         let mut primitives = vec![PrimitiveTargets::default(); parts[part.part].primitives.len()];
         for target in part.targets {
             for (primitive, target) in primitives.iter_mut().zip(target) {
-                let PrimitiveTarget { positions, normals, tangents } = target;
-                primitive.targets.push(Target { positions, normals, tangents });
+                let PrimitiveTarget { positions, normals, tangents, position_storage, direction_storage } = target;
+                primitive.targets.push(Target {
+                    positions,
+                    normals,
+                    tangents,
+                    position_storage: storage(position_storage),
+                    direction_storage: storage(direction_storage),
+                });
             }
         }
         let names = (0..count).map(|target| format!("sinew_{target}")).collect();

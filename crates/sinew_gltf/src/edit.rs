@@ -7,7 +7,7 @@ use crate::accessor::Component;
 use crate::document::Document;
 use crate::error::WriteError;
 use crate::note::{Added, Note, PLACE, Replaced, Span, fingerprint};
-use crate::write::align;
+use crate::write::{ALIGNMENT, align};
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hasher};
@@ -21,6 +21,8 @@ pub(crate) enum Role {
     Index,
     /// Anything else: curves, matrices.
     Plain,
+    /// Which elements of a sparse accessor are not zero, and what they are.
+    Sparse,
 }
 
 /// How a block of numbers is described by its accessor.
@@ -82,7 +84,65 @@ macro_rules! number {
     )*};
 }
 
-number!(u8 = U8, u16 = U16, u32 = U32, f32 = F32);
+number!(i8 = I8, u8 = U8, i16 = I16, u16 = U16, u32 = U32, f32 = F32);
+
+/// How numbers lie in an accessor: their type, and whether whole numbers stand for parts of the largest of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Encoding {
+    component: Component,
+    normalized: bool,
+}
+
+/// What the JSON of a sparse accessor takes beyond that of a dense one, in bytes.
+const SPARSE_JSON: usize = 128;
+
+/// Storage of the numbers of elements in a sparse accessor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum IndexSize {
+    One,
+    Two,
+    Four,
+}
+
+impl IndexSize {
+    fn for_elements(count: usize) -> Self {
+        match count {
+            0..=0x100 => Self::One,
+            0x101..=0x1_0000 => Self::Two,
+            _ => Self::Four,
+        }
+    }
+
+    fn component(self) -> Component {
+        match self {
+            Self::One => Component::U8,
+            Self::Two => Component::U16,
+            Self::Four => Component::U32,
+        }
+    }
+
+    fn bytes(self) -> usize {
+        self.component().size()
+    }
+
+    fn append(self, element: usize, bytes: &mut Vec<u8>) {
+        bytes.extend_from_slice(&(element as u64).to_le_bytes()[..self.bytes()]);
+    }
+}
+
+/// The members that dense and sparse accessors share.
+fn describe(accessor: &mut Value, encoding: Encoding, count: usize, layout: Layout, (least, most): (&[f64], &[f64])) {
+    accessor["componentType"] = encoding.component.code().into();
+    if encoding.normalized {
+        accessor["normalized"] = true.into();
+    }
+    accessor["count"] = count.into();
+    accessor["type"] = layout.kind.name().into();
+    if layout.bounds {
+        accessor["min"] = least.into();
+        accessor["max"] = most.into();
+    }
+}
 
 /// A stretch of the buffer already written.
 #[derive(Clone, Copy)]
@@ -110,7 +170,7 @@ pub(crate) struct Edit<'a> {
     replaced: Vec<(String, Option<Value>)>,
     open_view: Option<OpenView>,
     blocks: HashMap<u64, Vec<Block>>,
-    accessors: HashMap<(usize, usize, usize, Component, Layout), usize>,
+    accessors: HashMap<(usize, usize, usize, Encoding, Layout), usize>,
 }
 
 fn missing(at: &str) -> WriteError {
@@ -239,26 +299,125 @@ impl<'a> Edit<'a> {
             return Err(WriteError::Content { element: "numbers to be written".into(), fault });
         }
         let block = self.block(start, layout.role, T::COMPONENT.size() * width)?;
-        let key = (block.view, block.start, count, T::COMPONENT, layout);
+        let encoding = Encoding { component: T::COMPONENT, normalized: false };
+        self.dense(block, encoding, count, layout, (&least[..width], &most[..width]))
+    }
+
+    /// Stores three numbers per vertex, normalised where `normalized` says so: elements that are all zero cost nothing
+    /// where a sparse accessor is smaller than a dense one.
+    pub fn vectors<T: Number>(
+        &mut self,
+        layout: Layout,
+        normalized: bool,
+        vectors: &[[T; 3]],
+    ) -> Result<usize, WriteError> {
+        let (mut least, mut most) = ([f64::INFINITY; 3], [f64::NEG_INFINITY; 3]);
+        for (element, vector) in vectors.iter().enumerate() {
+            for (lane, value) in vector.iter().map(|number| number.value()).enumerate() {
+                if !value.is_finite() {
+                    let fault = format!("has the value {value} at element {element}");
+                    return Err(WriteError::Content { element: "numbers to be written".into(), fault });
+                }
+                least[lane] = least[lane].min(value);
+                most[lane] = most[lane].max(value);
+            }
+        }
+        let is_zero = |vector: &[T; 3]| vector.iter().all(|number| number.value() == 0.0);
+        let used: Vec<usize> = (0..vectors.len()).filter(|&element| !is_zero(&vectors[element])).collect();
+        let encoding = Encoding { component: T::COMPONENT, normalized };
+        let size = 3 * T::COMPONENT.size();
+        // Vertex attributes begin at multiples of four bytes, elements of sparse ones where the last ended.
+        let stride = size.next_multiple_of(ALIGNMENT);
+        let index = IndexSize::for_elements(vectors.len());
+        let bounds = (&least[..], &most[..]);
+        if used.len() * (size + index.bytes()) + SPARSE_JSON < vectors.len() * stride || used.is_empty() {
+            return self.sparse(index, &used, encoding, vectors, layout, bounds);
+        }
+        let start = self.start_block();
+        let bytes = &mut self.document.buffers[0];
+        for vector in vectors {
+            vector.iter().for_each(|number| number.append(bytes));
+            align(bytes);
+        }
+        let block = self.block(start, layout.role, stride)?;
+        self.dense(block, encoding, vectors.len(), layout, bounds)
+    }
+
+    /// The end of the buffer, where a block can begin.
+    fn start_block(&mut self) -> usize {
+        let bytes = &mut self.document.buffers[0];
+        align(bytes);
+        bytes.len()
+    }
+
+    fn dense(
+        &mut self,
+        block: Block,
+        encoding: Encoding,
+        count: usize,
+        layout: Layout,
+        bounds: (&[f64], &[f64]),
+    ) -> Result<usize, WriteError> {
+        let key = (block.view, block.start, count, encoding, layout);
         if let Some(&index) = self.accessors.get(&key) {
             return Ok(index);
         }
-        let view_start = self.document.json.pointer(&format!("/bufferViews/{}/byteOffset", block.view));
-        let view_start = view_start.and_then(Value::as_u64).unwrap_or(0);
-        let mut accessor = json!({
-            "bufferView": block.view,
-            "byteOffset": block.start as u64 - view_start,
-            "componentType": T::COMPONENT.code(),
-            "count": count,
-            "type": layout.kind.name(),
-        });
-        if layout.bounds {
-            accessor["min"] = least[..width].into();
-            accessor["max"] = most[..width].into();
-        }
+        let mut accessor = json!({"bufferView": block.view, "byteOffset": self.offset(block)});
+        describe(&mut accessor, encoding, count, layout, bounds);
         let index = self.push("/accessors", accessor)?;
         self.accessors.insert(key, index);
         Ok(index)
+    }
+
+    /// An accessor of zeros but for the elements `used`.
+    fn sparse<T: Number>(
+        &mut self,
+        index: IndexSize,
+        used: &[usize],
+        encoding: Encoding,
+        vectors: &[[T; 3]],
+        layout: Layout,
+        bounds: (&[f64], &[f64]),
+    ) -> Result<usize, WriteError> {
+        let mut accessor = json!({});
+        describe(&mut accessor, encoding, vectors.len(), layout, bounds);
+        if !used.is_empty() {
+            let start = self.start_block();
+            let bytes = &mut self.document.buffers[0];
+            used.iter().for_each(|&element| index.append(element, bytes));
+            let indices = self.block(start, Role::Sparse, index.bytes())?;
+            let start = self.start_block();
+            let bytes = &mut self.document.buffers[0];
+            used.iter().flat_map(|&element| vectors[element]).for_each(|number| number.append(bytes));
+            let values = self.block(start, Role::Sparse, 3 * T::COMPONENT.size())?;
+            accessor["sparse"] = json!({
+                "count": used.len(),
+                "indices": {
+                    "bufferView": indices.view,
+                    "byteOffset": self.offset(indices),
+                    "componentType": index.component().code(),
+                },
+                "values": {"bufferView": values.view, "byteOffset": self.offset(values)},
+            });
+        }
+        self.push("/accessors", accessor)
+    }
+
+    /// Where a block lies in its buffer view.
+    fn offset(&self, block: Block) -> u64 {
+        let start = self.document.json.pointer(&format!("/bufferViews/{}/byteOffset", block.view));
+        block.start as u64 - start.and_then(Value::as_u64).unwrap_or(0)
+    }
+
+    /// Names an extension that readers must know.
+    pub fn require(&mut self, extension: &str) -> Result<(), WriteError> {
+        for array in ["/extensionsUsed", "/extensionsRequired"] {
+            let named = self.document.json.pointer(array).and_then(Value::as_array);
+            if !named.is_some_and(|named| named.iter().any(|name| name == extension)) {
+                self.push(array, extension.into())?;
+            }
+        }
+        Ok(())
     }
 
     /// The bytes from `start` to the end as a block: an earlier equal one, or these in a buffer view.
@@ -277,7 +436,7 @@ impl<'a> Edit<'a> {
         }
         let end = bytes.len();
         let view = match &self.open_view {
-            Some(open) if (open.role, open.stride) == (role, size) => {
+            Some(open) if open.role == role && (open.stride == size || role == Role::Sparse) => {
                 self.document.json["bufferViews"][open.index]["byteLength"] = (end - open.start).into();
                 open.index
             }
@@ -289,7 +448,7 @@ impl<'a> Edit<'a> {
                         view["target"] = 34962.into();
                     }
                     Role::Index => view["target"] = 34963.into(),
-                    Role::Plain => {}
+                    Role::Plain | Role::Sparse => {}
                 }
                 let index = self.push("/bufferViews", view)?;
                 self.open_view = Some(OpenView { role, stride: size, start, index });

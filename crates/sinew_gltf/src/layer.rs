@@ -6,7 +6,9 @@
 //! - A mesh on several nodes of which not all get the same targets is copied to the end of `meshes`.
 //! - A mesh that has targets keeps them in front, with their default weights; ours follow, with weight 0.
 //! - glTF readers take a target without NORMAL, where another has one, for a displacement by the normal itself
-//!   (three.js does), so within a primitive all targets get the same attributes, filled up with zeros.
+//!   (three.js does), so within a primitive all targets get the same attributes, filled up with zeros, which take no room.
+//! - Displacements are stored as they are or as whole numbers (`KHR_mesh_quantization`), and in sparse accessors where
+//!   these are smaller.
 //! - A clip that animates the node's own targets gets one sampler for all of them (`merged_weights`); so do clips
 //!   that get nothing new, because the number of weights per key must be the number of targets.
 //! - Repaired skin weights replace JOINTS and WEIGHTS of their primitive.
@@ -64,6 +66,23 @@ pub struct PrimitiveTargets {
     pub targets: Vec<Target>,
 }
 
+/// How displacements are stored. Whole numbers need `KHR_mesh_quantization` and are written where they are meant to decode
+/// to: values between two of them are rounded, values beyond the largest are cut off.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Storage {
+    /// As they are.
+    #[default]
+    Float,
+    /// Whole numbers up to ±127. For positions alone.
+    Byte,
+    /// Whole numbers up to ±32767. For positions alone.
+    Short,
+    /// Multiples of 1/127 up to ±1.
+    NormalizedByte,
+    /// Multiples of 1/32767 up to ±1.
+    NormalizedShort,
+}
+
 /// Displacements in the file's vertex order. Empty positions stand for zeros, for primitives that are not read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Target {
@@ -73,6 +92,10 @@ pub struct Target {
     pub normals: Option<Vec<Vec3>>,
     /// Added to the directions of rest tangents; ignored where the primitive has none.
     pub tangents: Option<Vec<Vec3>>,
+    /// How positions are stored.
+    pub position_storage: Storage,
+    /// How normals and tangents are stored; whole numbers are normalised ones.
+    pub direction_storage: Storage,
 }
 
 /// Weights of one animation.
@@ -106,11 +129,30 @@ pub struct RepairedSkin {
     pub influences: RawInfluences,
 }
 
+/// Bytes added, by what they hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LayerBytes {
+    /// Displacements of positions.
+    pub positions: usize,
+    /// Of normals.
+    pub normals: usize,
+    /// Of tangents.
+    pub tangents: usize,
+    /// Weights and the times of their keys.
+    pub weights: usize,
+    /// Repaired skin weights.
+    pub skins: usize,
+    /// Text: accessors, channels, the note of it all.
+    pub json: usize,
+}
+
 /// What was done, apart from appending.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LayerReport {
     /// Bytes added to the buffer.
     pub bytes_added: usize,
+    /// The same by what they hold, and the text beside the buffer.
+    pub bytes: LayerBytes,
     /// Meshes that had to be copied: the mesh, its copy, and the nodes that now carry the copy.
     pub copied_meshes: Vec<(usize, usize, Vec<usize>)>,
     /// Weight channels whose sampler was replaced: animation and channel.
@@ -134,6 +176,7 @@ pub fn add(document: &mut Document, layer: &MorphLayer) -> Result<LayerReport, W
     let stripped = strip(&mut changed)?;
     let warnings = changed.pack()?;
     let plan = Plan::new(&changed, layer)?;
+    let text_before = changed.json.to_string().len();
     let mut edit = Edit::begin(&mut changed)?;
     edit.reserve(plan.bytes());
     let mut report = LayerReport { stripped, warnings, ..LayerReport::default() };
@@ -148,6 +191,7 @@ pub fn add(document: &mut Document, layer: &MorphLayer) -> Result<LayerReport, W
     }
     report.bytes_added = edit.bytes_added();
     edit.finish_with_note(&layer.recipe)?;
+    report.bytes.json = changed.json.to_string().len().saturating_sub(text_before);
     *document = changed;
     Ok(report)
 }
@@ -334,6 +378,12 @@ impl<'a> MeshPlan<'a> {
                             format!("is given displacements of other counts than its {} vertices", plan.vertices);
                         return Err(content(subject(number), fault));
                     }
+                    if matches!(target.direction_storage, Storage::Byte | Storage::Short) {
+                        return Err(content(
+                            subject(number),
+                            "is given directions as whole numbers, which reach ±1 only",
+                        ));
+                    }
                     if !std::iter::once(&target.positions).chain(directions).flatten().all(|d| d.is_finite()) {
                         return Err(content(subject(number), "is given a displacement that is not finite"));
                     }
@@ -365,12 +415,14 @@ impl<'a> MeshPlan<'a> {
             report.copied_meshes.push((self.mesh, mesh, self.nodes.clone()));
         }
         let at = format!("/meshes/{mesh}");
+        let before = edit.bytes_added();
         for &(primitive, skin) in &self.variant.skins {
             write_skin(edit, &format!("{at}/primitives/{primitive}/attributes"), skin)?;
         }
+        report.bytes.skins += edit.bytes_added() - before;
         let Some(targets) = self.variant.targets else { return Ok(()) };
         for (number, (plan, given)) in self.primitives.iter().zip(&targets.primitives).enumerate() {
-            write_targets(edit, &format!("{at}/primitives/{number}"), plan, &given.targets)?;
+            write_targets(edit, &format!("{at}/primitives/{number}"), plan, &given.targets, &mut report.bytes)?;
         }
         self.name_targets(edit, &at, &targets.names)?;
         extend_weights(edit, &at, self.own_targets, targets.count)?;
@@ -411,6 +463,7 @@ fn write_targets(
     primitive: &str,
     plan: &PrimitivePlan,
     given: &[Target],
+    bytes: &mut LayerBytes,
 ) -> Result<(), WriteError> {
     let at = format!("{primitive}/targets");
     let own = edit.json().pointer(&at).and_then(Value::as_array).cloned().unwrap_or_default();
@@ -424,36 +477,57 @@ fn write_targets(
     // A primitive without positions has nothing that could be displaced.
     if plan.vertices > 0 {
         let given = |target: usize| target.checked_sub(own_count).and_then(|target| given.get(target));
-        fill(edit, &mut targets, "POSITION", POSITIONS, plan.vertices, |t| given(t).map(|t| t.positions.as_slice()))?;
+        let positions = |t: usize| given(t).map(|t| (t.positions.as_slice(), t.position_storage));
+        bytes.positions += fill(edit, &mut targets, "POSITION", POSITIONS, plan.vertices, positions)?;
         if normals {
-            let of = |t: usize| given(t).and_then(|t| t.normals.as_deref());
-            fill(edit, &mut targets, "NORMAL", DIRECTIONS, plan.vertices, of)?;
+            let of = |t: usize| given(t).and_then(|t| Some((t.normals.as_deref()?, t.direction_storage)));
+            bytes.normals += fill(edit, &mut targets, "NORMAL", DIRECTIONS, plan.vertices, of)?;
         }
         if tangents {
-            let of = |t: usize| given(t).and_then(|t| t.tangents.as_deref());
-            fill(edit, &mut targets, "TANGENT", DIRECTIONS, plan.vertices, of)?;
+            let of = |t: usize| given(t).and_then(|t| Some((t.tangents.as_deref()?, t.direction_storage)));
+            bytes.tangents += fill(edit, &mut targets, "TANGENT", DIRECTIONS, plan.vertices, of)?;
         }
     }
     edit.set(&at, targets.into_iter().map(Value::Object).collect())
 }
 
-/// Gives every target that lacks it the attribute `key`: the displacements there are, else zeros.
+/// Gives every target that lacks it the attribute `key`: the displacements there are, else zeros. Returns the bytes.
 fn fill<'t>(
     edit: &mut Edit<'_>,
     targets: &mut [Map<String, Value>],
     key: &str,
     layout: Layout,
     vertices: usize,
-    displacements: impl Fn(usize) -> Option<&'t [Vec3]>,
-) -> Result<(), WriteError> {
+    displacements: impl Fn(usize) -> Option<(&'t [Vec3], Storage)>,
+) -> Result<usize, WriteError> {
+    let before = edit.bytes_added();
     for (number, target) in targets.iter_mut().enumerate().filter(|(_, target)| !target.contains_key(key)) {
-        let accessor = match displacements(number).filter(|given| !given.is_empty()) {
-            Some(given) => edit.accessor(layout, given.iter().flat_map(|d| d.to_array()))?,
-            None => edit.accessor(layout, std::iter::repeat_n(0f32, 3 * vertices))?,
+        let accessor = match displacements(number).filter(|(given, _)| !given.is_empty()) {
+            Some((given, storage)) => write_vectors(edit, layout, given, storage)?,
+            None => write_vectors(edit, layout, &vec![Vec3::ZERO; vertices], Storage::Float)?,
         };
         target.insert(key.to_owned(), accessor.into());
     }
-    Ok(())
+    Ok(edit.bytes_added() - before)
+}
+
+fn write_vectors(edit: &mut Edit<'_>, layout: Layout, given: &[Vec3], storage: Storage) -> Result<usize, WriteError> {
+    fn whole<T: Copy>(given: &[Vec3], unit: f64, number: impl Fn(f64) -> T) -> Vec<[T; 3]> {
+        given.iter().map(|vector| vector.to_array().map(|x| number((f64::from(x) * unit).round()))).collect()
+    }
+    // Casts from floats are cut off at the ends; the one below −MAX is no number of glTF's.
+    let byte = |x: f64| (x as i8).max(-i8::MAX);
+    let short = |x: f64| (x as i16).max(-i16::MAX);
+    if storage != Storage::Float {
+        edit.require("KHR_mesh_quantization")?;
+    }
+    match storage {
+        Storage::Float => edit.vectors(layout, false, &given.iter().map(Vec3::to_array).collect::<Vec<_>>()),
+        Storage::Byte => edit.vectors(layout, false, &whole(given, 1.0, byte)),
+        Storage::Short => edit.vectors(layout, false, &whole(given, 1.0, short)),
+        Storage::NormalizedByte => edit.vectors(layout, true, &whole(given, f64::from(i8::MAX), byte)),
+        Storage::NormalizedShort => edit.vectors(layout, true, &whole(given, f64::from(i16::MAX), short)),
+    }
 }
 
 /// Four pairs a set, unused ones 0. Sets the primitive has beyond these are removed.
@@ -612,8 +686,10 @@ pub(crate) fn interpolation_name(interpolation: Interpolation) -> &'static str {
 impl ChannelPlan<'_> {
     fn write(&self, edit: &mut Edit<'_>, report: &mut LayerReport) -> Result<(), WriteError> {
         let Merged { interpolation, times, values } = merge(&self.own, self.added, self.count);
+        let before = edit.bytes_added();
         let input = edit.accessor(TIMES, times)?;
         let output = edit.accessor(WEIGHTS, values)?;
+        report.bytes.weights += edit.bytes_added() - before;
         let interpolation = interpolation_name(interpolation);
         let at = format!("/animations/{}", self.animation);
         let sampler = json!({"input": input, "output": output, "interpolation": interpolation});

@@ -92,6 +92,19 @@ impl Kinematics {
         }
     }
 
+    /// Weakens all motion by a factor. Which way is up is no motion and stays.
+    pub(super) fn scale(&mut self, factor: f64, filtered: &[FilteredSignal]) {
+        for bone in &mut self.bones {
+            bone.linear_velocity *= factor;
+            bone.angular_velocity *= factor;
+            bone.linear_acceleration *= factor;
+            bone.angular_acceleration *= factor;
+        }
+        for (column, _) in self.filtered.iter_mut().zip(filtered).filter(|(_, entry)| entry.signal != Signal::FleshUp) {
+            column.iter_mut().for_each(|value| *value *= factor);
+        }
+    }
+
     /// All zero, of the given size, keeping memory.
     pub(crate) fn reset(&mut self, bones: usize, filtered: usize) {
         self.bones.clear();

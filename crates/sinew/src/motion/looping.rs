@@ -4,6 +4,10 @@
 //! size. If the gap is no larger than 1.5 × the largest key-to-key step, the closing key is missing and the period is
 //! one key spacing longer. A root that ends elsewhere travels. Anything else is no loop.
 //!
+//! A few joints do not make a loop a motion with ends: where three quarters of the limbs that move close and the others
+//! come back to within ten times what counts as closed (0.1 rad, a hundredth of the size), what they lack is spread
+//! evenly over the clip as any residual is, and the worst of them is named.
+//!
 //! Three readings sharpen the rule. Steps are compared as speeds, since keys may be unevenly spaced: the gap crossed
 //! in one key spacing may be no faster than 1.5 × the fastest key interval; and a bone that lacks one key of a cycle has
 //! come most of the way back, so the gap may be no larger than ¾ of its largest distance from the first key (with few
@@ -22,6 +26,10 @@ use std::fmt;
 const CLOSED_ANGLE: f64 = 0.01;
 /// Largest distance between first and last key of a closed loop, as a share of the character's size.
 const CLOSED_SHARE_OF_SIZE: f64 = 1e-3;
+/// What a few joints may lack, in units of what counts as closed.
+const NEARLY_CLOSED: f64 = 10.0;
+/// Of the limbs that move, at least this share closes where others nearly do.
+const CLOSED_SHARE_OF_LIMBS: f64 = 0.75;
 /// Residuals of closed loops are named from this share of the tolerance on.
 const WORTH_A_WORD: f64 = 1e-3;
 /// Largest gap that one missing key explains, in largest steps.
@@ -306,6 +314,18 @@ pub(super) fn judge(bones: &[BoneKeys], spacing: f64, looping: Looping) -> Judge
     }
     if limbs().all(|ending| ending.within_a_step) && evidence {
         return travelling(spacing, &|ending| ending.within_a_step);
+    }
+    let nearly = |ending: &Ending| ending.times_tolerance <= NEARLY_CLOSED;
+    let moving = bones.iter().zip(&endings).filter(|(keys, _)| !keys.is_root && keys.leaves_its_place());
+    let (closed, all) =
+        moving.fold((0, 0), |(closed, all), (_, ending)| (closed + i32::from(ending.closed()), all + 1));
+    if limbs_show_a_loop && limbs().all(nearly) && f64::from(closed) >= CLOSED_SHARE_OF_LIMBS * f64::from(all) {
+        return if endings.iter().all(nearly) {
+            let verdict = LoopVerdict::Closed { residual: Some(worst_open) };
+            Judgement { verdict, spacing: 0.0, goes_on: nothing_goes_on }
+        } else {
+            travelling(0.0, &nearly)
+        };
     }
     let open = worst(&|keys, ending| !keys.is_root && !ending.within_a_step).unwrap_or(worst_open);
     if looping == Looping::Yes {

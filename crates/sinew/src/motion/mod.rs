@@ -442,6 +442,15 @@ impl Motion {
         }
     }
 
+    /// Takes from `kinematics` at `t` what effects are not to see of it: a motion that does not loop begins and ends at
+    /// rest, whatever its first and last keys do ([`Ends::Rest`]).
+    pub fn fade(&self, t: f64, kinematics: &mut Kinematics) {
+        let presence = self.clock.timeline.presence(self.sample_time(t));
+        if presence < 1.0 && self.report.verdict != LoopVerdict::Pose {
+            kinematics.scale(presence, &self.filtered);
+        }
+    }
+
     /// The filtered values of what bones feel.
     fn feel(&self, t: f64, world: &WorldPose, skeleton: &Skeleton, out: &mut Kinematics) {
         let timeline = &self.clock.timeline;

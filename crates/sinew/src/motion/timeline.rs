@@ -3,12 +3,17 @@
 /// What stands before and after a motion that does not loop, and on both sides of a teleport.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Ends {
-    /// At rest: effects grow from nothing, without a pop on the first frame.
+    /// At rest: effects grow from nothing, and are nothing again on the last frame, without a pop on either.
     #[default]
     Rest,
     /// The motion goes on as it was: for clips cut from a longer one.
     Continue,
 }
+
+/// How long effects take to grow at the ends of a motion at rest, in seconds: about as long as what hangs takes to follow.
+const LONGEST_FADE_SECS: f64 = 0.2;
+/// The same as a share of the clip, where that is shorter.
+const FADE_SHARE_OF_CLIP: f64 = 0.25;
 
 /// Times in seconds; everything is a function of these.
 ///
@@ -45,6 +50,20 @@ impl Timeline {
     /// End minus start: the period of a loop.
     pub fn length(&self) -> f64 {
         self.end - self.start
+    }
+
+    /// How much of the motion effects are given at `t`, within the clip: all of it but near ends at rest, where it is 0.
+    pub fn presence(&self, t: f64) -> f64 {
+        if self.loops || self.ends == Ends::Continue {
+            return 1.0;
+        }
+        let fade = LONGEST_FADE_SECS.min(FADE_SHARE_OF_CLIP * (self.last_key - self.start));
+        let into = (t - self.start).min(self.last_key - t).max(0.0);
+        if into >= fade {
+            return 1.0;
+        }
+        let s = into / fade;
+        s * s * (3.0 - 2.0 * s)
     }
 
     /// Half the smoothing window.

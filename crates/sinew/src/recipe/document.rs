@@ -5,8 +5,8 @@
 
 use super::Recipe;
 use super::error::RecipeError;
-use super::parse::{Meaning, parse};
-use crate::motion::MotionSettings;
+use super::parse::{Meaning, MotionKeys, parse};
+use crate::motion::{Looping, MotionSettings};
 use crate::text::wildcard;
 use std::fmt;
 
@@ -44,6 +44,11 @@ impl RecipeFile {
             }
         }
         settings
+    }
+
+    /// Reads every clip as a loop, or as none, whatever the recipe says. The text stays as it is.
+    pub fn read_loops_as(&mut self, looping: Looping) {
+        self.meaning.clips.push(("*".to_owned(), MotionKeys::looping(looping)));
     }
 
     /// The names of clips in `[clip]` sections and `[effect.clips]`, in file order: whoever knows the clips can tell of

@@ -45,6 +45,11 @@ pub(super) struct MotionKeys {
 }
 
 impl MotionKeys {
+    /// Tells how to loop, and nothing else.
+    pub(super) fn looping(looping: Looping) -> Self {
+        Self { looping: Some(looping), ..Self::default() }
+    }
+
     /// Overrides what is told here.
     pub(super) fn apply(&self, settings: &mut MotionSettings) {
         settings.looping = self.looping.unwrap_or(settings.looping);

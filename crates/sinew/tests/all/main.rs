@@ -14,6 +14,7 @@ mod crowd;
 mod curves;
 mod displacements;
 mod edits;
+mod ends;
 mod fold_over_free;
 mod lift;
 mod maps;

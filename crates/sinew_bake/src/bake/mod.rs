@@ -1,17 +1,21 @@
-//! The bake from beginning to end: learn, factor, measure the trade, choose targets and keys, fit normals, measure the
-//! result.
+//! The bake from beginning to end: learn, factor, measure the trade, choose targets, fit normals, choose forms and keys,
+//! measure the result.
 //!
 //! | module | what it does |
 //! |---|---|
 //! | `trade` | what any number of targets would give; the smallest that will do |
 //! | `solution` | the targets kept, their weights and keys |
+//! | `forms` | how few bits each target is stored in |
 //! | `result` | normals fitted, everything measured once more |
 //! | `account` | the report, and why there is none |
 
 mod account;
+mod forms;
 mod result;
 mod solution;
 mod trade;
+
+pub use forms::Storage;
 
 use crate::factor::factor;
 use crate::groups::groups;
@@ -25,8 +29,8 @@ use solution::Solution;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use trade::directions_within;
 
-/// Share of the tolerance the targets may use up; the rest, and whatever a frame does not use, is for the keys.
-const TARGETS_SHARE: f64 = 0.9;
+/// Share of the tolerance the targets may use up; the rest, and whatever a frame does not use, is for rounding and keys.
+const TARGETS_SHARE: f64 = 0.85;
 /// Precision of the range, as a share of the tolerance.
 const RANGE_SHARE: f64 = 0.05;
 /// Most columns of a range.
@@ -66,18 +70,30 @@ pub fn bake(
     let mut solutions: Vec<Solution> = (run.groups.iter().zip(trades).zip(counts))
         .map(|((group, trade), count)| Solution::new(group, trade, count))
         .collect();
-    for (group, solution) in run.groups.iter().zip(&mut solutions) {
-        solution.choose_keys(&run.grids, options.tolerance.units(group.group.size));
-    }
-    let refined = run.refine(&mut solutions)?;
-    solutions.iter_mut().for_each(Solution::keep_weights_within_one);
     run.fit_directions(&mut solutions)?;
-    let measured = run.measure(&solutions, &refined)?;
-    let report = run.report(&solutions, measured);
-    if !report.within_tolerance() && !options.best_effort {
-        return Err(run.missed(&report));
+    loop {
+        for (group, solution) in run.groups.iter().zip(&mut solutions).filter(|(_, solution)| !solution.is_settled) {
+            solution.store(group, options.tolerance.units(group.group.size), options.whole_numbers);
+            solution.choose_keys(&run.grids, options.tolerance.units(group.group.size));
+        }
+        let refined = run.refine(&mut solutions)?;
+        let measured = run.measure(&solutions, &refined)?;
+        let report = run.report(&solutions, measured);
+        let mut retried = false;
+        for (group, solution) in report.groups.iter().zip(&mut solutions) {
+            let is_off = group.error.largest > options.tolerance.units(group.size);
+            solution.is_settled = !(is_off && solution.tighten());
+            retried |= !solution.is_settled;
+        }
+        if retried {
+            run.meter.total.fetch_add(run.grids.iter().map(|grid| grid.times.len()).sum(), Ordering::Relaxed);
+            continue;
+        }
+        if !report.within_tolerance() && !options.best_effort {
+            return Err(run.missed(&report));
+        }
+        return Ok(run.result(solutions, report));
     }
-    Ok(run.result(solutions, report))
 }
 
 /// What all steps share.

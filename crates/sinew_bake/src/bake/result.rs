@@ -23,7 +23,7 @@ pub(super) struct Measured {
 }
 
 impl Run<'_> {
-    /// One pass over all samples: normals and tangents for the weights that are played.
+    /// One pass over all samples: normals and tangents on the weights of the frames.
     pub(super) fn fit_directions(&self, solutions: &mut [Solution]) -> Result<(), BakeFailure> {
         let fields: Vec<Vec<Field>> = self
             .groups
@@ -47,7 +47,7 @@ impl Run<'_> {
         for (index, grid) in self.grids.iter().enumerate() {
             let motion = self.motion(index)?;
             let samples: Vec<f64> = grid.times.iter().step_by(2).map(|&time| grid.look(time)).collect();
-            for times in samples.chunks(block) {
+            for (piece, times) in samples.chunks(block).enumerate() {
                 let frames = each_frame(&motion, times, Wanted::Directions, |_, workspace| {
                     self.meter.frame("fitting normals");
                     let morphs = &workspace.pose().morph_weights[..];
@@ -55,7 +55,8 @@ impl Run<'_> {
                     Ok(fields.iter().map(|fields| fields.iter().map(deltas).collect::<Vec<_>>()).collect::<Vec<_>>())
                 })?;
                 for (group, (fits, solution)) in fits.iter_mut().zip(&*solutions).enumerate() {
-                    let weights: Vec<Vec<f32>> = times.iter().map(|&time| solution.curves[index].at(time)).collect();
+                    let weights = solution.weights[index].iter().step_by(2).skip(piece * block).take(times.len());
+                    let weights: Vec<&[f32]> = weights.map(Vec::as_slice).collect();
                     for (field, fit) in fits.iter_mut().enumerate() {
                         fit.add(frames.iter().flat_map(|frame| &frame[group][field]).copied().collect(), &weights);
                     }
@@ -155,9 +156,11 @@ impl Run<'_> {
                 let target = |target: usize| -> Vec<PrimitiveTarget> {
                     let count = group.group.points.len();
                     let written = solution.written.column(target);
+                    let form = solution.forms[target];
+                    let scaled = |x: f32| (f64::from(x) / form.scale) as f32;
                     let delta = |vertex: usize| {
                         let place = self.place_of_slot[rig.point(vertex)] as usize;
-                        Vec3::new(written[place], written[count + place], written[2 * count + place])
+                        Vec3::new(written[place], written[count + place], written[2 * count + place]).map(scaled)
                     };
                     let primitives = rig.parts()[part].primitives.iter().enumerate();
                     primitives
@@ -165,12 +168,16 @@ impl Run<'_> {
                             let directions = |kind: Kind| {
                                 let (field, targets) =
                                     solution.fields.iter().find(|(field, _)| field.kind() == kind)?;
-                                field.of_primitive(part, number, targets.column(target))
+                                let mut directions = field.of_primitive(part, number, targets.column(target))?;
+                                directions.iter_mut().for_each(|direction| *direction = direction.map(scaled));
+                                Some(directions)
                             };
                             PrimitiveTarget {
                                 positions: primitive.vertices.clone().map(delta).collect(),
                                 normals: directions(Kind::Normal),
                                 tangents: directions(Kind::Tangent),
+                                position_storage: form.positions,
+                                direction_storage: form.directions,
                             }
                         })
                         .collect()
@@ -179,7 +186,7 @@ impl Run<'_> {
             }
         }
         parts.sort_by_key(|(part, _)| part.part);
-        let curves = |clip: usize| parts.iter().map(|&(_, group)| solutions[group].curves[clip].clone()).collect();
+        let curves = |clip: usize| parts.iter().map(|&(_, group)| solutions[group].written_curve(clip)).collect();
         let clips = (0..self.clips.len()).map(curves).collect();
         Baked { parts: parts.into_iter().map(|(part, _)| part).collect(), clips, report }
     }

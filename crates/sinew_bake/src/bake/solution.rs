@@ -1,10 +1,11 @@
 //! The targets a group keeps, as they are written and as they are played, with their weights and keys.
 
 use super::Run;
-use super::trade::{FrameFit, Trade};
+use super::forms::{Allowance, Form};
+use super::trade::{FrameFit, Trade, written_targets};
 use crate::BakeFailure;
 use crate::field::Field;
-use crate::keys::{self, WeightCurve};
+use crate::keys::{self, Moved, WeightCurve};
 use crate::matrix::Tall;
 use crate::pulled::{Pulled, PulledGroup, Wanted, each_frame};
 use crate::report::Seam;
@@ -14,125 +15,124 @@ use std::sync::atomic::Ordering;
 
 /// How often the time between two moments is halved where the motion is faster than the samples.
 const HALVINGS: usize = 4;
-/// Least share of the tolerance that keys may use where targets have used it up (best effort).
-const LEAST_KEY_SHARE: f64 = 0.1;
 
-/// What is kept of a group.
+/// What is kept of a group. Weights lie in 0…1, where Blender's and Unity's sliders hold them: `Σ w_k m_k = Σ w'_k (h_k −
+/// l_k) m_k + 1·Σ l_k m_k` for weights between l and h. The last sum is one more target, fully on in every clip.
 pub(super) struct Solution {
     pub trade: Trade,
+    /// Directions kept of the trade's; one less than targets.
+    directions: usize,
     pub count: usize,
     /// Targets as they will be played, in world lengths.
     pub played: Tall,
-    /// Targets as they will be written, in rest space: x of all points, y, z.
+    /// Targets as they will be written but for their scales, in rest space: x of all points, y, z.
     pub written: Tall,
     /// Per clip and place, of the targets kept.
     pub weights: Vec<Vec<Vec<f32>>>,
-    /// Largest weight of each target before they were brought to 1.
-    pub peaks: Vec<f32>,
+    /// Least weight of each direction, and how far its weights reach from there.
+    spans: Vec<(f32, f32)>,
     pub curves: Vec<WeightCurve>,
     pub fields: Vec<(Field, Tall)>,
+    /// How each target is stored.
+    pub forms: Vec<Form>,
+    /// Per clip and place, how far points may be off because of it.
+    pub rounding: Vec<Vec<f32>>,
+    /// Targets, and those of directions, before they were rounded.
+    pub unrounded: Option<(Tall, Vec<Tall>)>,
+    pub allowance: Allowance,
+    /// Whether forms and keys stand.
+    pub is_settled: bool,
 }
 
 impl Solution {
-    pub(super) fn new(group: &PulledGroup, mut trade: Trade, count: usize) -> Self {
+    pub(super) fn new(group: &PulledGroup, mut trade: Trade, directions: usize) -> Self {
         let points = group.group.points.len();
-        trade.factors.targets.truncate(count);
-        let mut peaks = vec![0.0f32; count];
+        trade.factors.targets.truncate(directions);
+        let mut spans = vec![(0.0f32, 0.0f32); directions];
         for fit in trade.fits.iter().flatten() {
-            peaks.iter_mut().zip(&fit.weights).for_each(|(peak, weight)| *peak = peak.max(weight.abs()));
+            for ((low, high), &weight) in spans.iter_mut().zip(&fit.weights) {
+                (*low, *high) = (low.min(weight), high.max(weight));
+            }
         }
-        // A target that no frame uses keeps its size.
-        peaks.iter_mut().filter(|peak| **peak == 0.0).for_each(|peak| *peak = 1.0);
+        spans.iter_mut().for_each(|(low, high)| *high -= *low);
         let mut written = Tall::new(3 * points);
-        let mut played = Tall::new(3 * points);
-        for (target, &peak) in peaks.iter().enumerate() {
-            let column = trade.factors.targets.column(target);
-            let rest: Vec<f32> = column
-                .iter()
-                .enumerate()
-                .map(|(i, x)| (f64::from(x * peak) / group.scales[i % points]) as f32)
+        let mut offset = vec![0.0f64; 3 * points];
+        for (target, &(low, range)) in spans.iter().enumerate() {
+            let rest: Vec<f64> = (trade.factors.targets.column(target).iter().enumerate())
+                .map(|(i, &x)| f64::from(x) / group.scales[i % points])
                 .collect();
-            let world: Vec<f32> =
-                rest.iter().enumerate().map(|(i, x)| (f64::from(*x) * group.scales[i % points]) as f32).collect();
-            written.push(&rest);
-            played.push(&world);
+            offset.iter_mut().zip(&rest).for_each(|(sum, x)| *sum += f64::from(low) * x);
+            written.push(&rest.iter().map(|x| (f64::from(range) * x) as f32).collect::<Vec<_>>());
         }
-        let scaled = |fit: &FrameFit| fit.weights.iter().zip(&peaks).map(|(weight, peak)| weight / peak).collect();
-        let weights = trade.fits.iter().map(|fits| fits.iter().map(scaled).collect()).collect();
-        Self { trade, count, played, written, weights, peaks, curves: Vec::new(), fields: Vec::new() }
-    }
-
-    /// Brings all weights to 0…1, where Blender's and Unity's sliders hold them: `Σ w_k m_k = Σ w'_k (h_k − l_k) m_k +
-    /// 1·Σ l_k m_k` for weights between l and h. The last sum is one more target, fully on in every clip.
-    pub(super) fn keep_weights_within_one(&mut self) {
-        if self.count == 0 {
-            return;
+        let count = written_targets(directions);
+        if count > 0 {
+            written.push(&offset.iter().map(|&x| x as f32).collect::<Vec<_>>());
         }
-        let mut offset = [&self.written, &self.played].map(|targets| vec![0.0f64; targets.rows()]);
-        for target in 0..self.count {
-            let weights = self.curves.iter().flat_map(|curve| &curve.weights).map(|weights| weights[target]);
-            let (low, high) = weights.fold((0.0f32, 0.0f32), |(low, high), w| (low.min(w), high.max(w)));
-            let range = high - low;
-            // A target that no key uses stays at 0.
-            let unit = |weight: f32| if range > 0.0 { ((weight - low) / range).clamp(0.0, 1.0) } else { 0.0 };
-            for weights in self.curves.iter_mut().flat_map(|curve| &mut curve.weights) {
-                weights[target] = unit(weights[target]);
-            }
-            for (targets, offset) in [&mut self.written, &mut self.played].into_iter().zip(&mut offset) {
-                for (m, sum) in targets.column_mut(target).iter_mut().zip(offset) {
-                    *sum += f64::from(low) * f64::from(*m);
-                    *m *= range;
-                }
-            }
+        let played = group.in_world(&written);
+        let unit = |fit: &FrameFit| unit_weights(&fit.weights, &spans);
+        let weights = trade.fits.iter().map(|fits| fits.iter().map(unit).collect()).collect();
+        trade.fits.iter_mut().flatten().for_each(|fit| fit.weights = Vec::new());
+        let rounding = trade.fits.iter().map(|fits| vec![0.0; fits.len()]).collect();
+        Self {
+            trade,
+            directions,
+            count,
+            played,
+            written,
+            weights,
+            spans,
+            curves: Vec::new(),
+            fields: Vec::new(),
+            forms: vec![Form::default(); count],
+            rounding,
+            unrounded: None,
+            allowance: Allowance::LOOSE,
+            is_settled: false,
         }
-        for (targets, offset) in [&mut self.written, &mut self.played].into_iter().zip(offset) {
-            targets.push(&offset.into_iter().map(|m| m as f32).collect::<Vec<_>>());
-        }
-        self.curves.iter_mut().flat_map(|curve| &mut curve.weights).for_each(|weights| weights.push(1.0));
-        self.count += 1;
     }
 
     /// The weights of a frame outside the grid, and the error they leave.
     pub(super) fn project(&self, pulled: &Pulled) -> (Vec<f32>, f32) {
-        let weights: Vec<f32> = self
-            .trade
-            .factors
-            .weights(&pulled.x, self.count)
-            .iter()
-            .zip(&self.peaks)
-            .map(|(weight, peak)| weight / peak)
-            .collect();
+        let weights = unit_weights(&self.trade.factors.weights(&pulled.x, self.directions), &self.spans);
         let mut error = pulled.x.clone();
         self.played.add_product(-1.0, column(&weights), &mut error);
         (weights, pulled.world_error(&error).largest)
     }
 
+    /// What weights do to points, at the most.
+    fn moved(&self) -> Moved<'_> {
+        Moved { targets: &self.played, stretch: &self.trade.stretch }
+    }
+
+    /// The rung of the trade's ladder that was chosen.
+    pub(super) fn rung(&self) -> usize {
+        self.trade.ladder.iter().position(|&rung| rung == self.directions).unwrap_or(0)
+    }
+
     pub(super) fn choose_keys(&mut self, grids: &[Grid], tolerance: f64) {
-        let rung = self.trade.ladder.iter().position(|&rung| rung == self.count).unwrap_or(0);
+        let rung = self.rung();
+        let Allowance { all, least_keys, .. } = self.allowance;
+        self.curves.clear();
         for (clip, grid) in grids.iter().enumerate() {
-            let weights = &self.weights[clip];
-            let errors = self.trade.fits[clip].iter().map(|fit| fit.errors[rung]);
-            let least = LEAST_KEY_SHARE * tolerance;
-            let allowed: Vec<f32> = errors.map(|error| (tolerance - f64::from(error)).max(least) as f32).collect();
-            let keys = match self.count {
-                0 => vec![0],
-                _ => keys::choose(&self.played, &self.trade.stretch, &grid.times, weights, &allowed),
-            };
-            self.curves.push(WeightCurve {
-                times: keys.iter().map(|&key| grid.times[key]).collect(),
-                weights: keys.iter().map(|&key| weights[key].clone()).collect(),
+            let errors = self.trade.fits[clip].iter().zip(&self.rounding[clip]);
+            let allowed = errors.map(|(fit, rounding)| {
+                let error = f64::from(fit.errors[rung]) + f64::from(*rounding);
+                (all * tolerance - error).max(least_keys * tolerance) as f32
             });
+            let allowed: Vec<f32> = allowed.collect();
+            let curve = match self.count {
+                0 => WeightCurve { times: vec![grid.times[0]], weights: vec![Vec::new()] },
+                _ => keys::curve(&self.moved(), &grid.times, &self.weights[clip], &allowed),
+            };
+            self.curves.push(curve);
         }
-        // What the keys hold is enough from here on.
-        self.weights = Vec::new();
-        self.trade.fits.iter_mut().flatten().for_each(|fit| fit.weights = Vec::new());
     }
 
     /// Puts a key where the curve would be off by more than `tolerance`; tells whether it did.
     fn put_key_unless_within(&mut self, tolerance: f64, clip: usize, time: f64, weights: Vec<f32>, error: f32) -> bool {
         let played = self.curves[clip].at(time);
-        let offset = played.iter().zip(&weights).map(|(a, b)| a - b).collect();
-        let moved = keys::vertex_errors(&self.played, &self.trade.stretch, &[offset])[0];
+        let offset: Vec<f32> = played.iter().zip(&weights).map(|(a, b)| a - b).collect();
+        let moved = self.moved().errors(&[offset])[0];
         let is_off = f64::from(error + moved) > tolerance;
         if is_off {
             self.curves[clip].insert(time, weights);
@@ -152,7 +152,7 @@ impl Solution {
         let into = slope(first, second, times[1] - times[0]);
         let jump: Vec<f32> = out.iter().zip(&into).map(|(a, b)| a - b).collect();
         let gap: Vec<f32> = last.iter().zip(first).map(|(a, b)| a - b).collect();
-        let lengths = keys::vertex_errors(&self.played, &self.trade.stretch, &[gap, jump]);
+        let lengths = self.moved().errors(&[gap, jump]);
         Seam { position: f64::from(lengths[0]), velocity: f64::from(lengths[1]) }
     }
 }
@@ -224,11 +224,22 @@ fn stretches_between_samples(grid: &Grid, clip: usize, solutions: &[Solution]) -
         solution.count > 0 && solution.curves[clip].times.binary_search_by(|key| key.total_cmp(&time)).is_ok()
     };
     let stretch = |pair: &[f64]| {
-        let both = |group: &usize| pair.iter().all(|&time| has_key(&solutions[*group], time));
+        let is_open = |group: &usize| !solutions[*group].is_settled;
+        let both = |group: &usize| is_open(group) && pair.iter().all(|&time| has_key(&solutions[*group], time));
         Stretch { from: pair[0], to: pair[1], groups: (0..solutions.len()).filter(both).collect() }
     };
     // Of two neighbours in the grid one is a midpoint.
     grid.times.windows(2).map(stretch).filter(|stretch| !stretch.groups.is_empty()).collect()
+}
+
+/// Weights of directions as those of targets: in 0…1, and the last fully on.
+fn unit_weights(weights: &[f32], spans: &[(f32, f32)]) -> Vec<f32> {
+    // A target that no frame uses stays at 0.
+    let unit = |(&weight, &(low, range)): (&f32, &(f32, f32))| {
+        if range > 0.0 { ((weight - low) / range).clamp(0.0, 1.0) } else { 0.0 }
+    };
+    let all_on = (!spans.is_empty()).then_some(1.0);
+    weights.iter().zip(spans).map(unit).chain(all_on).collect()
 }
 
 /// Weights as a matrix.

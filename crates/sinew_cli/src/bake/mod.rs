@@ -3,7 +3,7 @@
 mod cache;
 pub mod report;
 
-use crate::args::{Input, RecipeArgs, StrengthArgs, rate};
+use crate::args::{Input, LoopName, RecipeArgs, StrengthArgs, rate};
 use crate::fault::Fault;
 use crate::load::{Scene, load_original};
 use crate::output::{Destination, to_stdout};
@@ -39,6 +39,10 @@ pub struct BakeArgs {
 
     #[command(flatten)]
     baking: BakingArgs,
+
+    /// Whether clips loop, in place of what the recipe says; auto decides from their keys.
+    #[arg(long = "loop", value_name = "yes|no|auto")]
+    looping: Option<LoopName>,
 
     /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "glb")]
@@ -103,7 +107,8 @@ fn engine(given: &str) -> Result<&'static Engine, String> {
 pub fn run(options: &BakeArgs, talk: &Talk) -> Result<(), Fault> {
     let start = Instant::now();
     let baking = &options.baking;
-    let recipe = LoadedRecipe::asked_or(&options.recipe, "lively")?.with_strength(&options.strength)?;
+    let recipe = LoadedRecipe::asked_or(&options.recipe, "lively")?;
+    let recipe = recipe.with_strength(&options.strength)?.with_looping(options.looping);
     let to_stdout_too = options.output.as_os_str() == "-";
     if to_stdout_too && (baking.json || options.format != BakeFormat::Glb) {
         let fault = "only a .glb without a report can go to stdout; name a file with -o, or drop --json and --format";
@@ -243,7 +248,13 @@ fn limits(options: &BakingArgs, scene: &Scene) -> Result<Options, Fault> {
         let left = engine.targets_left(&scene.rig);
         max_targets = [max_targets, left].into_iter().flatten().min();
     }
-    Ok(Options { fps: options.fps, tolerance: options.tolerance, max_targets, best_effort: options.best_effort })
+    Ok(Options {
+        fps: options.fps,
+        tolerance: options.tolerance,
+        max_targets,
+        best_effort: options.best_effort,
+        whole_numbers: options.target.is_none_or(|engine| engine.reads_whole_numbers),
+    })
 }
 
 fn refuse(failure: BakeFailure, options: &BakingArgs, scene: &Scene, talk: &Talk) -> Fault {

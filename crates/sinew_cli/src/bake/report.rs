@@ -5,10 +5,10 @@ use crate::load::Scene;
 use crate::output::{text_to_stdout, to_stdout};
 use crate::talk::Talk;
 use crate::text::{count, quoted};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sinew::strength::{Finding, Outcome, Over};
 use sinew_bake::report::{AngleError, GroupReport, Report, Shortfall, TradePoint, listed, thinned};
-use sinew_gltf::layer::LayerReport;
+use sinew_gltf::layer::{LayerBytes, LayerReport};
 use std::path::Path;
 
 /// Clips an account for people lists.
@@ -91,8 +91,23 @@ impl Account<'_> {
             let channels = count(self.added.replaced_channels.len(), "weight channel", "weight channels");
             lines.push(format!("  {channels} of the file's own morphs: existing values kept, new ones appended"));
         }
-        lines.push(format!("  {before} bytes before, {after} after, {:.1} s", self.seconds));
+        let kinds = self.kinds().into_iter().filter(|(_, bytes)| *bytes > 0);
+        let kinds: Vec<String> = kinds.map(|(kind, bytes)| format!("{kind} {bytes}")).collect();
+        lines.push(format!("  {before} bytes before, {after} after ({}), {:.1} s", kinds.join(", "), self.seconds));
         lines
+    }
+
+    /// Bytes added, by what they hold.
+    fn kinds(&self) -> [(&'static str, usize); 6] {
+        let LayerBytes { positions, normals, tangents, weights, skins, json } = self.added.bytes;
+        [
+            ("positions", positions),
+            ("normals", normals),
+            ("tangents", tangents),
+            ("weights", weights),
+            ("skins", skins),
+            ("json", json),
+        ]
     }
 
     fn group_lines(&self, group: &GroupReport) -> Vec<String> {
@@ -222,6 +237,7 @@ impl Account<'_> {
             "replaced_channels": added.replaced_channels.iter().map(|(clip, channel)| json!({"animation": clip, "channel": channel})).collect::<Vec<_>>(),
             "bytes_before": before,
             "bytes_after": after,
+            "bytes_added": self.kinds().into_iter().map(|(kind, bytes)| (kind.to_owned(), bytes.into())).collect::<Map<_, _>>(),
             "seconds": self.seconds,
         })
     }

@@ -125,7 +125,7 @@ fn with_morphs() -> Builder {
 /// One target that moves everything along x, weighted over time in the given clips.
 fn layer_on(node: usize, clips: &[usize]) -> MorphLayer {
     let positions = vec![Vec3::X; VERTICES];
-    let target = Target { positions, normals: Some(vec![Vec3::Y; VERTICES]), tangents: None };
+    let target = Target { positions, normals: Some(vec![Vec3::Y; VERTICES]), ..Target::default() };
     let targets = vec![target.clone(), Target { positions: vec![Vec3::ZERO; VERTICES], ..target }];
     let weights = |node| NodeWeights { node, times: vec![0.1, 0.6, 2.5], weights: vec![0.0, 1.0, 0.5, -1.0, 1.0, 0.0] };
     MorphLayer {

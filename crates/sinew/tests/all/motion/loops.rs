@@ -252,6 +252,36 @@ fn verdicts() {
     assert_eq!(verdict(still, Looping::Auto), LoopVerdict::Closed { residual: None });
 }
 
+/// Six limbs of which one ends off where it began, by more than a step: by little, it is taken out of its motion; by much, there is no loop.
+#[test]
+fn one_joint_that_does_not_close_does_not_open_the_others() {
+    let skeleton = chain(7);
+    let times = evenly(31, 30.0);
+    let limbs = |last: usize, off: f64| {
+        let turn = move |limb: usize, t: f64| {
+            let off = if limb > last { off * t } else { 0.0 };
+            DQuat::from_rotation_x(off) * DQuat::from_rotation_z(0.08 * (TAU * t + limb as f64).sin())
+        };
+        (1..7).map(|limb| turns(limb, rotations(Interpolation::Linear, &times, |t| turn(limb, t)))).collect::<Vec<_>>()
+    };
+    let off = 1.8f64.to_radians();
+    let scene = Scene::new(&skeleton, &clip(limbs(5, off)), &MotionSettings::default());
+    let LoopVerdict::Closed { residual: Some(gap) } = &scene.motion.report().verdict else {
+        panic!("{:?}", scene.motion.report());
+    };
+    assert!(gap.name == "bone6" && (gap.angle - off).abs() < 1e-6, "{gap:?}");
+    for signal in SIGNALS {
+        for bone in 1..7 {
+            let [end, start] = [1.0, 0.0].map(|t| scene.signal(t, bone, signal));
+            assert_near(end, start, 1e-9 * (1.0 + start.length()), format!("{signal:?} of bone {bone} at the seam"));
+        }
+    }
+    for (last, off) in [(5, 0.3), (3, off)] {
+        let scene = Scene::new(&skeleton, &clip(limbs(last, off)), &MotionSettings::default());
+        assert!(matches!(scene.motion.report().verdict, LoopVerdict::NotALoop { .. }), "{:?}", scene.motion.report());
+    }
+}
+
 #[test]
 fn a_gap_is_measured_in_the_world() {
     // Centimetres under a node of scale 0.01: a gap of 0.05 local units is 5e-4 of a size of 1.

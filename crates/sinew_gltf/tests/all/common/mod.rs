@@ -4,7 +4,7 @@ use glam::Vec3;
 use serde_json::Value;
 use sinew::RawRig;
 use sinew_gltf::Document;
-use sinew_gltf::layer::{ClipWeights, MorphLayer, NodeTargets, NodeWeights, PrimitiveTargets, Target};
+use sinew_gltf::layer::{ClipWeights, MorphLayer, NodeTargets, NodeWeights, PrimitiveTargets, Storage, Target};
 use sinew_testkit::random::Random;
 use sinew_testkit::spec::{Matrix, SpecFile, product, transformed};
 
@@ -13,15 +13,37 @@ pub fn random_layer(raw: &RawRig, document: &Document, every_mesh: bool, random:
     let mut layer = MorphLayer { recipe: "version = 1\n".into(), ..MorphLayer::default() };
     for mesh in raw.meshes.iter().filter(|_| every_mesh || random.below(2) == 0).collect::<Vec<_>>() {
         let count = 1 + random.below(3);
-        let vectors = |length: usize, random: &mut Random| -> Vec<Vec3> {
-            let is_zero = random.below(4) == 0;
-            let x = |random: &mut Random| if is_zero { 0.0 } else { random.between(-1.0, 1.0) as f32 };
-            (0..length).map(|_| Vec3::new(x(random), x(random), x(random))).collect()
+        // Dense, sparse and nothing at all, of numbers that the storage can hold.
+        let vectors = |length: usize, storage: Storage, random: &mut Random| -> Vec<Vec3> {
+            let share = [0, 1, 30, 100][random.below(4)];
+            let number = |random: &mut Random| {
+                let x = random.between(-1.0, 1.0);
+                let held = match storage {
+                    Storage::Float => x,
+                    Storage::Byte => (127.0 * x).round(),
+                    Storage::Short => (300.0 * x).round(),
+                    Storage::NormalizedByte => (127.0 * x).round() / 127.0,
+                    Storage::NormalizedShort => (32767.0 * x).round() / 32767.0,
+                };
+                held as f32
+            };
+            let vector = |_| match random.below(100) < share {
+                true => Vec3::new(number(random), number(random), number(random)),
+                false => Vec3::ZERO,
+            };
+            (0..length).map(vector).collect()
         };
-        let target = |length: usize, random: &mut Random| Target {
-            positions: vectors(length, random),
-            normals: Some(vectors(length, random)),
-            tangents: (random.below(2) == 0).then(|| vectors(length, random)),
+        let target = |length: usize, random: &mut Random| {
+            let whole = [Storage::Byte, Storage::Short, Storage::NormalizedByte, Storage::NormalizedShort];
+            let position_storage = if random.below(3) == 0 { Storage::Float } else { whole[random.below(4)] };
+            let direction_storage = if random.below(3) == 0 { Storage::Float } else { whole[2 + random.below(2)] };
+            Target {
+                positions: vectors(length, position_storage, random),
+                normals: Some(vectors(length, direction_storage, random)),
+                tangents: (random.below(2) == 0).then(|| vectors(length, direction_storage, random)),
+                position_storage,
+                direction_storage,
+            }
         };
         let primitives = mesh.primitives.iter().map(|primitive| PrimitiveTargets {
             targets: (0..count).map(|_| target(primitive.positions.len(), random)).collect(),
