@@ -100,10 +100,9 @@ const ROUNDS: usize = 12;
 pub(crate) fn curve(moved: &Moved<'_>, times: &[f64], weights: &[Vec<f32>], allowed: &[f32]) -> WeightCurve {
     let own = choose(moved, times, weights, allowed);
     let at = |keys: &[usize]| keys.iter().map(|&key| times[key]).collect();
-    if own.len() > 2 && own.len() as f64 > KEYS_WORTH_FITTING * moved.stretch.len() as f64 {
-        if let Some((keys, weights)) = fitted(moved, times, weights, allowed, own.len()) {
-            return WeightCurve { times: at(&keys), weights };
-        }
+    let is_worth_it = own.len() > 2 && own.len() as f64 > KEYS_WORTH_FITTING * moved.stretch.len() as f64;
+    if is_worth_it && let Some((keys, weights)) = fitted(moved, times, weights, allowed, own.len()) {
+        return WeightCurve { times: at(&keys), weights };
     }
     WeightCurve { times: at(&own), weights: own.iter().map(|&key| weights[key].clone()).collect() }
 }
