@@ -56,3 +56,14 @@ fn checked(asset: RawAsset, maps: &[MapFile]) -> Result<Scene, Fault> {
 fn refused(error: ImportError) -> Fault {
     Fault::Failed(error.to_string())
 }
+
+/// Files of animations alone hold bones and nothing that they move.
+pub fn require_skin(scene: &Scene) -> Result<(), Fault> {
+    match scene.rig.vertex_count() {
+        0 => Err(Fault::in_file(
+            &scene.name,
+            "contains no mesh that bones move, only bones and clips; give the file that has the character's meshes",
+        )),
+        _ => Ok(()),
+    }
+}

@@ -2,7 +2,7 @@
 
 use crate::args::Input;
 use crate::fault::Fault;
-use crate::load::{Scene, load};
+use crate::load::{Scene, load, require_skin};
 use crate::output::{self, Destination};
 use crate::talk::Talk;
 use crate::text::{count, printable, quoted, short, wrap};
@@ -136,6 +136,7 @@ pub fn run(options: &MapArgs, talk: &Talk) -> Result<(), Fault> {
     }
     let scene = load(&options.input, &[])?;
     talk.warnings(&scene.warnings);
+    require_skin(&scene)?;
     let surface = RestSurface::new(&scene.rig);
     let made = make(options, &surface);
     let name = options.name.as_deref().unwrap_or(options.auto.name());

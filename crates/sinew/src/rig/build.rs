@@ -23,6 +23,10 @@ pub(super) fn build(raw: &RawRig) -> Result<(Rig, Vec<Warning>), RigError> {
     let (mut palette, skin_palettes) = read_skins(raw, &skeleton)?;
     let vertices = read_meshes(raw, &skeleton, &mut palette, &skin_palettes, &mut warnings)?;
     let grouping = group_characters(raw, &skeleton);
+    // Bones without a mesh, as in files of animations, are no character: nothing is there for them to move.
+    if grouping.count == 0 {
+        palette.clear();
+    }
     for entry in &mut palette {
         entry.character = grouping.of_bone[entry.bone.index()].unwrap_or(0);
     }

@@ -2,7 +2,7 @@
 
 use super::{BakeArgs, BakeFormat};
 use crate::fault::Fault;
-use crate::load::Scene;
+use crate::load::{Scene, require_skin};
 use crate::output::{Destination, Stopped, check_new_folder, to_new_folder};
 use crate::recipe::LoadedRecipe;
 use crate::talk::Talk;
@@ -18,6 +18,7 @@ pub(super) fn run(
     chosen: &[usize],
     talk: &Talk,
 ) -> Result<(), Fault> {
+    require_skin(scene)?;
     let name = |clip: usize| quoted(&scene.clips[clip].name);
     let clip = match *chosen {
         [clip] => clip,

@@ -7,7 +7,7 @@ mod snapshot;
 
 use crate::args::{Format, FrameArgs, Moments};
 use crate::fault::Fault;
-use crate::load::load;
+use crate::load::{load, require_skin};
 use crate::obj;
 use crate::output::Destination;
 use crate::played::find_clip;
@@ -32,6 +32,7 @@ pub fn run(options: &FrameArgs, talk: &Talk) -> Result<(), Fault> {
     let mut recipe = LoadedRecipe::asked(&options.recipe)?.with_strength(&options.strength)?;
     let scene = load(&options.input, &recipe.maps)?;
     talk.warnings(&scene.warnings);
+    require_skin(&scene)?;
     recipe.idle_words(&scene).iter().for_each(|words| talk.note(words));
     if options.clip.is_none() && (!options.time.is_empty() || options.looping.is_some()) {
         talk.note("--time and --loop have no effect without --clip: the nodes' default transforms are used");

@@ -94,3 +94,31 @@ fn recipes_and_motion_files_are_refused_in_one_line() {
     let file = folder.write("m.toml", b"[bone.\xff]");
     assert_eq!(sinew(["frame", "zoo:tube", "--motion", &file, "-o", "-"]).code, 1);
 }
+
+/// Files of animations hold bones and clips and nothing that they move.
+#[test]
+fn a_skin_without_a_mesh_is_told_by_every_command() {
+    let folder = Folder::new();
+    let whole = Builder::rigged().without("/nodes/0/mesh").without("/nodes/0/skin").without("/meshes");
+    let file = folder.write("walk.glb", whole.glb());
+    let there = folder.names();
+    assert_eq!(sinew(["inspect", &file, "--anatomy"]).code, 0);
+    assert_eq!(sinew(["check", &file]).code, 0);
+    let to = |name: &str| folder.join(name);
+    let commands: [&[&str]; 7] = [
+        &["frame", &file, "-o", &to("a.obj")],
+        &["render", &file, "-o", &to("a.png")],
+        &["map", &file, "--auto", "diameter", "-o", &to("maps")],
+        &["bake", &file, "--preset", "lively", "-o", &to("a.glb")],
+        &["bake", &file, "--preset", "lively", "--format", "pc2", "-o", &to("a.pc2")],
+        &["liven", &file, "-o", &to("b.glb")],
+        &["bind", &file, "-o", &to("c.glb")],
+    ];
+    for args in commands {
+        let run = sinew(args);
+        assert_eq!(run.code, 1, "{args:?}: {}", run.stderr);
+        let last = run.stderr.lines().last().unwrap_or_default();
+        assert!(last.starts_with("error: ") && last.contains(&file), "{args:?}: {}", run.stderr);
+    }
+    assert_eq!(folder.names(), there, "nothing is written");
+}
