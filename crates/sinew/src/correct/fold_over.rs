@@ -25,9 +25,9 @@ use std::sync::Arc;
 /// r from which a face begins to count as folded, and below which it is.
 const FOLDING: [f64; 2] = [0.35, -0.05];
 /// How far along the skin the level of a folded face falls from 1 to 0, in radii of the limb.
-const REACH: f64 = 4.0;
+const REACH: f64 = 10.0;
 /// Level from which the skin is moved all the way.
-const FULL: f64 = 0.5;
+const FULL: f64 = 0.4;
 
 /// The correction `fold-over`.
 pub(super) const FOLD_OVER: Correction = Correction {

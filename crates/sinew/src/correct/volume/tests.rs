@@ -5,7 +5,7 @@ use super::correction_map::{CorrectionMap, MapPlan, Shape};
 use super::segments;
 use super::segments::{Nodes, SegmentScratch, Strip, change, prism, prism_terms, terms_at};
 use super::sparse_lu::SparseLu;
-use super::whole::{Aimed, Limits, cubic, first_root, restore, stretch, stretched, target_volume};
+use super::whole::{Aimed, Limits, Stretch, cubic, first_root, restore, target_volume};
 use super::whole_rows::{Shares, VolumeRows, VolumeScratch};
 use crate::correct::body::{Body, BodyFrame, Reach, Surface, volume};
 use crate::correct::bound::RowsFrame;
@@ -737,17 +737,19 @@ fn faces_on_the_inside_of_a_bend_fold_when_they_should() {
 fn moves_are_stretched_to_what_they_may_do_and_no_farther() {
     let mut random = Random(7);
     for _ in 0..50 {
-        let moves: Vec<(f64, f64, f64)> = (0..40)
-            .map(|_| (0.1 + random.unit().abs(), 0.1 + random.unit().abs(), 0.05 + random.unit().abs()))
-            .collect();
+        let moves: Vec<(f64, f64, f64)> =
+            (0..40).map(|_| (0.2 + random.unit(), 0.1 + random.unit(), 0.05 + random.unit())).collect();
+        // All of them are longer than a tenth of the longest, but for one.
         let all: f64 = moves.iter().map(|&(length, does, most)| does / length * most).sum();
-        for (part, there) in [(-0.5, true), (0.01, true), (0.85, true), (0.95, false), (3.0, false)] {
-            let (factor, aimed) = stretch(part * all, moves.iter().copied());
-            let done: f64 = moves.iter().map(|&(length, does, most)| does * stretched(factor, length, most)).sum();
-            let expected = if there { part } else { 0.9 };
+        let idle = (1e-9, 1e-9, 1.0);
+        for (part, there) in [(-0.5, true), (0.01, true), (0.75, true), (0.85, false), (3.0, false)] {
+            let (stretch, aimed) = Stretch::new(part * all, moves.iter().copied().chain([idle]));
+            let done: f64 = moves.iter().map(|&(length, does, most)| does * stretch.of(length, most)).sum();
+            let expected = if there { part } else { 0.8 };
             assert_eq!(aimed, if there { Aimed::There } else { Aimed::Short });
             assert!((done / all - expected).abs() < 1e-4, "{done} of {all} instead of {expected}");
-            assert!(moves.iter().all(|&(length, _, most)| stretched(factor, length, most).abs() * length <= most));
+            assert!(stretch.of(idle.0, idle.2) * idle.0 < 1e-6);
+            assert!(moves.iter().all(|&(length, _, most)| stretch.of(length, most).abs() * length <= most));
         }
     }
 }

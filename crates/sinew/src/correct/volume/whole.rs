@@ -113,10 +113,12 @@ pub(super) fn restore(surface: &Surface, body: &mut Body, gamma: &[f64], limits:
             break;
         }
         let [c1, c2, c3] = cubic(body.shell(surface), &body.points, &body.moves).map(|c| c / missing);
-        let factor = match first_root([c1, c2, c3]) {
+        let root = first_root([c1, c2, c3]);
+        let is_short = aimed == Aimed::Short && root.is_err();
+        let factor = match root {
             _ if limits.linear => 1.0,
             Ok(root) => root,
-            Err(_) if aimed == Aimed::Short => 1.0,
+            Err(_) if is_short => 1.0,
             Err(turning) => 0.5 * turning.min(1.0),
         };
         let allowed = body.bounded(&body.free, factor, |_| limits.max_move * body.size);
@@ -124,7 +126,7 @@ pub(super) fn restore(surface: &Surface, body: &mut Body, gamma: &[f64], limits:
         let after = body.volume(surface);
         let stuck = (wanted - after).abs() >= (wanted - restored.after).abs();
         restored.after = after;
-        if allowed < factor || aimed == Aimed::Short {
+        if allowed < factor || is_short {
             restored.outcome = Outcome::MoveBound;
             break;
         }
@@ -159,46 +161,66 @@ pub(super) enum Aimed {
 }
 
 /// Share of what all moves could do together that they are stretched to.
-const STRETCHED: f64 = 0.9;
-
-/// The factor λ on moves with which they do `missing` to first order, none of them beyond what it may: a move m becomes
-/// `λm/(1 + λ|m|/most)`. `moves` are their lengths, what they do and how far they may go.
-pub(super) fn stretch(missing: f64, moves: impl Iterator<Item = (f64, f64, f64)> + Clone) -> (f64, Aimed) {
-    let (mut slope, mut all) = (0.0, 0.0);
-    for (length, does, most) in moves.clone().filter(|&(length, ..)| length > 0.0) {
-        slope += does;
-        all += does / length * most;
-    }
-    if !(slope > 0.0 && (missing / slope).is_finite()) {
-        return (0.0, Aimed::Nowhere);
-    }
-    let wanted = missing.abs().min(STRETCHED * all);
-    let aimed = if wanted < missing.abs() { Aimed::Short } else { Aimed::There };
-    // Increasing and concave: Newton comes from below.
-    let mut factor = wanted / slope;
-    for _ in 0..NEWTON_STEPS {
-        let (mut value, mut slope) = (0.0, 0.0);
-        for (length, does, most) in moves.clone() {
-            let held = 1.0 / (1.0 + factor * length / most);
-            value += factor * does * held;
-            slope += does * held * held;
-        }
-        let step = (wanted - value) / slope;
-        factor += step;
-        if !(step > CLOSE * factor) {
-            break;
-        }
-    }
-    (factor * missing.signum(), aimed)
-}
-
+const STRETCHED: f64 = 0.8;
+/// Moves shorter than this part of the longest may go less far than those: what hardly may move hardly does.
+const SHORT: f64 = 0.1;
 /// Steps towards the factor on moves, and the change of it that does not matter: the cubic is exact.
 const NEWTON_STEPS: usize = 30;
 const CLOSE: f64 = 1e-6;
 
-/// A move by a factor, within what it may.
-pub(super) fn stretched(factor: f64, length: f64, most: f64) -> f64 {
-    factor / (1.0 + factor.abs() * length / most)
+/// A factor on moves that takes none of them beyond what it may.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stretch {
+    factor: f64,
+    longest: f64,
+}
+
+impl Stretch {
+    /// The one with which moves do `missing` to first order; `moves` are their lengths, what they do and how far they may
+    /// go.
+    pub fn new(missing: f64, moves: impl Iterator<Item = (f64, f64, f64)> + Clone) -> (Self, Aimed) {
+        let longest = moves.clone().map(|(length, ..)| length).fold(0.0, f64::max);
+        let mut stretch = Self { factor: 0.0, longest };
+        let (mut slope, mut all) = (0.0, 0.0);
+        for (length, does, most) in moves.clone().filter(|&(length, ..)| length > 0.0) {
+            slope += does;
+            all += does / length * stretch.most(length, most);
+        }
+        if !(slope > 0.0 && (missing / slope).is_finite()) {
+            return (stretch, Aimed::Nowhere);
+        }
+        let wanted = missing.abs().min(STRETCHED * all);
+        let aimed = if wanted < missing.abs() { Aimed::Short } else { Aimed::There };
+        // Increasing and concave: Newton comes from below.
+        stretch.factor = wanted / slope;
+        for _ in 0..NEWTON_STEPS {
+            let (mut value, mut slope) = (0.0, 0.0);
+            for (length, does, most) in moves.clone() {
+                let part = stretch.of(length, most) / stretch.factor;
+                value += stretch.factor * does * part;
+                slope += does * part * part;
+            }
+            let step = (wanted - value) / slope;
+            stretch.factor += step;
+            if !(step > CLOSE * stretch.factor) {
+                break;
+            }
+        }
+        stretch.factor *= missing.signum();
+        (stretch, aimed)
+    }
+
+    fn most(&self, length: f64, most: f64) -> f64 {
+        most * (length / (SHORT * self.longest)).min(1.0)
+    }
+
+    /// What a move is multiplied by: λ/(1 + λ|m|/most).
+    pub fn of(&self, length: f64, most: f64) -> f64 {
+        match length > 0.0 {
+            true => self.factor / (1.0 + self.factor.abs() * length / self.most(length, most)),
+            false => self.factor,
+        }
+    }
 }
 
 /// The moves that change the volume by `missing` to first order.
@@ -220,12 +242,12 @@ pub(super) fn aim(surface: &Surface, body: &mut Body, gamma: &[f64], local: f64,
         let w = body.moves[node];
         (w.length(), w.dot(body.gradients[node]), body.most_of(node))
     });
-    let (factor, aimed) = stretch(missing, each);
+    let (stretch, aimed) = Stretch::new(missing, each);
     let mut finite = true;
     for &node in &body.free {
         let most = body.most_of(node as usize);
         let w = &mut body.moves[node as usize];
-        *w *= stretched(factor, w.length(), most);
+        *w *= stretch.of(w.length(), most);
         finite &= w.is_finite();
     }
     surface.place_apexes(&mut body.moves);

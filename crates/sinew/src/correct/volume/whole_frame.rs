@@ -1,6 +1,6 @@
 //! The whole volume of a body in rows, restored round by round.
 
-use super::whole::{Aimed, EXACT, Limits, ROUNDS, first_root, stretch, stretched};
+use super::whole::{Aimed, EXACT, Limits, ROUNDS, Stretch, first_root};
 use super::whole_kernels::{Share, Space, place, place_apexes};
 use super::whole_rows::{Shares, VolumeRows, VolumeScratch};
 use crate::correct::body::{Body, Surface, bounded};
@@ -109,11 +109,12 @@ impl WholeFrame<'_> {
                 outcome = Outcome::NothingMayMove;
                 break;
             }
-            let is_short = aimed == Aimed::Short;
             rounds += 1;
             let [second, third] = of.bent(frame, self.scratch);
             let c = [first, second / 6.0 * linear * linear / missing, third / 18.0 * linear.powi(3) / missing];
-            let (step, is_root) = match first_root(c) {
+            let root = first_root(c);
+            let is_short = aimed == Aimed::Short && root.is_err();
+            let (step, is_root) = match root {
                 _ if limits.linear => (1.0, true),
                 Ok(root) => (root, true),
                 Err(_) if is_short => (1.0, true),
@@ -162,10 +163,11 @@ impl WholeFrame<'_> {
         for (border, &gamma) in self.of.borders.iter().zip(&shares.borders) {
             add(border.node as usize, gamma);
         }
-        let (factor, aimed) = stretch(missing, capped.iter().map(|&(_, length, does, most)| (length, does, most)));
+        let (stretch, aimed) =
+            Stretch::new(missing, capped.iter().map(|&(_, length, does, most)| (length, does, most)));
         let (mut first, mut longest) = (0.0, 0.0f64);
         for &(at, length, does, most) in &*capped {
-            let own = stretched(factor, length, most);
+            let own = stretch.of(length, most);
             first += own * does;
             longest = longest.max(own.abs() * length);
             moves[at as usize].iter_mut().for_each(|w| *w *= own as f32);
