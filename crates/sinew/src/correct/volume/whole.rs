@@ -202,7 +202,8 @@ impl Stretch {
             }
             let step = (wanted - value) / slope;
             stretch.factor += step;
-            if !(step > CLOSE * stretch.factor) {
+            let goes_on = step > CLOSE * stretch.factor;
+            if !goes_on {
                 break;
             }
         }
