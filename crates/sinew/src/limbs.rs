@@ -71,12 +71,6 @@ impl Limbs {
         }
     }
 
-    /// From a joint to the mean of its ends; zero for a point.
-    pub fn direction(&self, bone: usize) -> DVec3 {
-        let ends = self.ends_of(bone);
-        ends.iter().map(|&end| end - self.joints[bone]).sum::<DVec3>().normalize_or_zero()
-    }
-
     fn ends_of(&self, bone: usize) -> &[DVec3] {
         let start = bone.checked_sub(1).map_or(0, |before| self.stops[before] as usize);
         &self.ends[start..self.stops[bone] as usize]

@@ -121,6 +121,12 @@ pub(super) struct PosedBones<'a> {
     pub world: &'a WorldPose,
     /// What the frame's points are relative to.
     pub origin: DVec3,
+    /// The same of all characters.
+    pub origins: &'a [DVec3],
+    /// Per palette entry, relative to them.
+    pub world_from_rest: &'a [DAffine3],
+    /// Rest points with morph targets, where any is active.
+    pub morphed_rest: Option<&'a Points>,
     pub kinematics: &'a Kinematics,
     /// Time in the clip.
     pub time: f64,

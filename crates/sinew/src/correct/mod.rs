@@ -4,7 +4,7 @@
 //!
 //! | file or folder | what it holds |
 //! |---|---|
-//! | `body/` | the welded body of a character: caps, segments, rest shape; that body at one frame |
+//! | `body/` | the welded body of a character: caps, segments, rest shape; that body at one frame; where its skin folds |
 //! | [`surface_edit`], `muscle_spec`, `report` | plain data: what an edit is, what muscles are asked for, what was done |
 //! | `bound` | what every correction is given and does |
 //! | `entry` | a correction as the list has it, and as a recipe asks for it |
@@ -14,8 +14,8 @@
 //! | `edits/` | edits of a recipe on a character, and growth along bones |
 //! | [`springs`] | springs between neighbours and bones; with history, for what is driven live |
 //!
-//! The list is run again while a correction finds new contacts (a bulge may cross the border that the skin was brought
-//! back to), at most four times; nodes in contact stay where they are. Sums run in f64 in index order.
+//! After skin was brought into contact the other corrections are run once more: volume puts back what that took. Sums run
+//! in f64 in index order.
 //!
 //! **Adding a correction** is a file here with its [`Correction`], its lines in this one (the module, and
 //! [`CORRECTIONS`]), and its oracle test. Recipes, the template, the command line, benchmarks and conformance find it, its
@@ -120,9 +120,6 @@ fn binding<'a>(
     Binding { rig, surface, values, gain, painted, distances, tables, signals, painted_factors, edits }
 }
 
-/// Passes over the list while there are new contacts.
-const PASSES: usize = 4;
-
 impl Corrections {
     pub fn build(rig: &Rig, asked: &[CorrectionRequest<'_>], edits: &[EditRequest<'_>]) -> Self {
         let mut corrections = Self { surfaces: Vec::new(), asked: asked.len(), meters: Vec::new() };
@@ -217,6 +214,9 @@ impl Corrections {
                 rig,
                 world,
                 origin: frame.origins[character],
+                origins: frame.origins,
+                world_from_rest,
+                morphed_rest,
                 kinematics: frame.kinematics,
                 time: frame.time,
                 level: frame.level,
@@ -224,11 +224,10 @@ impl Corrections {
             };
             let first_volume = report.volumes.len();
             first_volumes.clear();
-            for pass in 0..=PASSES {
-                let mut new_contacts = 0;
+            for is_later in [false, true] {
+                let mut contacts = 0;
                 for (correction, bound) in bound.iter().enumerate() {
-                    // The last pass leaves nothing crossed over.
-                    if pass == PASSES && !bound.makes_contacts() {
+                    if is_later && bound.makes_contacts() {
                         continue;
                     }
                     let next_volume = first_volumes.get(correction).copied();
@@ -236,9 +235,9 @@ impl Corrections {
                         first_volumes.push(report.volumes.len());
                     }
                     let mut log = Log { report, correction, character, next_volume };
-                    new_contacts += bound.apply(&place, surface, work, &mut log);
+                    contacts += bound.apply(&place, surface, work, &mut log);
                 }
-                if new_contacts == 0 {
+                if contacts == 0 {
                     break;
                 }
             }

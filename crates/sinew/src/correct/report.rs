@@ -75,8 +75,11 @@ pub enum Outcome {
     Linear,
     /// The map is 0 wherever the volume could be changed.
     NothingMayMove,
-    /// A node would have moved farther than the bound.
+    /// Nodes would have moved farther than they may.
     MoveBound,
+    /// The segment's volume means nothing: it has few faces, next to no volume, no cut that goes around it, or changes that
+    /// are no part of it. The whole takes what it lost.
+    NoEstimate,
     /// No way along the normals leads there.
     NotReached,
     /// It has no inside: only its segments can be measured.

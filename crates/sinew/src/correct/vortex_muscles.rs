@@ -312,7 +312,7 @@ impl Muscles {
         followers.follow(&following, &self.blocks, &body.points);
         for (node, moved) in followers.moves(&self.blocks) {
             let carried = body.points[node] + moved * self.shares[node];
-            if moved != DVec3::ZERO && !body.held[node] && carried.is_finite() {
+            if moved != DVec3::ZERO && carried.is_finite() {
                 body.points[node] = carried;
             }
         }

@@ -33,6 +33,6 @@ mod volume_term;
 mod vortex_field;
 
 pub(crate) use muscle::{Muscle, Shape, Sway, spread};
-pub(crate) use skinning::{CAPSULE, ELLIPSOID, FreeFrame, FreeScratch};
+pub(crate) use skinning::{CAPSULE, ELLIPSOID, FreeFrame, FreeScratch, PlainFree};
 pub use skinning::{Diagnosis, FOLD_OVER_FREE, FoldOverFree, MOST_STEPS};
 pub(crate) use vortex_field::{Blocks, Follow, Followers, Following, VortexField};

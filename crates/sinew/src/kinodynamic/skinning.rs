@@ -20,7 +20,7 @@ use crate::base::{Base, BaseEntry};
 use crate::hierarchy::Hierarchy;
 use crate::param::{ParamSpec, Range, Values};
 use crate::pose::WorldPose;
-use crate::rig::Rig;
+use crate::rig::{OfRig, Rig};
 use crate::simd::{LANES, Level, PointRow, Points, Simd, dispatch, prelude::*};
 use crate::skeleton::BoneId;
 use crate::table::{BoundRow, CellKind, CellSpec, RowKind, TableSpec};
@@ -185,6 +185,17 @@ struct Fitted {
     probes: Vec<Probes<f32>>,
 }
 
+/// The base as it is without any words, for whoever asks where skin would be that cannot fold.
+pub(crate) struct PlainFree(pub FoldOverFree);
+
+impl OfRig for PlainFree {
+    fn of(rig: &Rig) -> Self {
+        let spec =
+            FoldOverFreeSpec { method: Method::SecondOrder, steps: None, alpha: 0.0, beta: 0.0, reach: Reach::Skin };
+        Self(FoldOverFree::new(rig, rig.hierarchy(), &spec, &[]))
+    }
+}
+
 /// Memory of a frame.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FreeScratch {
@@ -270,6 +281,27 @@ impl FoldOverFree {
         match pool {
             None => out.rows.chunks_mut(length).zip(points).enumerate().for_each(carry),
             Some(pool) => pool.install(|| out.rows.par_chunks_mut(length).zip(points).enumerate().for_each(carry)),
+        }
+    }
+
+    /// Where the frame has the points of some rows of one character.
+    pub(crate) fn carry_some(
+        &self,
+        frame: &FreeFrame<'_>,
+        character: usize,
+        level: Level,
+        rows: impl Iterator<Item = usize>,
+        scratch: &mut FreeScratch,
+        out: &mut Points,
+    ) {
+        let FreeScratch { ways, poses, points } = scratch;
+        points.resize_with(points.len().max(1), PointScratch::default);
+        ways.resize_with(self.characters.len(), Way::default);
+        let way = &mut ways[character];
+        self.lay(frame.world, character, frame.origins[character], level, poses, way, &mut points[0]);
+        out.resize(frame.rig.rows().len());
+        for row in rows {
+            self.row(frame, ways, level, row, &mut out.rows[row], &mut points[0]);
         }
     }
 
@@ -465,7 +497,7 @@ pub(crate) struct FreeFrame<'a> {
 
 impl FreeFrame<'_> {
     /// By linear blending: what rides on a bone, and what has no way.
-    fn linear(&self, slot: usize) -> Vec3 {
+    pub fn linear(&self, slot: usize) -> Vec3 {
         let rest = self.rest.get(slot).as_dvec3();
         let (row, lane) = (&self.rig.rows()[slot / LANES], slot % LANES);
         let follow = |i: usize| {

@@ -1,7 +1,9 @@
 //! The nodes of one character at one frame, in f64 about a point near them: what corrections read and move.
 
+use super::folds::smoothstep;
 use super::pieces::volume;
 use super::surface::Surface;
+use super::ways::{Levels, Ways};
 use crate::rig::Rig;
 use crate::simd::Points;
 use glam::{DAffine3, DMat3, DVec3};
@@ -15,6 +17,11 @@ pub(crate) struct Body {
     /// Where they were before any correction.
     start: Vec<DVec3>,
     centre: DVec3,
+    /// Per node, where volume is to be careful: shares of its moves, and how far it may go. Empty where it is not.
+    pub ease: Vec<f64>,
+    pub most: Vec<f64>,
+    /// Memory for whoever asks where skin folds.
+    pub levels: Levels,
     /// Nodes at hand; of those, nodes that volume may move; triangles at hand, which are all around the latter.
     pub nodes: Vec<u32>,
     pub free: Vec<u32>,
@@ -28,8 +35,6 @@ pub(crate) struct Body {
     /// Per node: at hand; not to be moved by anything, because a triangle that is not at hand would move too.
     at_hand: Vec<bool>,
     pub pinned: Vec<bool>,
-    /// Nodes that lie in contact and are not to be moved again.
-    pub held: Vec<bool>,
     /// Whether morph targets are active, and nodes at rest in bind space where they are.
     is_morphed: bool,
     morphed_bind: Vec<DVec3>,
@@ -55,6 +60,16 @@ pub(crate) struct Body {
     /// The next move at λ = 1, nodes and apexes.
     pub moves: Vec<DVec3>,
 }
+
+/// r of [`super::folds`] up to which volume leaves skin alone, and from which it moves it freely.
+const OPEN: [f64; 2] = [0.8, 1.1];
+/// r from which skin folds, so that volume keeps away from it, and up to which it does fully; how far away, in radii, and
+/// the level from which it does not come near at all.
+const FOLDING: [f64; 2] = [0.6, -0.2];
+const AWAY: f64 = 2.0;
+const HALF: f64 = 0.5;
+/// How far volume moves skin at most, in radii of the limb.
+const MOST_MOVED: f64 = 0.22;
 
 /// Bones whose transforms differ by less over the reach of a segment, in sizes, leave it rigid.
 const STILL: f64 = 1e-7;
@@ -224,10 +239,8 @@ impl Body {
     /// The points, without apexes, are where moves are counted from.
     pub fn begin(&mut self) {
         self.start.resize(self.points.len(), DVec3::ZERO);
-        self.held.resize(self.points.len(), false);
         for &node in &self.nodes {
             self.start[node as usize] = self.points[node as usize];
-            self.held[node as usize] = false;
         }
     }
 
@@ -254,6 +267,44 @@ impl Body {
     /// Whether nothing but rigid motion happened to the whole body.
     pub fn is_still(&self) -> bool {
         self.still.iter().all(|&still| still)
+    }
+
+    /// Whether a node is at hand with its faces.
+    pub fn is_at_hand(&self, surface: &Surface, node: u32) -> bool {
+        self.active[surface.segment_of_node[node as usize] as usize]
+    }
+
+    /// Fills in where volume is to be careful.
+    pub fn take_care(&mut self, surface: &Surface, ways: &Ways, place: impl Fn(&Self, u32) -> DVec3) {
+        let mut levels = std::mem::take(&mut self.levels);
+        let [mut ease, mut most] = [&mut self.ease, &mut self.most].map(std::mem::take);
+        ease.clear();
+        ease.resize(surface.nodes(), 1.0);
+        let at_most = |corners: [u32; 3], r: f64| {
+            let at_most = smoothstep(OPEN, r);
+            corners.iter().for_each(|&node| ease[node as usize] = at_most.min(ease[node as usize]));
+        };
+        levels.measure((surface, self, ways), FOLDING, AWAY, |node| place(self, node), at_most);
+        for &node in &levels.reached {
+            ease[node as usize] *= 1.0 - smoothstep([0.0, HALF], levels.levels[node as usize]);
+        }
+        most.clear();
+        most.extend(ways.radii.iter().zip(&surface.segment_of_node).map(|(radius, &segment)| {
+            let entry = surface.segments[segment as usize].entry;
+            let scale = self.from_bind[entry as usize].matrix3.determinant().abs().cbrt();
+            MOST_MOVED * radius * scale
+        }));
+        (self.ease, self.most, self.levels) = (ease, most, levels);
+    }
+
+    /// How far from 1 volume may move a node: less where skin is folded, or about to be.
+    pub fn ease_of(&self, node: usize) -> f64 {
+        self.ease.get(node).copied().unwrap_or(1.0)
+    }
+
+    /// How far volume may move a node.
+    pub fn most_of(&self, node: usize) -> f64 {
+        self.most.get(node).copied().unwrap_or(f64::INFINITY)
     }
 
     /// How far a node has come.
@@ -324,10 +375,15 @@ impl Body {
         surface.place_apexes(&mut self.points);
     }
 
-    /// The largest part of `factor` on the moves that leaves each of some nodes within `bound` of where it started.
-    pub fn bounded<'a>(&self, nodes: impl IntoIterator<Item = &'a u32>, factor: f64, bound: f64) -> f64 {
-        let ways = nodes.into_iter().map(|&node| (self.moved(node as usize), self.moves[node as usize]));
-        bounded(ways, factor, bound)
+    /// The largest part of `factor` on the moves that leaves each of some nodes within its bound of where it started.
+    pub fn bounded<'a>(
+        &self,
+        nodes: impl IntoIterator<Item = &'a u32>,
+        factor: f64,
+        bound: impl Fn(u32) -> f64,
+    ) -> f64 {
+        let way = |&node: &u32| (self.moved(node as usize), self.moves[node as usize], bound(node));
+        bounded(nodes.into_iter().map(way), factor)
     }
 
     /// Writes what moved back to the points it was loaded from.
@@ -344,11 +400,12 @@ impl Body {
     }
 }
 
-/// The largest part of `factor` that takes nothing farther than `bound`: of all ways so far, and what is added to them at 1.
-pub(crate) fn bounded(ways: impl Iterator<Item = (DVec3, DVec3)>, factor: f64, bound: f64) -> f64 {
+/// The largest part of `factor` that takes nothing farther than it may: of all ways so far, what is added to them at 1, and
+/// the bound.
+pub(crate) fn bounded(ways: impl Iterator<Item = (DVec3, DVec3, f64)>, factor: f64) -> f64 {
     let sign = factor.signum();
     let mut allowed = factor.abs();
-    for (moved, w) in ways {
+    for (moved, w, bound) in ways {
         let w = w * sign;
         if w == DVec3::ZERO || (moved + w * allowed).length_squared() <= bound * bound {
             continue;

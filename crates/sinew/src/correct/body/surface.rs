@@ -12,6 +12,7 @@
 //! A *segment* is the nodes that follow one bone most, and the triangles that have most of their corners in it. Segments
 //! are numbered from the deepest bone up.
 
+use super::folds::Folds;
 use super::pieces::{Pieces, capped_volume, open_edges, volume};
 use crate::bind_space::bind_spaces;
 use crate::bvh::Bvh;
@@ -27,6 +28,16 @@ use std::sync::Arc;
 const SAME_PLACE: f64 = 1e-6;
 /// Weights this close are those of copies that an exporter pruned differently; an upper and a lower lip differ by more.
 const SAME_WEIGHT: f32 = 0.2;
+
+/// A segment of fewer faces has no volume to speak of.
+const LEAST_FACES: usize = 36;
+/// Nor one with a smaller part of the body's.
+const LEAST_SHARE: f64 = 1e-3;
+/// 4π × area over squared length of a cut: 1 of a circle, 0.79 of a square, 0.4 of a strip of six squares.
+const ROUND: f64 = 0.4;
+
+/// Changes of a segment by more of its volume than the first are believed less, by more than the second not at all.
+const BELIEVED: [f64; 2] = [0.5, 1.0];
 
 pub(crate) const NO_SEGMENT: u32 = u32::MAX;
 
@@ -74,6 +85,8 @@ pub(crate) struct Surface {
     pub segment_entries: Csr,
     /// Segments that own a corner of a segment's triangles.
     pub segment_neighbours: Csr,
+    /// Where its faces can fold.
+    pub folds: Folds,
     /// Per palette entry: from bind space to the rest space it reads.
     rest_from_bind: Vec<DAffine3>,
     bind_from_rest: Vec<DAffine3>,
@@ -92,6 +105,10 @@ pub(crate) struct Segment {
     pub reach: f64,
     /// Its part of the character's volume.
     pub share: f64,
+    /// Whether its volume means anything: see [`Surface::judge_segments`].
+    pub is_sound: bool,
+    /// In bind space, closed where it meets others.
+    pub volume: f64,
     /// Six times the volume between its triangles with an inside and its middle, and twice their area vectors.
     cone: f64,
     area: DVec3,
@@ -101,6 +118,20 @@ impl Segment {
     /// What its triangles add to the volume when they move as one.
     pub fn rigid_volume(&self, from_bind: &DAffine3) -> f64 {
         self.carried_volume((self.cone, self.area), from_bind)
+    }
+
+    /// Share of a change that is believed, the volume of bind space being `scale`: the prisms of a segment that its
+    /// neighbours' bones drag along tell of nothing.
+    pub fn trust(&self, change: f64, scale: f64) -> f64 {
+        let [some, none] = BELIEVED.map(|share| share * self.volume * scale);
+        match (self.is_sound, self.volume > 0.0) {
+            (false, _) => 0.0,
+            (true, false) => 1.0,
+            (true, true) => {
+                let x = ((none - change.abs()) / (none - some)).clamp(0.0, 1.0);
+                x * x * (3.0 - 2.0 * x)
+            }
+        }
     }
 
     /// That of triangles with these sums about its middle.
@@ -274,7 +305,7 @@ impl Surface {
                 let with_inside = segment_triangles.of(segment).iter().filter(|&&t| (t as usize) < pieces.first_cap);
                 let (cone, area) = cone_about(middle, with_inside.map(|&t| corners_of(t)), &bind);
                 let entry = mine.first().map_or(0, |&node| main_of_node(node as usize).entry);
-                Segment { bone, entry, middle, reach, share: cone.abs(), cone, area }
+                Segment { bone, entry, middle, reach, share: cone.abs(), is_sound: true, volume: 0.0, cone, area }
             })
             .collect::<Vec<_>>();
         let total: f64 = segments.iter().map(|segment| segment.share).sum();
@@ -332,16 +363,63 @@ impl Surface {
             segment_borders,
             segment_entries,
             segment_neighbours,
+            folds: Folds::default(),
         };
         let mut shape: Vec<DVec3> = surface.bind.iter().map(|&p| p - bind_centre).collect();
         surface.place_apexes(&mut shape);
         surface.bind_volume = volume(surface.shell(), &shape);
+        surface.folds = Folds::new(&surface.faces(), |node| surface.influences_of(node));
+        surface.judge_segments();
         Some(surface)
     }
 
     /// Corners of all triangles that bound the inside.
     pub fn shell(&self) -> impl Iterator<Item = [u32; 3]> + '_ {
         self.triangles[..self.first_sheet].iter().copied()
+    }
+
+    /// Says which segments have a volume that means something: those with enough faces, with at least a thousandth of the
+    /// body, and cut from their neighbours along lines that are rings, or nearly. What has none (seven bones in one blob,
+    /// a patch of a dozen faces) is left to the whole.
+    fn judge_segments(&mut self) {
+        let least = LEAST_SHARE * self.bind_volume.abs();
+        for segment in 0..self.segments.len() {
+            let faces = self.segment_triangles.of(segment);
+            let sheets = faces.iter().any(|&t| t as usize >= self.first_sheet);
+            let enough = faces.len() >= LEAST_FACES;
+            let volume = self.segment_volume(segment).abs();
+            let is_sound = sheets || enough && volume >= least && self.is_cut_round(segment);
+            let own = &mut self.segments[segment];
+            (own.is_sound, own.volume) = (is_sound, volume);
+        }
+    }
+
+    /// Whether each line between a segment and its neighbours goes around something: through the middles of the edges that
+    /// it cuts, so that a zigzag of triangles does not count as length.
+    fn is_cut_round(&self, segment: usize) -> bool {
+        let is_own = |node: u32| self.segment_of_node[node as usize] as usize == segment;
+        let mut sets = DisjointSets::new(self.nodes());
+        let mut cut = Vec::new();
+        for &corners in &self.triangles[..self.first_cap] {
+            let own = corners.map(is_own);
+            // The corner that is alone on its side.
+            let Some(alone) = (0..3).find(|&k| own[k] != own[(k + 1) % 3] && own[k] != own[(k + 2) % 3]) else {
+                continue;
+            };
+            let [a, b, c] = [0, 1, 2].map(|k| corners[(alone + k) % 3]);
+            sets.union(a, b);
+            sets.union(a, c);
+            let middle = |node: u32| (self.bind[a as usize] + self.bind[node as usize]) * 0.5;
+            cut.push((a, if own[alone] { [middle(b), middle(c)] } else { [middle(c), middle(b)] }));
+        }
+        let mut lines: Vec<(u32, [DVec3; 2])> = cut.into_iter().map(|(node, line)| (sets.find(node), line)).collect();
+        lines.sort_by_key(|line| line.0);
+        lines.chunk_by(|a, b| a.0 == b.0).all(|line| {
+            let start = line[0].1[0];
+            let length: f64 = line.iter().map(|(_, [a, b])| a.distance(*b)).sum();
+            let area: DVec3 = line.iter().map(|(_, [a, b])| 0.5 * (*a - start).cross(*b - start)).sum();
+            4.0 * std::f64::consts::PI * area.length() >= ROUND * length * length
+        })
     }
 
     /// Volume of a segment in bind space, closed where it meets others; 0 for one of sheets alone.

@@ -73,7 +73,7 @@ impl Bulge {
             return;
         }
         for (node, &ratio) in self.ratios.iter().enumerate() {
-            if ratio != 1.0 && !body.held[node] {
+            if ratio != 1.0 {
                 let anchor = hung.anchors[node] * hung.scale;
                 body.points[node] = anchor + (body.points[node] - anchor) * ratio;
             }

@@ -253,7 +253,7 @@ impl Bound for DirectEdits {
         memory.with(|edits: &mut EditWork| {
             self.0.targets(place.time, surface, body, edits);
             for (node, &(stiffness, target)) in edits.targets.iter().enumerate() {
-                if stiffness > 0.0 && !body.held[node] {
+                if stiffness > 0.0 {
                     body.points[node] = target;
                 }
             }

@@ -279,7 +279,7 @@ impl SpringSkin {
         rows.solve(springs, (place.level, place.pool), &frame, points, (self.scheme, &self.stop), solver);
         for (node, p) in points.iter().enumerate() {
             let gain = self.gain[node];
-            if gain > 0.0 && !body.held[node] && p.is_finite() {
+            if gain > 0.0 && p.is_finite() {
                 let before = body.points[node];
                 body.points[node] = before + (*p * scale - before) * gain;
             }

@@ -50,9 +50,14 @@ impl Shape {
         }
     }
 
-    /// What α is the exponent of, by the share of the main bone.
-    fn around(self, main_weight: f64) -> f64 {
+    /// What α is the exponent of, by the share of the main bone. Round where both bones have half: the paper's has an edge
+    /// there, which makes elbows pointed.
+    fn around(self, main_weight: f64, is_plain: bool) -> f64 {
         let m = main_weight.clamp(0.0, 1.0);
+        if !is_plain && matches!(self, Self::Rubber | Self::Organic) {
+            let x = (2.0 - 2.0 * m).min(1.0);
+            return 0.5 * x * x * (3.0 - 2.0 * x);
+        }
         match self {
             Self::Even => 1.0,
             Self::Rubber | Self::Organic => 1.0 - m,
@@ -77,6 +82,8 @@ pub(super) struct MapPlan<'a> {
     pub shape: Shape,
     pub alpha: f64,
     pub beta: f64,
+    /// As printed in the paper.
+    pub is_plain: bool,
     pub painted: Option<&'a [Lanes]>,
     /// Bones that count for the distance of the nodes that follow a bone most; all where `None`.
     pub bones_of: &'a dyn Fn(BoneId) -> Option<&'a [BoneId]>,
@@ -86,6 +93,7 @@ pub(super) struct MapPlan<'a> {
 /// often, distances never.
 pub(super) struct CorrectionMap {
     shape: Shape,
+    is_plain: bool,
     alpha: f64,
     beta: f64,
     /// To the nearest bone, in sizes; where a shape has read them.
@@ -99,9 +107,9 @@ pub(super) struct CorrectionMap {
 
 impl CorrectionMap {
     pub fn new(rig: &Rig, surface: &Surface, plan: &MapPlan<'_>) -> Self {
-        let MapPlan { shape, alpha, beta, .. } = *plan;
+        let MapPlan { shape, is_plain, alpha, beta, .. } = *plan;
         let (around, deep, gamma) = (Vec::new(), Vec::new(), Vec::new());
-        let mut map = Self { shape, alpha, beta, distances: None, around, deep, gamma };
+        let mut map = Self { shape, is_plain, alpha, beta, distances: None, around, deep, gamma };
         map.gather_around(rig, surface);
         map.deepen(rig, surface, plan);
         map.paint(surface, plan.painted);
@@ -110,10 +118,11 @@ impl CorrectionMap {
 
     /// Follows a plan for the same bones; whether γ is another one.
     pub fn retune(&mut self, rig: &Rig, surface: &Surface, plan: &MapPlan<'_>, repainted: bool) -> bool {
-        let MapPlan { shape, alpha, beta, .. } = *plan;
+        let MapPlan { shape, is_plain, alpha, beta, .. } = *plan;
+        let replaned = std::mem::replace(&mut self.is_plain, is_plain) != is_plain;
         let before = (self.shape, self.alpha, self.beta);
         (self.shape, self.alpha, self.beta) = (shape, alpha, beta);
-        let (around, deep) = (before != (shape, alpha, before.2), before != (shape, before.1, beta));
+        let (around, deep) = (replaned || before != (shape, alpha, before.2), before != (shape, before.1, beta));
         if around {
             self.gather_around(rig, surface);
         }
@@ -128,11 +137,11 @@ impl CorrectionMap {
     }
 
     fn gather_around(&mut self, rig: &Rig, surface: &Surface) {
-        let Self { shape, alpha, around, .. } = self;
+        let Self { shape, is_plain, alpha, around, .. } = self;
         around.clear();
         around.extend(surface.members.iter().zip(&surface.main_weight).map(|(slots, &main_weight)| {
             let is_rider = slots.iter().any(|&slot| rig.is_rider(slot as usize));
-            if is_rider { 0.0 } else { power(shape.around(main_weight), *alpha) }
+            if is_rider { 0.0 } else { power(shape.around(main_weight, *is_plain), *alpha) }
         }));
     }
 

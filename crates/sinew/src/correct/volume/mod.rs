@@ -32,7 +32,7 @@ mod whole_rows;
 
 pub(super) use meter::VolumeMeter;
 
-use super::body::{Body, Reach, Surface};
+use super::body::{AllWays, Body, Reach, Surface, Ways};
 use super::bound::{Binding, Bound, Log, PosedBones, RowsFrame, Work};
 use super::entry::{Correction, bones, no_signals};
 use super::report::{Measure, Outcome, Restored};
@@ -41,6 +41,7 @@ use crate::rig::{OfRig, Rig};
 use crate::simd::Points;
 use crate::skeleton::BoneId;
 use correction_map::{CorrectionMap, MapPlan, SHAPES, Shape};
+use glam::DVec3;
 use segments::{Nodes, SegmentScratch, Strip, restore_segments};
 use sparse_lu::SparseLu;
 use std::sync::{Arc, OnceLock};
@@ -95,6 +96,7 @@ pub(super) struct Volume {
     segments: bool,
     limits: Limits,
     map: CorrectionMap,
+    ways: Arc<Ways>,
     /// The map for frames where nothing else asks for nodes.
     shares: Shares,
 }
@@ -131,6 +133,7 @@ impl AllTables {
 #[derive(Default)]
 struct VolumeWork {
     rows: VolumeScratch,
+    eased: Shares,
     segments: SegmentScratch,
 }
 
@@ -142,7 +145,8 @@ impl Volume {
         let map = with_plan(binding, |plan| CorrectionMap::new(rig, surface, plan));
         let mut shares = Shares::default();
         shares.set(&tables.rows, surface, &map.gamma);
-        Self { tables, whole: is_whole(binding), segments, limits: limits(binding), map, shares }
+        let ways = rig.kept::<AllWays>().of(surface);
+        Self { tables, whole: is_whole(binding), segments, limits: limits(binding), map, ways, shares }
     }
 }
 
@@ -174,6 +178,7 @@ fn with_plan<R>(binding: &Binding<'_>, work: impl FnOnce(&MapPlan<'_>) -> R) -> 
     };
     work(&MapPlan {
         shape: Shape::named(values.word("shape")),
+        is_plain: values.word("step") == "linear",
         alpha: values.number("alpha"),
         beta: values.number("beta"),
         painted: binding.painted,
@@ -182,8 +187,17 @@ fn with_plan<R>(binding: &Binding<'_>, work: impl FnOnce(&MapPlan<'_>) -> R) -> 
 }
 
 impl Volume {
+    /// Says where skin must not go far. The paper's step knows no such places.
+    fn take_care(&self, surface: &Surface, body: &mut Body, place: impl Fn(&Body, u32) -> DVec3) {
+        match body.is_still() || self.limits.linear {
+            true => [&mut body.ease, &mut body.most].into_iter().for_each(Vec::clear),
+            false => body.take_care(surface, &self.ways, place),
+        }
+    }
+
     fn apply_to_nodes(&self, surface: &Surface, body: &mut Body, scratch: &mut SegmentScratch, log: &mut Log<'_>) {
         let encloses = surface.encloses();
+        self.take_care(surface, body, |body, node| body.points[node as usize]);
         // What segments are about to change counts as not yet restored.
         let first = encloses && self.whole && self.segments && !body.is_still();
         let before = first.then(|| body.volume(surface));
@@ -259,14 +273,21 @@ impl Volume {
         (body, own): (&mut Body, &mut VolumeWork),
         log: &mut Log<'_>,
     ) {
-        let VolumeWork { rows, segments } = own;
+        let VolumeWork { rows, eased, segments } = own;
         if body.is_still() {
             // Looks at none.
             self.apply_to_nodes(surface, body, segments, log);
             return;
         }
         let target = target_volume(surface, body);
-        let Some(mut taken) = self.tables.rows.take(&self.shares, surface, body, frame, points, rows) else { return };
+        body.activate(surface);
+        let place = |node: u32| {
+            let slots = surface.members.of(node as usize);
+            slots.iter().map(|&slot| points.get(slot as usize).as_dvec3()).sum::<DVec3>() / slots.len() as f64
+        };
+        self.take_care(surface, body, |_, node| place(node));
+        eased.ease(&self.shares, &self.tables.rows, body);
+        let Some(mut taken) = self.tables.rows.take(eased, surface, body, frame, points, rows) else { return };
         if self.segments && !restore_segments(&mut taken, surface, &self.limits, &self.tables.lu, segments) {
             return;
         }

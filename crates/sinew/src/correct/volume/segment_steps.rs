@@ -190,11 +190,17 @@ impl Segmented for WholeFrame<'_> {
 
     fn bounded(&self, segment: usize, factor: f64, bound: f64) -> f64 {
         let scratch = &self.scratch.segments;
-        if scratch.come[segment] + f64::from(scratch.longest[segment]).sqrt() * factor.abs() <= bound {
+        if self.body.most.is_empty()
+            && scratch.come[segment] + f64::from(scratch.longest[segment]).sqrt() * factor.abs() <= bound
+        {
             return factor;
         }
         let nodes = self.surface.segment_nodes.of(segment).iter();
-        self.bounded_records(nodes.map(|&node| self.of.record_of[node as usize] as usize), factor, bound)
+        let records = nodes.map(|&node| {
+            let most = self.body.most_of(node as usize) / self.unit;
+            (self.of.record_of[node as usize] as usize, bound.min(most))
+        });
+        self.bounded_records(records, factor)
     }
 
     fn step(&mut self, factors: &[f64]) {

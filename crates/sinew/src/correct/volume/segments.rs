@@ -21,6 +21,7 @@
 
 use super::sparse_lu::{Entries, SparseLu};
 use super::whole::{EXACT, Limits, ROUNDS};
+use crate::correct::body::surface::Segment;
 use crate::correct::body::{Body, Surface};
 use crate::correct::report::{Outcome, Restored};
 use glam::DVec3;
@@ -128,6 +129,8 @@ pub(super) struct SegmentScratch {
     /// Per segment: what its moves are multiplied by at a factor of 1; 0 where nothing is to be done.
     reaches: Vec<f64>,
     factors: Vec<f64>,
+    /// Per segment: share of its change that is believed.
+    trust: Vec<f64>,
     sums: Vec<f64>,
     /// Per segment, changes from rest.
     pub reports: Vec<Restored>,
@@ -238,7 +241,7 @@ impl Segmented for Nodes<'_> {
                     continue;
                 }
                 let lever = body.normals[node].dot(body.gradients[node]);
-                let share = if body.held[node] { 0.0 } else { self.gamma[node] * lever };
+                let share = self.gamma[node] * body.ease_of(node) * lever;
                 expansion.squares[segment] += body.gradients[node].length_squared();
                 expansion.slopes[segment] += share * lever;
                 body.moves[node] = body.normals[node] * share;
@@ -263,6 +266,7 @@ impl Segmented for Nodes<'_> {
     }
 
     fn bounded(&self, segment: usize, factor: f64, bound: f64) -> f64 {
+        let bound = |node: u32| bound.min(self.body.most_of(node as usize));
         self.body.bounded(self.surface.segment_nodes.of(segment), factor, bound)
     }
 
@@ -293,6 +297,7 @@ pub(super) fn restore_segments(
         let outcome = if still { Outcome::Still } else { Outcome::Restored };
         Restored { target: 0.0, before: 0.0, after: 0.0, rounds: 0, outcome }
     }));
+    scratch.trust.clear();
     if on.body().is_still() {
         return true;
     }
@@ -303,6 +308,15 @@ pub(super) fn restore_segments(
         scratch.measure(on);
         if round == 0 {
             scratch.reports.iter_mut().for_each(|report| report.before = report.after);
+            let trust = |(report, segment): (&mut Restored, &Segment)| {
+                let det = on.body().from_bind[segment.entry as usize].matrix3.determinant().abs();
+                let trust = segment.trust(report.before, det / cube);
+                if trust == 0.0 && report.outcome == Outcome::Restored {
+                    report.outcome = Outcome::NoEstimate;
+                }
+                trust
+            };
+            scratch.trust.extend(scratch.reports.iter_mut().zip(&surface.segments).map(trust));
             if !scratch.reports.iter().all(|report| report.before.is_finite()) {
                 return false;
             }
@@ -343,14 +357,14 @@ pub(super) fn restore_segments(
             }
             break;
         }
-        let left = |report: &Restored| report.before * (1.0 - limits.gain) - report.after;
-        let mut open = scratch.reports.iter().filter(|report| report.outcome == Outcome::Restored);
-        if open.all(|report| left(report).abs() <= UNCHANGED * scale) {
+        let mut open = scratch.reports.iter().zip(&scratch.trust).filter(|(r, _)| r.outcome == Outcome::Restored);
+        if open.all(|(r, trust)| (r.before * (1.0 - limits.gain * trust) - r.after).abs() <= UNCHANGED * scale) {
             break;
         }
     }
-    for (report, squares) in scratch.reports.iter_mut().zip(&scratch.expansion.squares) {
-        let wanted = report.before * (1.0 - limits.gain);
+    let believed = scratch.expansion.squares.iter().zip(&scratch.trust);
+    for (report, (squares, trust)) in scratch.reports.iter_mut().zip(believed) {
+        let wanted = report.before * (1.0 - limits.gain * trust);
         let rounding = ROUNDED * on.noise(false) * squares.sqrt();
         let missed = (report.after - wanted).abs() > (1e4 * EXACT * scale).max(rounding);
         if report.rounds == ROUNDS && missed && report.outcome == Outcome::Restored {
@@ -388,10 +402,10 @@ impl SegmentScratch {
 
     /// Scales the moves of all segments to a first guess, the factors to 1; false if none has anything left to do.
     fn aim(&mut self, on: &impl Segmented, limits: &Limits, scale: f64, first: bool) -> bool {
-        let Self { expansion, reaches, factors, reports, .. } = self;
+        let Self { expansion, reaches, factors, trust, reports, .. } = self;
         reaches.clear();
         for (segment, report) in reports.iter_mut().enumerate() {
-            let missing = report.before * (1.0 - limits.gain) - report.after;
+            let missing = report.before * (1.0 - limits.gain * trust[segment]) - report.after;
             let (slope, cubic) = (expansion.slopes[segment], &expansion.cubics[segment]);
             let rounding = on.noise(first) * expansion.squares[segment].sqrt();
             let reach = missing / slope;
@@ -431,13 +445,13 @@ impl SegmentScratch {
 
     /// Solves for all factors together; with factors of 1, the segment that went farthest astray if that leads nowhere.
     fn newton(&mut self, on: &impl Segmented, limits: &Limits, scale: f64, lu: &SparseLu) -> Result<(), usize> {
-        let Self { expansion, matrix, factors, sums, reports, .. } = self;
+        let Self { expansion, matrix, factors, trust, sums, reports, .. } = self;
         for _ in 0..NEWTON_STEPS {
             lu.clear(matrix);
             sums.clear();
             for (segment, &cubic) in expansion.cubics.iter().enumerate() {
                 let (volume, slope) = cubic_at(cubic, factors[segment]);
-                let wanted = reports[segment].before * (1.0 - limits.gain);
+                let wanted = reports[segment].before * (1.0 - limits.gain * trust[segment]);
                 let moves = factors[segment] != 0.0;
                 sums.push(if moves { wanted - volume } else { 0.0 });
                 lu.add(matrix, segment, segment, if moves { slope } else { 1.0 });

@@ -5,7 +5,7 @@ use super::correction_map::{CorrectionMap, MapPlan, Shape};
 use super::segments;
 use super::segments::{Nodes, SegmentScratch, Strip, change, prism, prism_terms, terms_at};
 use super::sparse_lu::SparseLu;
-use super::whole::{Limits, cubic, first_root, restore, target_volume};
+use super::whole::{Aimed, Limits, Stretch, cubic, first_root, restore, target_volume};
 use super::whole_rows::{Shares, VolumeRows, VolumeScratch};
 use crate::correct::body::{Body, BodyFrame, Reach, Surface, volume};
 use crate::correct::bound::RowsFrame;
@@ -190,7 +190,7 @@ impl Stage {
     }
 
     fn gamma(&self, shape: Shape, alpha: f64, beta: f64) -> Vec<f64> {
-        let plan = MapPlan { shape, alpha, beta, painted: None, bones_of: &|_| None };
+        let plan = MapPlan { shape, is_plain: true, alpha, beta, painted: None, bones_of: &|_| None };
         let mut gamma = CorrectionMap::new(&self.rig, &self.surface, &plan).gamma;
         if shape == Shape::Rubber {
             // The weights of the rig are f32, too.
@@ -257,7 +257,7 @@ fn a_half_turn_is_restored() {
     let mut body = twisted();
     body.differentiate(&stage.surface);
     let missing = exact.target - exact.before;
-    assert!(super::whole::aim(&stage.surface, &mut body, &gamma, 0.0, missing));
+    assert_eq!(super::whole::aim(&stage.surface, &mut body, &gamma, 0.0, missing), Aimed::There);
     let root = first_root(cubic(stage.surface.shell(), &body.points, &body.moves).map(|c| c / missing)).unwrap();
     assert!((root - 0.694).abs() < 1e-3, "{root}");
 }
@@ -565,7 +565,14 @@ fn segments_of_rows_are_restored_like_those_of_nodes() {
     for (kind, stage) in stages.into_iter().map(|pieces| Stage::new(&raw(pieces))).enumerate() {
         let (rig, surface) = (&stage.rig, &stage.surface);
         let lu = SparseLu::new(&surface.segment_neighbours);
-        let plan = MapPlan { shape: Shape::Organic, alpha: 1.0, beta: 1.0, painted: None, bones_of: &|_| None };
+        let plan = MapPlan {
+            shape: Shape::Organic,
+            is_plain: true,
+            alpha: 1.0,
+            beta: 1.0,
+            painted: None,
+            bones_of: &|_| None,
+        };
         let gamma = CorrectionMap::new(rig, surface, &plan).gamma;
         let (rows, mut shares) = (VolumeRows::new(rig, surface, true), Shares::default());
         shares.set(&rows, surface, &gamma);
@@ -700,6 +707,49 @@ fn rows_are_restored_like_nodes() {
                 assert!(again.load(surface, &frame(&in_rows)));
                 assert!((again.volume(surface) / found.after - 1.0).abs() < 3e-7, "{case} {}", again.volume(surface));
             }
+        }
+    }
+}
+
+#[test]
+fn faces_on_the_inside_of_a_bend_fold_when_they_should() {
+    let stage = Stage::cylinder();
+    let smallest = |body: &Body| {
+        let mut smallest = f64::INFINITY;
+        let at = |node: u32| body.points[node as usize];
+        stage.surface.folds.measure(&stage.surface, body, at, |_, r| smallest = smallest.min(r));
+        smallest
+    };
+    // Weights change over 2L = 4 on a tube of radius 1.
+    for degrees in [0.0f64, 60.0, 90.0, 120.0, 150.0] {
+        let expected = 1.0 - 0.5 * (0.5 * degrees.to_radians()).tan();
+        let found = smallest(&stage.bent(degrees));
+        assert!(
+            (found - expected).abs() < 0.08 * (1.0 + (1.0 - expected)),
+            "{degrees}°: {found} instead of {expected}"
+        );
+    }
+    let twisted = stage.body(DQuat::from_rotation_y(2.4), DAffine3::IDENTITY);
+    assert!(smallest(&twisted) > 0.8, "a twist folds nothing: {}", smallest(&twisted));
+}
+
+#[test]
+fn moves_are_stretched_to_what_they_may_do_and_no_farther() {
+    let mut random = Random(7);
+    for _ in 0..50 {
+        let moves: Vec<(f64, f64, f64)> =
+            (0..40).map(|_| (0.2 + random.unit(), 0.1 + random.unit(), 0.05 + random.unit())).collect();
+        // All of them are longer than a tenth of the longest, but for one.
+        let all: f64 = moves.iter().map(|&(length, does, most)| does / length * most).sum();
+        let idle = (1e-9, 1e-9, 1.0);
+        for (part, there) in [(-0.5, true), (0.01, true), (0.75, true), (0.85, false), (3.0, false)] {
+            let (stretch, aimed) = Stretch::new(part * all, moves.iter().copied().chain([idle]));
+            let done: f64 = moves.iter().map(|&(length, does, most)| does * stretch.of(length, most)).sum();
+            let expected = if there { part } else { 0.8 };
+            assert_eq!(aimed, if there { Aimed::There } else { Aimed::Short });
+            assert!((done / all - expected).abs() < 1e-4, "{done} of {all} instead of {expected}");
+            assert!(stretch.of(idle.0, idle.2) * idle.0 < 1e-6);
+            assert!(moves.iter().all(|&(length, _, most)| stretch.of(length, most).abs() * length <= most));
         }
     }
 }

@@ -107,22 +107,26 @@ pub(super) fn restore(surface: &Surface, body: &mut Body, gamma: &[f64], limits:
             restored.rounds = 0;
             break;
         }
-        if !aim(surface, body, gamma, limits.local, missing) {
+        let aimed = aim(surface, body, gamma, limits.local, missing);
+        if aimed == Aimed::Nowhere {
             restored.outcome = Outcome::NothingMayMove;
             break;
         }
         let [c1, c2, c3] = cubic(body.shell(surface), &body.points, &body.moves).map(|c| c / missing);
-        let factor = match first_root([c1, c2, c3]) {
+        let root = first_root([c1, c2, c3]);
+        let is_short = aimed == Aimed::Short && root.is_err();
+        let factor = match root {
             _ if limits.linear => 1.0,
             Ok(root) => root,
+            Err(_) if is_short => 1.0,
             Err(turning) => 0.5 * turning.min(1.0),
         };
-        let allowed = body.bounded(&body.free, factor, limits.max_move * body.size);
+        let allowed = body.bounded(&body.free, factor, |_| limits.max_move * body.size);
         body.step(surface, allowed);
         let after = body.volume(surface);
         let stuck = (wanted - after).abs() >= (wanted - restored.after).abs();
         restored.after = after;
-        if allowed < factor {
+        if allowed < factor || is_short {
             restored.outcome = Outcome::MoveBound;
             break;
         }
@@ -145,33 +149,110 @@ fn rounding(surface: &Surface, body: &Body, gamma: &[f64]) -> f64 {
     body.noise * squares.sqrt()
 }
 
-/// The moves that change the volume by `missing` to first order; false if there are none.
-pub(super) fn aim(surface: &Surface, body: &mut Body, gamma: &[f64], local: f64, missing: f64) -> bool {
-    let mut total = 0.0;
+/// What moves do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Aimed {
+    /// There are none.
+    Nowhere,
+    /// They change the volume by less than what is missing: nothing may go farther.
+    Short,
+    /// They change it by what is missing, to first order.
+    There,
+}
+
+/// Share of what all moves could do together that they are stretched to.
+const STRETCHED: f64 = 0.8;
+/// Moves shorter than this part of the longest may go less far than those: what hardly may move hardly does.
+const SHORT: f64 = 0.1;
+/// Steps towards the factor on moves, and the change of it that does not matter: the cubic is exact.
+const NEWTON_STEPS: usize = 30;
+const CLOSE: f64 = 1e-6;
+
+/// A factor on moves that takes none of them beyond what it may.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Stretch {
+    factor: f64,
+    longest: f64,
+}
+
+impl Stretch {
+    /// The one with which moves do `missing` to first order; `moves` are their lengths, what they do and how far they may
+    /// go.
+    pub fn new(missing: f64, moves: impl Iterator<Item = (f64, f64, f64)> + Clone) -> (Self, Aimed) {
+        let longest = moves.clone().map(|(length, ..)| length).fold(0.0, f64::max);
+        let mut stretch = Self { factor: 0.0, longest };
+        let (mut slope, mut all) = (0.0, 0.0);
+        for (length, does, most) in moves.clone().filter(|&(length, ..)| length > 0.0) {
+            slope += does;
+            all += does / length * stretch.most(length, most);
+        }
+        if !(slope > 0.0 && (missing / slope).is_finite()) {
+            return (stretch, Aimed::Nowhere);
+        }
+        let wanted = missing.abs().min(STRETCHED * all);
+        let aimed = if wanted < missing.abs() { Aimed::Short } else { Aimed::There };
+        // Increasing and concave: Newton comes from below.
+        stretch.factor = wanted / slope;
+        for _ in 0..NEWTON_STEPS {
+            let (mut value, mut slope) = (0.0, 0.0);
+            for (length, does, most) in moves.clone() {
+                let part = stretch.of(length, most) / stretch.factor;
+                value += stretch.factor * does * part;
+                slope += does * part * part;
+            }
+            let step = (wanted - value) / slope;
+            stretch.factor += step;
+            let goes_on = step > CLOSE * stretch.factor;
+            if !goes_on {
+                break;
+            }
+        }
+        stretch.factor *= missing.signum();
+        (stretch, aimed)
+    }
+
+    fn most(&self, length: f64, most: f64) -> f64 {
+        most * (length / (SHORT * self.longest)).min(1.0)
+    }
+
+    /// What a move is multiplied by: λ/(1 + λ|m|/most).
+    pub fn of(&self, length: f64, most: f64) -> f64 {
+        match length > 0.0 {
+            true => self.factor / (1.0 + self.factor.abs() * length / self.most(length, most)),
+            false => self.factor,
+        }
+    }
+}
+
+/// The moves that change the volume by `missing` to first order.
+pub(super) fn aim(surface: &Surface, body: &mut Body, gamma: &[f64], local: f64, missing: f64) -> Aimed {
     body.measure_bends(surface);
     body.clear_moves(surface);
     let spread = (1.0 - local).max(if body.has_effects { WITH_EFFECTS } else { 0.0 });
     for &node in &body.free {
         let node = node as usize;
         let lever = body.normals[node].dot(body.gradients[node]);
-        let free = surface.has_inside[node] && !body.held[node];
+        let free = surface.has_inside[node];
         let bend = if body.largest_bend > 0.0 { body.bends[node] / body.largest_bend } else { 1.0 };
-        let share = if free { gamma[node] * (spread + (1.0 - spread) * bend) * lever } else { 0.0 };
-        total += share * lever;
+        let share =
+            if free { gamma[node] * body.ease_of(node) * (spread + (1.0 - spread) * bend) * lever } else { 0.0 };
         body.moves[node] = body.normals[node] * share;
     }
-    let factor = missing / total;
-    if !(total > 0.0 && factor.is_finite()) {
-        return false;
-    }
+    let each = body.free.iter().map(|&node| {
+        let node = node as usize;
+        let w = body.moves[node];
+        (w.length(), w.dot(body.gradients[node]), body.most_of(node))
+    });
+    let (stretch, aimed) = Stretch::new(missing, each);
     let mut finite = true;
     for &node in &body.free {
+        let most = body.most_of(node as usize);
         let w = &mut body.moves[node as usize];
-        *w *= factor;
+        *w *= stretch.of(w.length(), most);
         finite &= w.is_finite();
     }
     surface.place_apexes(&mut body.moves);
-    finite
+    if finite { aimed } else { Aimed::Nowhere }
 }
 
 /// The smallest positive root of `c3λ³ + c2λ² + c1λ = 1` if it is small enough, else the first turning point (or

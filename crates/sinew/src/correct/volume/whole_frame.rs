@@ -1,7 +1,7 @@
 //! The whole volume of a body in rows, restored round by round.
 
-use super::whole::{EXACT, Limits, ROUNDS, first_root};
-use super::whole_kernels::{Space, place};
+use super::whole::{Aimed, EXACT, Limits, ROUNDS, Stretch, first_root};
+use super::whole_kernels::{Share, Space, place, place_apexes};
 use super::whole_rows::{Shares, VolumeRows, VolumeScratch};
 use crate::correct::body::{Body, Surface, bounded};
 use crate::correct::bound::RowsFrame;
@@ -97,32 +97,41 @@ impl WholeFrame<'_> {
                 outcome = Outcome::NotReached;
                 break;
             }
-            let linear = missing / (slopes.second / 6.0);
-            if !(slopes.second > 0.0 && linear.is_finite()) {
+            let mut longest = f64::from(slopes.largest).sqrt();
+            // The moves as they are, a factor on them, and what they do with it to first order, in what is missing.
+            let (mut linear, mut first) = (missing / (slopes.second / 6.0), 1.0);
+            let mut aimed = if slopes.second > 0.0 && linear.is_finite() { Aimed::There } else { Aimed::Nowhere };
+            if aimed == Aimed::There && !body.most.is_empty() {
+                (aimed, first, longest) = self.stretch(share, missing);
+                linear = 1.0;
+            }
+            if aimed == Aimed::Nowhere {
                 outcome = Outcome::NothingMayMove;
                 break;
             }
             rounds += 1;
             let [second, third] = of.bent(frame, self.scratch);
-            let c = [1.0, second / 6.0 * linear * linear / missing, third / 18.0 * linear.powi(3) / missing];
-            let (step, is_root) = match first_root(c) {
+            let c = [first, second / 6.0 * linear * linear / missing, third / 18.0 * linear.powi(3) / missing];
+            let root = first_root(c);
+            let is_short = aimed == Aimed::Short && root.is_err();
+            let (step, is_root) = match root {
                 _ if limits.linear => (1.0, true),
                 Ok(root) => (root, true),
+                Err(_) if is_short => (1.0, true),
                 Err(turning) => (0.5 * turning.min(1.0), false),
             };
             let full = step * linear;
             let bound = limits.max_move * body.size / unit;
-            let longest = f64::from(slopes.largest).sqrt();
             self.factor = match self.come + longest * full.abs() <= bound {
                 true => full,
-                false => self.bounded_records(0..self.rows.len() * LANES, full, bound),
+                false => self.bounded_records((0..self.rows.len() * LANES).map(|at| (at, bound)), full),
             };
             let is_bounded = self.factor.abs() < full.abs();
             self.come += longest * self.factor.abs();
             let x = if full == 0.0 { 0.0 } else { step * (self.factor / full) };
             if is_bounded || is_root {
                 after += ((c[2] * x + c[1]) * x + c[0]) * x * missing;
-                outcome = match (is_bounded, limits.linear) {
+                outcome = match (is_bounded || is_short, limits.linear) {
                     (true, _) => Outcome::MoveBound,
                     (false, true) => Outcome::Linear,
                     (false, false) => Outcome::Restored,
@@ -132,6 +141,39 @@ impl WholeFrame<'_> {
         }
         let before = self.before.unwrap_or(before);
         Some(Restored { target: target * cube, before: before * cube, after: after * cube, rounds, outcome })
+    }
+
+    /// Brings the moves to what they may be and together do what is missing, to first order: whether they can, what they do
+    /// of it, and the longest.
+    fn stretch(&mut self, share: Share, missing: f64) -> (Aimed, f64, f64) {
+        let VolumeScratch { moves, bends, capped, .. } = &mut *self.scratch;
+        let (shares, unit) = (self.shares, self.unit);
+        let weight = |gamma: f64, at: usize| gamma * f64::from(share.k.mul_add(bends[at], share.even));
+        capped.clear();
+        let mut add = |node: usize, gamma: f64| {
+            let at = self.of.record_of[node];
+            let (length, weight) = (place(&moves[at as usize]).length(), weight(gamma, at as usize));
+            if length > 0.0 && weight > 0.0 {
+                capped.push((at, length, length * length / weight / 6.0, self.body.most[node] / unit));
+            }
+        };
+        for node in 0..self.surface.nodes() {
+            add(node, f64::from(shares.rows[self.of.record_of[node] as usize]));
+        }
+        for (border, &gamma) in self.of.borders.iter().zip(&shares.borders) {
+            add(border.node as usize, gamma);
+        }
+        let (stretch, aimed) =
+            Stretch::new(missing, capped.iter().map(|&(_, length, does, most)| (length, does, most)));
+        let (mut first, mut longest) = (0.0, 0.0f64);
+        for &(at, length, does, most) in &*capped {
+            let own = stretch.of(length, most);
+            first += own * does;
+            longest = longest.max(own.abs() * length);
+            moves[at as usize].iter_mut().for_each(|w| *w *= own as f32);
+        }
+        place_apexes(&self.of.apexes, &self.of.record_of, moves);
+        (aimed, first / missing, longest)
     }
 
     /// The volume inside from `Σ p·A` over the nodes of segments that are not still: what triangles that straddle lack of
@@ -198,10 +240,10 @@ impl WholeFrame<'_> {
         DAffine3 { matrix3: from_bind.matrix3 * scale, translation }
     }
 
-    /// The largest part of `factor` on the moves that leaves some records within `bound` of where they started.
-    pub fn bounded_records(&self, records: impl Iterator<Item = usize>, factor: f64, bound: f64) -> f64 {
+    /// The largest part of `factor` on the moves that leaves some records within their bounds of where they started.
+    pub fn bounded_records(&self, records: impl Iterator<Item = (usize, f64)>, factor: f64) -> f64 {
         let joined = |record: usize| self.of.joined.binary_search(&(record as u32)).ok();
-        let way = |record: usize| {
+        let way = |(record, bound): (usize, f64)| {
             let start = match joined(record) {
                 Some(index) => {
                     let (at, count) = (self.of.members.start_of(index), self.of.members.of(index).len());
@@ -215,9 +257,9 @@ impl WholeFrame<'_> {
                 }
             };
             let moved = place(&self.scratch.points[record]) - self.space.record(start).as_dvec3();
-            (moved, place(&self.scratch.moves[record]))
+            (moved, place(&self.scratch.moves[record]), bound)
         };
-        bounded(records.map(way), factor, bound)
+        bounded(records.map(way), factor)
     }
 
     /// Writes what moved back to the rows; how far the farthest point came, and that of each segment where they are asked

@@ -98,6 +98,26 @@ impl Shares {
     }
 }
 
+impl Shares {
+    /// Those of a map, with the care that a body asks for at a frame.
+    pub fn ease(&mut self, plain: &Self, of: &VolumeRows, body: &Body) {
+        let Self { rows, borders, segments } = self;
+        rows.clone_from(&plain.rows);
+        borders.clone_from(&plain.borders);
+        segments.clone_from(&plain.segments);
+        for (node, &ease) in body.ease.iter().enumerate().filter(|(_, ease)| **ease < 1.0) {
+            let at = of.record_of[node] as usize;
+            rows[at] *= ease as f32;
+            if let Some(share) = segments.get_mut(at) {
+                *share *= ease as f32;
+            }
+        }
+        for (share, border) in borders.iter_mut().zip(&of.borders) {
+            *share *= body.ease_of(border.node as usize);
+        }
+    }
+}
+
 /// Memory of the solver; contents mean nothing between frames.
 #[derive(Clone, Debug, Default)]
 pub(super) struct VolumeScratch {
@@ -105,6 +125,8 @@ pub(super) struct VolumeScratch {
     pub moves: Vec<Record>,
     pub bends: Vec<f32>,
     pub matrices: Vec<[f32; 10]>,
+    /// Records that move: how far, what that does to the volume, how far they may.
+    pub capped: Vec<(u32, f64, f64, f64)>,
     /// Per row: some node of it is at hand; may move.
     pub at_hand: Vec<bool>,
     pub free: Vec<bool>,
