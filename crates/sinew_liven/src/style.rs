@@ -81,7 +81,7 @@ impl Style {
                 alone: 0.012,
                 squash: 0.01,
                 strain: 1.6,
-                max_strain: 1.7,
+                max_strain: 1.5,
                 worst_strain: 3.0,
                 ..LIVELY
             },
