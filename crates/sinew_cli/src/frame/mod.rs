@@ -32,7 +32,10 @@ pub fn run(options: &FrameArgs, talk: &Talk) -> Result<(), Fault> {
     let mut recipe = LoadedRecipe::asked(&options.recipe)?.with_strength(&options.strength)?;
     let scene = load(&options.input, &recipe.maps)?;
     talk.warnings(&scene.warnings);
-    require_skin(&scene)?;
+    // JSON holds the bones too.
+    if matches!(format, Format::Obj | Format::Ply) {
+        require_skin(&scene)?;
+    }
     recipe.idle_words(&scene).iter().for_each(|words| talk.note(words));
     if options.clip.is_none() && (!options.time.is_empty() || options.looping.is_some()) {
         talk.note("--time and --loop have no effect without --clip: the nodes' default transforms are used");
