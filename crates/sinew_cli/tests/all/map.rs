@@ -1,6 +1,6 @@
 //! `sinew map`: files that recipes can name, reports that tell where.
 
-use crate::common::{Folder, all, farthest, frame, json, sinew, text};
+use crate::common::{Folder, all, farthest, frame, inspect, json, sinew, text};
 use serde_json::Value;
 use sinew_gltf::map_file::MapFile;
 use sinew_testkit::assets::assets;
@@ -164,6 +164,10 @@ fn real_characters() {
         for kind in ["diameter", "bone-distance", "extremities"] {
             let folder = Folder::new();
             let run = sinew(["map", text(&path), "--auto", kind, "-o", text(folder.path()), "--json", "--quiet"]);
+            if run.code == 1 && run.stderr.contains("contains no mesh that bones move") {
+                assert_eq!(inspect(text(&path))["meshes"], serde_json::json!([]), "{}", path.display());
+                continue;
+            }
             assert_eq!(run.code, 0, "{}: {}", path.display(), run.stderr);
             let report: Value = serde_json::from_str(&run.stdout).unwrap();
             for map in read(&report) {
