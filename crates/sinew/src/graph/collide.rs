@@ -178,7 +178,7 @@ impl Collide {
                     }
                 }
                 if let Some(floor) = floor {
-                    add((DVec3::Y, soft(-by.y - (place.y - floor).max(0.0), SOFT * size)));
+                    add((DVec3::Y, soft(-by.y - (place.y - floor).max(0.0), knee(by, size))));
                 }
             }
             if !lacks.iter().any(|lack| lack.by > 0.0) {
@@ -230,12 +230,17 @@ impl Obstacle {
         let direction = away.try_normalize()?;
         let share =
             if self.half[self.along] > 0.0 { 0.5 + 0.5 * inner[self.along] / self.half[self.along] } else { 0.5 };
-        let toward = -(by - low.lerp(high, share)).dot(direction);
-        let lack = soft(toward - (distance - posed.radius).max(0.0), SOFT * size);
+        let moved = by - low.lerp(high, share);
+        let lack = soft(-moved.dot(direction) - (distance - posed.radius).max(0.0), knee(moved, size));
         let known = smooth_step(distance / (WITHIN * posed.radius));
         let lack = if lack > 0.0 { lack * known } else { lack };
         (known > 0.0 && lack.is_finite()).then_some((direction, lack))
     }
+}
+
+/// Over how much contact sets in: what hardly moves is hardly pushed, whatever it lies in.
+fn knee(moved: DVec3, size: f64) -> f64 {
+    (SOFT * size).min(0.5 * moved.length())
 }
 
 /// Of what is lacking, what is asked for: it sets in over a knee.
@@ -263,9 +268,15 @@ impl Cloth {
                 }));
                 std::mem::swap(pushes, handed);
             }
-            for lack in lacks {
-                let push = &mut pushes[lack.point as usize];
-                *push += lack.direction * (lack.by - push.dot(lack.direction)).max(0.0);
+            for of_point in lacks.chunk_by(|a, b| a.point == b.point) {
+                let push = &mut pushes[of_point[0].point as usize];
+                // What lacks most comes first, whatever the order of bones.
+                for _ in of_point {
+                    let lacking = of_point.iter().map(|lack| (lack.by - push.dot(lack.direction), lack.direction));
+                    let most = lacking.max_by(|a, b| a.0.total_cmp(&b.0));
+                    let Some((by, direction)) = most.filter(|most| most.0 > 0.0) else { break };
+                    *push += direction * by;
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 //! their shape and stay where they are held, capes bend.
 
 use sinew::anatomy::Role;
-use sinew::recipe::{Rigid, Sewn};
+use sinew::recipe::{Collide, Rigid, Sewn};
 use sinew::*;
 use sinew_gltf::Asset;
 use sinew_testkit::assets::asset;
@@ -23,7 +23,9 @@ fn played(file: &str, clip: &str, frames: usize) -> Vec<Played> {
     let clip = clips.iter().find(|found| found.name.contains(clip)).expect("a clip of that name");
     let cartoon = RecipeFile::parse(presets::get("cartoon").expect("a preset")).expect("parses");
     let cartoon = cartoon.recipe().without_strength();
-    let stage = |rigid: Rigid| Stage::new(&rig, &Recipe { rigid, sewn: Sewn::None, ..cartoon.clone() }).expect("fits");
+    let stage = |rigid: Rigid| {
+        Stage::new(&rig, &Recipe { rigid, sewn: Sewn::None, collide: Collide::None, ..cartoon.clone() }).expect("fits")
+    };
     let (free, held) = (stage(Rigid::None), stage(Rigid::Auto));
     let frame = |stage: &Stage, time: f64| {
         let mut workspace = Workspace::with(Outputs { base: true, ..Outputs::default() });
