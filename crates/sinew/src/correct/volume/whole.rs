@@ -13,7 +13,8 @@
 //!
 //! Every joint of a character lies in one volume, and the elbow's loss should not swell the knee: γ is multiplied by how
 //! much volume blending takes at each node at this frame, `1 − det(Σ w_i R_i)`, as far as `local` says. (Not in the paper,
-//! which cuts the body into segments for this; their volumes are estimates.)
+//! which cuts the body into segments for this; their volumes are estimates.) No node goes farther than its limb is thick
+//! allows; where bent joints cannot take all of it, what is left is spread over all joints, as with `local` 0.
 //!
 //! The volume to be kept is that of the bind shape, morph targets included, times the scale that the bones have at the
 //! frame: each segment's part of the volume by the determinant of its bone. Scaling a character or a limb is the
@@ -94,6 +95,7 @@ pub(super) fn restore(surface: &Surface, body: &mut Body, gamma: &[f64], limits:
     let before = body.volume(surface);
     let wanted = before + (target - before) * limits.gain;
     let mut restored = Restored { target, before, after: before, rounds: 0, outcome: Outcome::Restored };
+    let mut local = limits.local;
     let close = |volume: f64| (wanted - volume).abs() <= EXACT * target.abs().max(before.abs());
     while !close(restored.after) {
         if restored.rounds == ROUNDS {
@@ -107,7 +109,7 @@ pub(super) fn restore(surface: &Surface, body: &mut Body, gamma: &[f64], limits:
             restored.rounds = 0;
             break;
         }
-        let aimed = aim(surface, body, gamma, limits.local, missing);
+        let aimed = aim(surface, body, gamma, local, missing);
         if aimed == Aimed::Nowhere {
             restored.outcome = Outcome::NothingMayMove;
             break;
@@ -126,9 +128,13 @@ pub(super) fn restore(surface: &Surface, body: &mut Body, gamma: &[f64], limits:
         let after = body.volume(surface);
         let stuck = (wanted - after).abs() >= (wanted - restored.after).abs();
         restored.after = after;
-        if allowed < factor || is_short {
+        if allowed < factor || (is_short && local == 0.0) {
             restored.outcome = Outcome::MoveBound;
             break;
+        }
+        if is_short {
+            local = 0.0;
+            continue;
         }
         if limits.linear {
             restored.outcome = Outcome::Linear;

@@ -66,7 +66,7 @@ impl WholeFrame<'_> {
     /// Restores the volume inside. `None` where points are not finite.
     pub fn restore(&mut self, target: f64, limits: &Limits) -> Option<Restored> {
         let Self { of, shares, body, frame, unit, .. } = *self;
-        let share = of.bend(body, limits.local, frame, self.scratch);
+        let mut share = of.bend(body, limits.local, frame, self.scratch);
         let cube = unit * unit * unit;
         let sheets = of.segments.as_ref().map_or(0.0, |segments| segments.sheet_cones(&self.scratch.points)) / 6.0;
 
@@ -128,6 +128,10 @@ impl WholeFrame<'_> {
             };
             let is_bounded = self.factor.abs() < full.abs();
             self.come += longest * self.factor.abs();
+            if is_short && !is_bounded && share != Share::EVERYWHERE {
+                share = Share::EVERYWHERE;
+                continue;
+            }
             let x = if full == 0.0 { 0.0 } else { step * (self.factor / full) };
             if is_bounded || is_root {
                 after += ((c[2] * x + c[1]) * x + c[0]) * x * missing;

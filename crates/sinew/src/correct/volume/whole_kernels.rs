@@ -49,10 +49,15 @@ impl Space {
 }
 
 /// How the map depends on bends: `γ(even + k·bend)`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Share {
     pub even: f32,
     pub k: f32,
+}
+
+impl Share {
+    /// The map alone.
+    pub const EVERYWHERE: Self = Self { even: 1.0, k: 0.0 };
 }
 
 pub(super) fn record(v: Vec3) -> Record {

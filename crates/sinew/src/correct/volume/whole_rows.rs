@@ -304,7 +304,7 @@ impl VolumeRows {
         }
         match largest > 0.0 {
             true => Share { even: even as f32, k: (1.0 - even) as f32 / largest },
-            false => Share { even: 1.0, k: 0.0 },
+            false => Share::EVERYWHERE,
         }
     }
 
