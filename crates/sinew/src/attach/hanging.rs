@@ -370,6 +370,37 @@ impl Hanging {
         }));
     }
 
+    /// For a node, the line of another entry that it hangs on when that entry carries it: of those that begin at its joint, the
+    /// one towards the node's own line, or the nearest to where it hangs.
+    pub fn line_of(&self, entry: u32, attachment: &Attachment) -> Option<u32> {
+        let own = attachment.line as usize;
+        if self.rails[own].entry == entry {
+            return Some(attachment.line);
+        }
+        let place = attachment.point(&self.lines);
+        let lines = (0..self.lines.len()).filter(|&line| self.rails[line].entry == entry);
+        let leads = |line: usize| matches!(self.rails[line].end, End::Joint(other) if other == self.rails[own].entry);
+        let by = |line: &usize| (!leads(*line), self.lines[*line].distance(place));
+        lines.min_by(|a, b| by(a).partial_cmp(&by(b)).unwrap_or(std::cmp::Ordering::Equal)).map(|line| line as u32)
+    }
+
+    /// How bones take the space about each line: as its own, but along the line as far as its ends go.
+    pub fn line_transforms(&self, from_bind: &[DAffine3], out: &mut Vec<DAffine3>) {
+        out.clear();
+        out.extend(self.lines_at(from_bind).zip(&self.lines).map(|((rail, posed), line)| {
+            let own = from_bind[rail.entry as usize];
+            let along = line.end - line.start;
+            let missing = posed.end - own.transform_point3(line.end);
+            // A bone of no length stretches nothing.
+            let per_length = along / along.length_squared();
+            if missing == DVec3::ZERO || !per_length.is_finite() {
+                return own;
+            }
+            let outer = DMat3::from_cols(missing * per_length.x, missing * per_length.y, missing * per_length.z);
+            DAffine3 { matrix3: own.matrix3 + outer, translation: own.translation - outer * line.start }
+        }));
+    }
+
     /// The bone that each end of a line is the joint of.
     pub fn joints(&self, rig: &Rig, line: usize) -> [BoneId; 2] {
         let Rail { bone, end, .. } = self.rails[line];

@@ -9,9 +9,11 @@
 //! | [`planar`] | the line on whose side of all dividers the point lies |
 //! | [`smoothed`] | any of them, smoothed along the surface and put back on the lines |
 //! | [`hanging`] | the lines of a rig, its skin bound to them, and where bones take both |
+//! | `even_weights` | which bones carry them on from there, evenly along the skin |
 //! | [`skin`] | the same of a whole character, for programs |
 
 pub mod direct;
+pub(crate) mod even_weights;
 pub mod hanging;
 pub mod planar;
 pub mod skin;

@@ -11,8 +11,13 @@
 //! that share a joint with it: an arm that passes the hip is not pushed away by it. Bones that are scaled scale s⁰ and
 //! the distance, and meet half-way at joints as their rotations do.
 //!
+//! That is the printed form, `carried = "by-line"`. On artists' characters it tears where neighbours hang on different
+//! chains, and folds on the inside of bends: `"evenly"`, the default, blends the lines along the skin and gives way there
+//! ([`super::evenly_carried`]).
+//!
 //! Oracle: a straight skeleton gives rigid; at a bent joint both sides meet; the correction keeps the distance.
 
+use super::evenly_carried::{EvenlyCarried, Frame};
 use super::pointwise::{Placing, Pointwise};
 use super::{Base, BaseBinding, BaseEntry};
 use crate::attach::hanging::{ATTACH, DividerEdit, HangPlan, Hanging, SMOOTHING};
@@ -118,7 +123,12 @@ pub const INCREMENTAL_ROTATION: BaseEntry = BaseEntry {
     about: "By where the skin attaches to the bones, rotating evenly around joints; stretches with bones",
     params: &[
         ParamSpec::number("influence", "× bone", [0.0, 1.0], 0.5, "how far joints reach along their bones; 0 is rigid"),
-        ParamSpec::switch("keep_distance", true, "put points back to their distance from the bones"),
+        ParamSpec::switch(
+            "keep_distance",
+            true,
+            "put points back to their distance from the bones, where they are carried by line",
+        ),
+        ParamSpec::choice("carried", CARRIED, "past joints: by all bones nearby, or by the bone it attaches to alone"),
         ATTACH,
         SMOOTHING,
     ],
@@ -159,7 +169,13 @@ struct Incremental {
     /// Per line, those that share a joint with it.
     around: Vec<Vec<u32>>,
     keep_distance: bool,
+    evenly: Option<EvenlyCarried>,
 }
+
+/// Distances to its bone over which skin is carried evenly, by influence.
+const REACH: f64 = 2.0;
+/// What carries skin past a joint.
+const CARRIED: &[&str] = &["evenly", "by-line"];
 
 impl Incremental {
     fn new(binding: &BaseBinding<'_>, surface: &Surface) -> Option<Self> {
@@ -175,20 +191,39 @@ impl Incremental {
             let own = tables.rows("joints").iter().rev().find(|(bones, _)| bones.contains(&bone));
             own.and_then(|(_, row)| row.number("")).unwrap_or_else(|| values.number("influence"))
         };
-        let reaches = (0..hanging.lines.len()).map(|line| hanging.joints(rig, line).map(influence)).collect();
+        let reaches: Vec<[f64; 2]> =
+            (0..hanging.lines.len()).map(|line| hanging.joints(rig, line).map(influence)).collect();
         let around = hanging.lines_around();
-        Some(Self { hanging, reaches, around, keep_distance: values.switch("keep_distance") })
+        let reach = |node: usize| {
+            let Attachment { line, t } = hanging.attachments[node];
+            let [first, last] = reaches[line as usize];
+            REACH * (first + t * (last - first))
+        };
+        let evenly = (values.word("carried") == CARRIED[0]).then(|| EvenlyCarried::new(rig, surface, &hanging, &reach));
+        Some(Self { evenly, hanging, reaches, around, keep_distance: values.switch("keep_distance") })
     }
 }
 
 impl Placing for Incremental {
-    type Posed = Vec<PosedLine>;
+    type Posed = (Vec<PosedLine>, Frame);
 
-    fn pose(&self, from_bind: &[DAffine3], posed: &mut Vec<PosedLine>) {
+    fn pose(&self, from_bind: &[DAffine3], (posed, frame): &mut Self::Posed) {
+        if let Some(evenly) = &self.evenly {
+            evenly.pose(&self.hanging, from_bind, frame);
+        }
         self.hanging.posed_lines(from_bind, &|line| self.reaches[line], posed);
     }
 
-    fn place(&self, posed: &Vec<PosedLine>, node: usize, bind: DVec3, _: &[(u32, f64)]) -> DVec3 {
+    fn finish(&self, (_, frame): &mut Self::Posed, bind: &[DVec3], nodes: &mut [DVec3]) {
+        if let Some(evenly) = &self.evenly {
+            evenly.finish(frame, bind, nodes);
+        }
+    }
+
+    fn place(&self, (posed, frame): &Self::Posed, node: usize, bind: DVec3, _: &[(u32, f64)]) -> DVec3 {
+        if let Some(evenly) = &self.evenly {
+            return evenly.place(frame, node, bind);
+        }
         let Self { hanging, around, keep_distance, .. } = self;
         let attachment: Attachment = hanging.attachments[node];
         let around = &around[attachment.line as usize];

@@ -14,6 +14,7 @@ mod blend;
 pub mod centres_of_rotation;
 mod dqs;
 mod entry;
+mod evenly_carried;
 pub mod incremental_rotation;
 mod lbs;
 pub mod pointwise;

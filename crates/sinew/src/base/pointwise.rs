@@ -2,7 +2,8 @@
 //! [`super::centres_of_rotation`] and [`super::stretchable_twistable`].
 //!
 //! They work on the welded surface in bind space, as corrections do; what is not skin rides on its bones as in every
-//! base. Points are independent of each other: the same bits at any thread count.
+//! base. Points are placed independently of each other, and what looks at neighbours runs on one thread: the same bits at
+//! any thread count.
 
 use crate::attach::Gap;
 use crate::correct::surface::{Surface, Surfaces};
@@ -25,6 +26,9 @@ pub(crate) trait Placing: fmt::Debug + Send + Sync {
 
     /// Where a node of the surface goes from `bind`; anything but a finite place is linear blending's.
     fn place(&self, posed: &Self::Posed, node: usize, bind: DVec3, influences: &[(u32, f64)]) -> DVec3;
+
+    /// Told where all nodes go, may put some elsewhere.
+    fn finish(&self, _posed: &mut Self::Posed, _bind: &[DVec3], _nodes: &mut [DVec3]) {}
 
     /// The widest gap of its attachments, where it has any.
     fn gap(&self) -> Option<Gap> {
@@ -148,6 +152,7 @@ impl<P: Placing> AnyPlacing for P {
                     pool.install(|| nodes.par_iter_mut().enumerate().for_each(|(node, p)| *p = place(node)));
                 }
             }
+            self.finish(posed, bind, nodes);
         });
     }
 

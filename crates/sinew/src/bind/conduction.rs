@@ -27,12 +27,17 @@ pub(crate) struct Source {
     pub distance: f64,
 }
 
-/// Weights per point of a skin, its points and faces, for a conductance; none on pieces without any source.
-pub(crate) fn settle(
-    skin: (&[DVec3], &[[u32; 3]]),
-    sources: &[Option<Source>],
-    conductance: f64,
-) -> Vec<Vec<(u32, f64)>> {
+/// What weights spread along.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Skin<'a> {
+    pub points: &'a [DVec3],
+    pub faces: &'a [[u32; 3]],
+    /// Pairs of points of different pieces, which conduct as an edge between two square faces does.
+    pub bridges: &'a [(u32, u32)],
+}
+
+/// Weights per point of a skin for a conductance; none on pieces without any source.
+pub(crate) fn settle(skin: Skin<'_>, sources: &[Option<Source>], conductance: f64) -> Vec<Vec<(u32, f64)>> {
     let count = sources.len();
     let mut bones: Vec<u32> = sources.iter().flatten().flat_map(|source| &source.weights).map(|w| w.0).collect();
     bones.sort_unstable();
@@ -63,7 +68,7 @@ struct Conduction {
 }
 
 impl Conduction {
-    fn new((points, faces): (&[DVec3], &[[u32; 3]]), sources: &[Option<Source>], conductance: f64) -> Self {
+    fn new(Skin { points, faces, bridges }: Skin<'_>, sources: &[Option<Source>], conductance: f64) -> Self {
         let count = sources.len();
         let mut areas = vec![0.0; count];
         let mut edges: Vec<(u32, u32, f64)> = Vec::with_capacity(6 * faces.len());
@@ -80,6 +85,7 @@ impl Conduction {
                 edges.extend([(i, j, half), (j, i, half)]);
             }
         }
+        edges.extend(bridges.iter().flat_map(|&(i, j)| [(i, j, conductance), (j, i, conductance)]));
         edges.sort_unstable_by_key(|&(i, j, _)| (i, j));
         let exchange: Vec<f64> = sources
             .iter()

@@ -24,7 +24,7 @@ mod sight;
 
 use crate::limbs::Limbs;
 use crate::raw::{RawBinding, RawInfluences, RawRig};
-use conduction::{Source, settle};
+use conduction::{Skin, Source, settle};
 use glam::DVec3;
 use lines::joints_of_skin;
 use rayon::prelude::*;
@@ -168,7 +168,8 @@ fn weights(shell: &Shell, lines: &[Option<lines::Line>], method: Method) -> (Vec
         Method::Distance { .. } => distance::CONDUCTANCE,
         Method::Heat => heat::CONDUCTANCE,
     };
-    let mut weights = settle((shell.points(), shell.faces()), &sources, conductance);
+    let skin = Skin { points: shell.points(), faces: shell.faces(), bridges: &[] };
+    let mut weights = settle(skin, &sources, conductance);
     let mut is_bound = vec![false; shell.piece_count()];
     for (point, source) in sources.iter().enumerate() {
         is_bound[shell.piece_of(point)] |= source.is_some();
@@ -177,7 +178,7 @@ fn weights(shell: &Shell, lines: &[Option<lines::Line>], method: Method) -> (Vec
     let out_of_sight = (0..sources.len()).filter(|&point| is_bound_point(point) && sources[point].is_none()).count();
     if is_bound.contains(&false) {
         let beneath = layers::sources(shell, &is_bound, &weights);
-        let layers = settle((shell.points(), shell.faces()), &beneath, layers::CONDUCTANCE);
+        let layers = settle(skin, &beneath, layers::CONDUCTANCE);
         for (point, (layer, beneath)) in layers.into_iter().zip(beneath).enumerate() {
             if !is_bound_point(point) {
                 // A point without a face has nothing to conduct along.

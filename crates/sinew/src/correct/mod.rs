@@ -42,7 +42,7 @@ pub fn find(name: &str) -> Option<&'static Correction> {
     CORRECTIONS.iter().find(|correction| correction.name == name)
 }
 
-pub(crate) use body::surface;
+pub(crate) use body::{AllWays, smoothstep, surface};
 pub(crate) use edits::{EditRequest, Field, Fields};
 pub use entry::Correction;
 pub(crate) use entry::{BONES, CorrectionRequest};

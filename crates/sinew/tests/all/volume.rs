@@ -283,7 +283,7 @@ fn a_bent_arm_touches_itself_and_does_not_cut_itself() {
     let names = ["upper_arm", "forearm"];
     let alone = corrected(vec![correction("fold-over", &[])]);
     let guarded = corrected(vec![by_segments(), correction("fold-over", &[])]);
-    for degrees in [60.0f64, 110.0, 130.0, 140.0] {
+    for degrees in [60.0f64, 110.0, 130.0, 145.0] {
         let pose = subject.turned(&[("forearm", DQuat::from_rotation_x(degrees.to_radians()))]);
         let [plain, fold_over, out] = [&Recipe::default(), &alone, &guarded].map(|recipe| subject.posed(recipe, &pose));
         let [linear, contact, both] = [&plain, &fold_over, &out].map(|mesh| cuts(&subject, mesh, names));

@@ -6,8 +6,9 @@ mod pieces;
 pub(crate) mod surface;
 mod ways;
 
-pub(super) use folds::smoothstep;
+pub(crate) use folds::smoothstep;
 pub(super) use frame::{Body, BodyFrame, Reach, bounded, unit};
 pub(super) use pieces::volume;
 pub(crate) use surface::{Surface, Surfaces};
-pub(super) use ways::{AllWays, Levels, Ways};
+pub(super) use ways::Levels;
+pub(crate) use ways::{AllWays, Ways};

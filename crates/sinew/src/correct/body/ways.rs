@@ -7,6 +7,7 @@ use crate::csr::Csr;
 use crate::maps::shape_diameter::shape_diameters;
 use crate::maps::{RestSurface, bridged};
 use crate::rig::{OfRig, Rig};
+use crate::topology::Adjacency;
 use glam::DVec3;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -21,6 +22,16 @@ pub(crate) struct Ways {
     /// lengths of those edges in bind space, in the same order.
     neighbours: Csr,
     lengths: Vec<f64>,
+}
+
+impl Ways {
+    /// Neighbours that share no face: over the gaps between pieces.
+    pub fn bridges(&self, faces: &[[u32; 3]]) -> Vec<(u32, u32)> {
+        let edges = Adjacency::new(self.neighbours.len(), faces);
+        let pairs =
+            self.neighbours.iter().enumerate().flat_map(|(a, others)| others.iter().map(move |&b| (a as u32, b)));
+        pairs.filter(|&(a, b)| a < b && edges.of(a as usize).binary_search(&b).is_err()).collect()
+    }
 }
 
 /// Those of all characters of a rig.

@@ -9,27 +9,20 @@
 //!
 //! Oracle: a turn of all bones is that turn; a twist keeps the radius.
 
+use crate::attach::even_weights::EvenWeights;
 use crate::attach::hanging::Hanging;
 use crate::base::centres_of_rotation::{TurningBone, TurningBones};
-use crate::bind::conduction::{Source, settle};
 use crate::correct::body::Surface;
 use crate::rig::Rig;
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 
 /// How far weights spread, in distances to the bone.
 const SPREAD: f64 = 0.5;
-/// What is left of a weight far away is taken off every weight.
-const LEAST_WEIGHT: f64 = 1e-3;
-/// Distances to bones are not taken for smaller, in smallest sides of the body.
-const LEAST_DISTANCE: f64 = 1e-3;
-
 /// The bones that carry each point of a skin.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Carrying {
     bones: TurningBones,
-    /// Palette entries and weights, one point after the other, and where each point's stop.
-    weights: Vec<(u32, f64)>,
-    stops: Vec<u32>,
+    weights: EvenWeights,
     /// Attachment points at bind.
     anchors: Vec<DVec3>,
 }
@@ -47,35 +40,16 @@ pub(super) struct Carried {
 
 impl Carrying {
     pub fn new(rig: &Rig, surface: &Surface, hanging: &Hanging) -> Self {
-        let anchors = hanging.anchors();
-        let source = |node: usize| {
-            let distance = surface.bind[node].distance(anchors[node]).max(LEAST_DISTANCE * hanging.least_side);
-            Some(Source { weights: surface.influences_of(node).to_vec(), distance })
-        };
-        let sources: Vec<_> = (0..surface.nodes()).map(source).collect();
-        let mut carrying = Self { bones: TurningBones::new(rig, surface), anchors, ..Self::default() };
-        for (node, spread) in
-            settle((&surface.bind, &surface.faces()), &sources, SPREAD * SPREAD).into_iter().enumerate()
-        {
-            let first = carrying.weights.len();
-            carrying
-                .weights
-                .extend(spread.into_iter().map(|(entry, w)| (entry, w - LEAST_WEIGHT)).filter(|w| w.1 > 0.0));
-            let sum: f64 = carrying.weights[first..].iter().map(|w| w.1).sum();
-            if sum > 0.0 {
-                carrying.weights[first..].iter_mut().for_each(|w| w.1 /= sum);
-            } else {
-                carrying.weights.extend_from_slice(surface.influences_of(node));
-            }
-            carrying.stops.push(carrying.weights.len() as u32);
+        Self {
+            bones: TurningBones::new(rig, surface),
+            weights: EvenWeights::new(rig, surface, hanging, &|_| SPREAD),
+            anchors: hanging.anchors(),
         }
-        carrying
     }
 
     /// Bones and weights of a point.
     pub fn of(&self, point: usize) -> &[(u32, f64)] {
-        let start = point.checked_sub(1).map_or(0, |before| self.stops[before] as usize);
-        &self.weights[start..self.stops[point] as usize]
+        self.weights.of(point)
     }
 
     /// `from_bind` per palette entry; `bind` the points there; `scale` world units per bind unit.
