@@ -16,17 +16,30 @@ use super::sight::{bones_by_distance, by_ray};
 use crate::limbs::Limbs;
 
 /// How well the skin conducts. The paper has 1, with which the border between two bones is about as wide as the limb is
-/// thick; artists paint it about a third as wide.
-pub(super) const CONDUCTANCE: f64 = 0.15;
-/// Distances this close, as a ratio, are equal.
-const EQUAL: f64 = 1.0001;
+/// thick and falls off as a cusp; artists paint it less wide, and round: [`SHARED`] is what makes it so.
+pub(super) const CONDUCTANCE: f64 = 0.2;
+/// Bones nearly as near as the nearest share with it, by this power of the ratio of distances: across a joint a border as
+/// wide as the limb is thick. The paper's is a step.
+const SHARED: f64 = 8.0;
+/// Shares this large are those of bones as near as the nearest.
+const EQUAL: f64 = 0.999;
+/// Smaller shares do not count.
+const LEAST_SHARE: f64 = 0.05;
 
-/// What a point follows by itself: the nearest bone, shared among equals; `None` where it is not in sight.
+/// What a point follows by itself: the nearest bone, shared with those nearly as near; `None` where the nearest is not in
+/// sight.
 pub(super) fn source(shell: &Shell, limbs: &Limbs, bones: &[u32], point: usize) -> Option<Source> {
     let bones = bones_by_distance(shell, limbs, bones, point);
-    let distance = bones.first()?.distance;
-    let equals = bones.iter().take_while(|seen| seen.distance <= distance * EQUAL);
-    let bones: Vec<u32> = equals.filter(|seen| by_ray(shell, point, seen.place)).map(|seen| seen.bone).collect();
-    let share = 1.0 / bones.len() as f64;
-    (!bones.is_empty()).then(|| Source { weights: bones.into_iter().map(|bone| (bone, share)).collect(), distance })
+    let nearest = bones.first()?;
+    let distance = nearest.distance;
+    let share = |d: f64| if d > 0.0 { (distance / d).powf(SHARED) } else { 1.0 };
+    let shared = bones.iter().map(|seen| (seen, share(seen.distance))).take_while(|&(_, share)| share > LEAST_SHARE);
+    let in_sight = shared.filter(|(seen, _)| by_ray(shell, point, seen.place));
+    let mut weights: Vec<(u32, f64)> = in_sight.map(|(seen, share)| (seen.bone, share)).collect();
+    if weights.first()?.1 < EQUAL {
+        return None;
+    }
+    let sum: f64 = weights.iter().map(|w| w.1).sum();
+    weights.iter_mut().for_each(|w| w.1 /= sum);
+    Some(Source { weights, distance })
 }
