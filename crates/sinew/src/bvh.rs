@@ -26,6 +26,10 @@ pub(crate) struct Bvh {
     order: Vec<u32>,
 }
 
+/// Boxes of a tree whose primitives have moved.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Boxes(Vec<(DVec3, DVec3)>);
+
 impl Bvh {
     /// Over boxes given as (low, high) corners.
     pub fn new(boxes: &[(DVec3, DVec3)]) -> Self {
@@ -116,6 +120,46 @@ impl Bvh {
             },
         );
         best
+    }
+
+    /// The boxes that the tree has with its primitives in others, in memory that is there.
+    pub fn refit(&self, boxes: &mut Boxes, of: impl Fn(u32) -> (DVec3, DVec3)) {
+        let boxes = &mut boxes.0;
+        boxes.clear();
+        boxes.resize(self.nodes.len(), (DVec3::INFINITY, DVec3::NEG_INFINITY));
+        let both = |a: (DVec3, DVec3), b: (DVec3, DVec3)| (a.0.min(b.0), a.1.max(b.1));
+        // Children follow their parents.
+        for (index, node) in self.nodes.iter().enumerate().rev() {
+            boxes[index] = match node.count {
+                0 => both(boxes[index + 1], boxes[node.first as usize]),
+                count => {
+                    let own = &self.order[node.first as usize..][..count as usize];
+                    own.iter().fold(boxes[index], |sum, &primitive| both(sum, of(primitive)))
+                }
+            };
+        }
+    }
+
+    /// Every primitive of leaves whose boxes, as [`Self::refit`] left them, are within a distance of a point.
+    pub fn within(&self, boxes: &Boxes, point: DVec3, squared: f64, mut see: impl FnMut(u32)) {
+        let mut stack = [0u32; STACK];
+        let mut depth = usize::from(!self.nodes.is_empty());
+        while depth > 0 {
+            depth -= 1;
+            let index = stack[depth] as usize;
+            let (low, high) = boxes.0[index];
+            if (point.max(low).min(high) - point).length_squared() > squared {
+                continue;
+            }
+            let node = &self.nodes[index];
+            if node.count > 0 {
+                self.order[node.first as usize..][..node.count as usize].iter().for_each(|&primitive| see(primitive));
+                continue;
+            }
+            stack[depth] = node.first;
+            stack[depth + 1] = index as u32 + 1;
+            depth += 2;
+        }
     }
 
     /// Leaves' primitives, nearer boxes first, skipping boxes whose `reach` is beyond the limit that `see` lowers.

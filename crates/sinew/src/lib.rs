@@ -64,6 +64,7 @@ pub mod strokes;
 pub mod table;
 pub mod text;
 pub mod topology;
+mod triangle;
 pub mod warning;
 
 pub use anatomy::Anatomy;

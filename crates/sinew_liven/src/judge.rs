@@ -26,17 +26,23 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Frames a second looked at.
+/// Frames a second looked at; and once more at the end, where something had to be lowered, since what fails in one frame
+/// may pass in those around it.
 const RATE: f64 = 30.0;
+const FINE: f64 = 60.0;
 /// What limits are multiplied by here, since moments between frames are not seen.
 const STRICT: f64 = 0.85;
+const FINELY_STRICT: f64 = 0.97;
 /// Times a plan is lowered.
 const MOST_ROUNDS: usize = 9;
 /// Of its strength: what has less left is switched off.
 const LEAST_LEFT: f64 = 0.02;
 /// What a part is raised by at most, and in so many rounds: where limits bend what gains give, one is not enough.
 const MOST_RAISED: f64 = 80.0;
-const RAISING: usize = 3;
+const RAISING: usize = 6;
+/// The most at once, and the least that more gain is taken to give: its strength goes as that power of it.
+const RAISED_AT_ONCE: f64 = 8.0;
+const LEAST_ANSWER: f64 = 0.2;
 /// What is lowered by where a little was of no use, and how often.
 const HARD: f64 = 0.4;
 const MOST_HARD: u8 = 3;
@@ -227,8 +233,9 @@ enum Response {
 struct Trial {
     /// Per layer: the factor on its gains.
     factors: Vec<f64>,
-    /// Per layer: what it was raised by, and what was seen of it before that.
+    /// Per layer: what it was raised by, the last time by, and what was seen of it before that.
     raised: Vec<f64>,
+    last_raised: Vec<f64>,
     seen_before: Vec<f64>,
     steps: Vec<Step>,
     watched: BTreeMap<Key, Watched>,
@@ -337,6 +344,7 @@ impl Judging<'_> {
         let mut trial = Trial {
             factors: vec![1.0; count],
             raised: vec![1.0; count],
+            last_raised: vec![1.0; count],
             seen_before: vec![0.0; count],
             steps: Vec::new(),
             watched: BTreeMap::new(),
@@ -345,30 +353,35 @@ impl Judging<'_> {
         checker.retune(&self.recipe(clip, &trial.factors))?;
         // Gains filter nothing: it plays on.
         let motion = Arc::clone(checker.stage().motion(played.0, &played.1)?.motion());
-        let look = |checker: &mut Checker, factors: &[f64]| -> Result<_, LivenError> {
+        let look = |checker: &mut Checker, factors: &[f64], rate: f64| -> Result<_, LivenError> {
             checker.retune(&self.recipe(clip, factors))?;
-            let report = checker.clip_resumed((played.0, &played.1), &motion, RATE, &self.given, &|_| ())?;
+            let report = checker.clip_resumed((played.0, &played.1), &motion, rate, &self.given, &|_| ())?;
             Ok(report.comparison.map(|found| (figures(short_name(&played.0.name), &found), found)))
         };
         let mut failed: Option<Vec<f64>> = None;
+        let mut rate = RATE;
         for round in 0..=MOST_ROUNDS + 1 {
-            let Some((figures, comparison)) = look(checker, &trial.factors)? else { break };
+            let Some((figures, comparison)) = look(checker, &trial.factors, rate)? else { break };
             trial.figures = figures;
-            let failures = self.failures(&comparison, &trial.figures);
+            let failures = self.failures(&comparison, &trial.figures, rate);
             if failures.is_empty() {
                 // What was lowered by much may have been lowered by too much.
                 for _ in 0..NEARER {
                     let Some(tried) = failed.as_deref().and_then(|failed| between(failed, &trial.factors)) else {
                         break;
                     };
-                    let Some((figures, comparison)) = look(checker, &tried)? else { break };
-                    match self.failures(&comparison, &figures).is_empty() {
+                    let Some((figures, comparison)) = look(checker, &tried, rate)? else { break };
+                    match self.failures(&comparison, &figures, rate).is_empty() {
                         true => (trial.factors, trial.figures) = (tried, figures),
                         false => failed = Some(tried),
                     }
                 }
-                if failed.is_some() {
+                if rate == FINE {
                     break;
+                }
+                if failed.take().is_some() {
+                    rate = FINE;
+                    continue;
                 }
             }
             if round > MOST_ROUNDS {
@@ -393,13 +406,14 @@ impl Judging<'_> {
     }
 
     /// The gates that a clip fails.
-    fn failures(&self, found: &Comparison, figures: &ClipFigures) -> Vec<Failure> {
+    fn failures(&self, found: &Comparison, figures: &ClipFigures, rate: f64) -> Vec<Failure> {
+        let strictness = if rate == RATE { STRICT } else { FINELY_STRICT };
         let style = self.plan.style;
         let mut failures = Vec::new();
         let mut add = |gate, label: &str, value: f64, most: f64, unit: Unit, place: Option<Place>| {
             // Of ratios, what they are beyond 1 counts.
             let none = if unit == Unit::Ratio { 1.0 } else { 0.0 };
-            let strict = none + STRICT * (most - none);
+            let strict = none + strictness * (most - none);
             if let Some(place) = place.filter(|_| value > strict) {
                 let factor = if value.is_finite() { 0.97 * (strict - none) / (value - none) } else { 0.0 };
                 failures.push(Failure { gate, label: label.to_owned(), value, most, unit, factor, place });
@@ -474,8 +488,13 @@ impl Judging<'_> {
             if raised > 1.0 && part.strength < before * ANSWERS {
                 continue;
             }
-            let factor = (1.15 * least / part.strength).min(STRICT * most / part.strength);
+            // Limits bend what gains give: by how much, the last time tells.
+            let answer = (part.strength / before).ln() / trial.last_raised[index].ln();
+            let answer = if answer > LEAST_ANSWER { answer.min(1.0) } else { LEAST_ANSWER };
+            let wanted = (1.15 * least / part.strength).min(STRICT * most / part.strength);
+            let factor = if raised > 1.0 { wanted.powf(answer.recip()).min(RAISED_AT_ONCE) } else { wanted };
             trial.raised[index] = (raised * factor).min(MOST_RAISED);
+            trial.last_raised[index] = factor;
             trial.seen_before[index] = part.strength;
         }
     }

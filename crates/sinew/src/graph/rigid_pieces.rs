@@ -27,6 +27,7 @@ use crate::recipe::{Recipe, Riders, Rigid};
 use crate::rig::Rig;
 use crate::simd::{LANES, Points};
 use crate::text::{nearest, wildcard};
+use crate::triangle::nearest_on;
 use glam::{DMat3, DVec3, Vec3};
 use std::collections::BTreeMap;
 
@@ -474,33 +475,11 @@ impl<'a> Finder<'a> {
         let tree = Bvh::new(&boxes);
         let distance = |&(slot, _): &(u32, f64)| {
             let p = points[slot as usize];
-            let to = |face: u32| Some(nearest_on_triangle(p, faces[face as usize]).distance_squared(p));
+            let to = |face: u32| Some(nearest_on(p, faces[face as usize]).distance_squared(p));
             tree.nearest(p, f64::INFINITY, to).map_or(0.0, |(_, squared)| squared.sqrt())
         };
         from.iter().map(distance).collect()
     }
-}
-
-/// The point of a triangle nearest to `p`, by the region it lies in (Ericson, Real-Time Collision Detection, 5.1.5). A
-/// triangle without area is its edges.
-fn nearest_on_triangle(p: DVec3, [a, b, c]: [DVec3; 3]) -> DVec3 {
-    let (ab, ac, ap) = (b - a, c - a, p - a);
-    let normal = ab.cross(ac);
-    let twice = normal.length_squared();
-    if twice > 0.0 {
-        let (v, w) = (ap.cross(ac).dot(normal) / twice, ab.cross(ap).dot(normal) / twice);
-        if v >= 0.0 && w >= 0.0 && v + w <= 1.0 {
-            return a + ab * v + ac * w;
-        }
-    }
-    let on_edge = |from: DVec3, to: DVec3| {
-        let along = to - from;
-        let squared = along.length_squared();
-        let t = if squared > 0.0 { ((p - from).dot(along) / squared).clamp(0.0, 1.0) } else { 0.0 };
-        from + along * t
-    };
-    let edges = [on_edge(a, b), on_edge(b, c), on_edge(c, a)];
-    edges.into_iter().fold(a, |best, q| if q.distance_squared(p) < best.distance_squared(p) { q } else { best })
 }
 
 #[cfg(test)]
@@ -535,21 +514,5 @@ mod tests {
         let single = fit(&weighted[..1], &points(&cloud), &points(&moved)).unwrap();
         assert_eq!(single.turn, DMat3::IDENTITY);
         assert!(fit(&weighted, &points(&cloud), &points(&cloud)).is_none());
-    }
-
-    #[test]
-    fn nearest_on_a_triangle_is_nearer_than_any_other_point_of_it() {
-        let triangle = [DVec3::ZERO, DVec3::new(2.0, 0.1, 0.0), DVec3::new(0.3, 1.0, 0.5)];
-        let grid = |n: i32| (0..=n).flat_map(move |i| (0..=n - i).map(move |j| (f64::from(i), f64::from(j))));
-        for at in [Vec3::new(3.0, -1.0, 2.0), Vec3::new(0.6, 0.4, 1.0), Vec3::new(-1.0, 0.5, 0.0), Vec3::ZERO] {
-            let p = at.as_dvec3();
-            let found = nearest_on_triangle(p, triangle).distance(p);
-            let best = grid(200)
-                .map(|(i, j)| triangle[0] + triangle[1] * (i / 200.0) + triangle[2] * (j / 200.0))
-                .map(|q| q.distance(p))
-                .fold(f64::INFINITY, f64::min);
-            assert!((found..found + 0.01).contains(&best), "{found} {best}");
-        }
-        assert_eq!(nearest_on_triangle(DVec3::X, [DVec3::ZERO; 3]), DVec3::ZERO);
     }
 }

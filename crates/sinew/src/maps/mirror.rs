@@ -7,6 +7,7 @@
 
 use super::{PointMap, RestSurface};
 use crate::bvh::Bvh;
+use crate::triangle::{nearest_in, nearest_on};
 use glam::DVec3;
 
 /// Where values come from.
@@ -119,46 +120,10 @@ impl<'s> Sheet<'s> {
         let (face, _) = self.tree.nearest(image, within * within, |face| {
             let [a, b, c] = corners(face);
             let opposed = facing.dot((b - a).cross(c - a)) < 0.0;
-            (!opposed).then(|| {
-                let [u, v, w] = nearest_in_triangle(image, [a, b, c]);
-                (a * u + b * v + c * w).distance_squared(image)
-            })
+            (!opposed).then(|| nearest_on(image, [a, b, c]).distance_squared(image))
         })?;
-        let shares = nearest_in_triangle(image, corners(face));
+        let shares = nearest_in(image, corners(face));
         let slots = self.faces[face as usize];
         Some([0, 1, 2].map(|k| (slots[k], shares[k])))
     }
-}
-
-/// Barycentric coordinates of the point of a triangle nearest to `p` (Ericson, Real-Time Collision Detection, 5.1.5).
-fn nearest_in_triangle(p: DVec3, [a, b, c]: [DVec3; 3]) -> [f64; 3] {
-    let (ab, ac) = (b - a, c - a);
-    let (d1, d2) = (ab.dot(p - a), ac.dot(p - a));
-    let (d3, d4) = (ab.dot(p - b), ac.dot(p - b));
-    let (d5, d6) = (ab.dot(p - c), ac.dot(p - c));
-    let share = |part: f64, whole: f64| if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 };
-    if d1 <= 0.0 && d2 <= 0.0 {
-        return [1.0, 0.0, 0.0];
-    }
-    if d3 >= 0.0 && d4 <= d3 {
-        return [0.0, 1.0, 0.0];
-    }
-    if d6 >= 0.0 && d5 <= d6 {
-        return [0.0, 0.0, 1.0];
-    }
-    let (va, vb, vc) = (d3 * d6 - d5 * d4, d5 * d2 - d1 * d6, d1 * d4 - d3 * d2);
-    if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
-        let v = share(d1, d1 - d3);
-        return [1.0 - v, v, 0.0];
-    }
-    if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
-        let w = share(d2, d2 - d6);
-        return [1.0 - w, 0.0, w];
-    }
-    if va <= 0.0 && d4 >= d3 && d5 >= d6 {
-        let w = share(d4 - d3, (d4 - d3) + (d5 - d6));
-        return [0.0, 1.0 - w, w];
-    }
-    let sum = va + vb + vc;
-    [1.0 - share(vb, sum) - share(vc, sum), share(vb, sum), share(vc, sum)]
 }

@@ -5,6 +5,7 @@
 use super::curve::Stroke;
 use super::simplify::Sample;
 use crate::bvh::Bvh;
+use crate::triangle::nearest_in;
 use glam::DVec3;
 
 /// A place on a surface.
@@ -58,7 +59,7 @@ impl<'a> SurfaceTree<'a> {
     pub(crate) fn nearest_within(&self, p: DVec3, within: f64) -> Option<(SurfacePoint, f64)> {
         let shares = |triangle: u32| {
             let corners = self.triangles[triangle as usize].map(|corner| self.points[corner as usize]);
-            let barycentric = nearest_in_triangle(p, corners);
+            let barycentric = nearest_in(p, corners);
             let at = corners[0] * barycentric.x + corners[1] * barycentric.y + corners[2] * barycentric.z;
             (barycentric, at.distance_squared(p))
         };
@@ -123,42 +124,6 @@ impl SurfaceStroke {
         };
         self.points.iter().zip(&self.times_secs).map(place).collect()
     }
-}
-
-/// Barycentric coordinates of the point of a triangle nearest to `p` (Ericson 2005, 5.1.5).
-fn nearest_in_triangle(p: DVec3, [a, b, c]: [DVec3; 3]) -> DVec3 {
-    // Corners on one another: 0/0.
-    let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
-    let (ab, ac) = (b - a, c - a);
-    let (d1, d2) = (ab.dot(p - a), ac.dot(p - a));
-    if d1 <= 0.0 && d2 <= 0.0 {
-        return DVec3::X;
-    }
-    let (d3, d4) = (ab.dot(p - b), ac.dot(p - b));
-    if d3 >= 0.0 && d4 <= d3 {
-        return DVec3::Y;
-    }
-    let (d5, d6) = (ab.dot(p - c), ac.dot(p - c));
-    if d6 >= 0.0 && d5 <= d6 {
-        return DVec3::Z;
-    }
-    let (va, vb, vc) = (d3 * d6 - d5 * d4, d5 * d2 - d1 * d6, d1 * d4 - d3 * d2);
-    if vc <= 0.0 && d1 >= 0.0 && d3 <= 0.0 {
-        let v = share(d1, d1 - d3);
-        return DVec3::new(1.0 - v, v, 0.0);
-    }
-    if vb <= 0.0 && d2 >= 0.0 && d6 <= 0.0 {
-        let w = share(d2, d2 - d6);
-        return DVec3::new(1.0 - w, 0.0, w);
-    }
-    if va <= 0.0 && d4 - d3 >= 0.0 && d5 - d6 >= 0.0 {
-        let w = share(d4 - d3, (d4 - d3) + (d5 - d6));
-        return DVec3::new(0.0, 1.0 - w, w);
-    }
-    let sum = va + vb + vc;
-    let (v, w) = (vb / sum, vc / sum);
-    // A triangle without area that no case above caught: any corner will do.
-    if v.is_finite() && w.is_finite() { DVec3::new(1.0 - v - w, v, w) } else { DVec3::X }
 }
 
 #[cfg(test)]
@@ -245,7 +210,7 @@ mod tests {
     fn triangles_without_area_give_a_corner_or_an_edge() {
         for corners in [[DVec3::ONE; 3], [DVec3::ZERO, DVec3::X, DVec3::X * 2.0], [DVec3::ZERO, DVec3::ZERO, DVec3::Y]]
         {
-            let shares = nearest_in_triangle(DVec3::new(0.3, 0.4, 0.5), corners);
+            let shares = nearest_in(DVec3::new(0.3, 0.4, 0.5), corners);
             assert!(shares.is_finite() && (shares.element_sum() - 1.0).abs() < 1e-12);
         }
     }

@@ -1,5 +1,6 @@
 //! The nodes of one character at one frame, in f64 about a point near them: what corrections read and move.
 
+use super::clearance::Rooms;
 use super::folds::smoothstep;
 use super::pieces::volume;
 use super::surface::Surface;
@@ -22,6 +23,7 @@ pub(crate) struct Body {
     pub most: Vec<f64>,
     /// Memory for whoever asks where skin folds.
     pub levels: Levels,
+    rooms: Rooms,
     /// Nodes at hand; of those, nodes that volume may move; triangles at hand, which are all around the latter.
     pub nodes: Vec<u32>,
     pub free: Vec<u32>,
@@ -294,6 +296,14 @@ impl Body {
             let scale = self.from_bind[entry as usize].matrix3.determinant().abs().cbrt();
             MOST_MOVED * radius * scale
         }));
+        let clearance = ways.clearance(surface, MOST_MOVED);
+        let mut rooms = std::mem::take(&mut self.rooms);
+        let counts = (
+            |node: usize| ease[node] > 0.0 && self.is_at_hand(surface, node as u32),
+            |segment: usize| self.active[segment],
+        );
+        clearance.lower(|node| place(self, node), counts, &mut rooms, &mut most);
+        self.rooms = rooms;
         (self.ease, self.most, self.levels) = (ease, most, levels);
     }
 

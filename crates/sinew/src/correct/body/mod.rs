@@ -1,5 +1,6 @@
 //! The welded body of a character: its surface at rest, and its nodes at one frame. Reads nothing of the corrections.
 
+mod clearance;
 mod folds;
 mod frame;
 mod pieces;

@@ -1,5 +1,6 @@
 //! Ways along the skin from where it folds, in radii of the limb beneath.
 
+use super::clearance::Clearance;
 use super::folds::smoothstep;
 use super::frame::Body;
 use super::surface::{Surface, Surfaces};
@@ -11,7 +12,7 @@ use crate::topology::Adjacency;
 use glam::DVec3;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The skin of one character as edges.
 #[derive(Debug, Default)]
@@ -22,9 +23,16 @@ pub(crate) struct Ways {
     /// lengths of those edges in bind space, in the same order.
     neighbours: Csr,
     lengths: Vec<f64>,
+    /// Made when first asked for.
+    clearance: OnceLock<Clearance>,
 }
 
 impl Ways {
+    /// The room between skin and skin, for nodes that move so many radii at most.
+    pub(super) fn clearance(&self, surface: &Surface, most_moved: f64) -> &Clearance {
+        self.clearance.get_or_init(|| Clearance::new(surface, |node| most_moved * self.radii[node]))
+    }
+
     /// Neighbours that share no face: over the gaps between pieces.
     pub fn bridges(&self, faces: &[[u32; 3]]) -> Vec<(u32, u32)> {
         let edges = Adjacency::new(self.neighbours.len(), faces);
@@ -61,7 +69,7 @@ impl OfRig for AllWays {
             }
             let to_bind = if placed > 0.0 { lengths.iter().sum::<f64>() / placed } else { 1.0 };
             let radii = (0..surface.nodes()).map(|node| 0.5 * to_bind * diameters[slot_of(node)]).collect();
-            Ways { radii, neighbours, lengths }
+            Ways { radii, neighbours, lengths, clearance: OnceLock::new() }
         };
         let surfaces = rig.kept::<Surfaces>();
         let of_character = |character| Arc::new(surfaces.of(character).map_or_else(Ways::default, |s| of_surface(s)));

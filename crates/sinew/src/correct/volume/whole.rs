@@ -14,7 +14,8 @@
 //! Every joint of a character lies in one volume, and the elbow's loss should not swell the knee: γ is multiplied by how
 //! much volume blending takes at each node at this frame, `1 − det(Σ w_i R_i)`, as far as `local` says. (Not in the paper,
 //! which cuts the body into segments for this; their volumes are estimates.) No node goes farther than its limb is thick
-//! allows; where bent joints cannot take all of it, what is left is spread over all joints, as with `local` 0.
+//! and other limbs leave room ([`Body::take_care`]); where bent joints cannot take all of it, what is left is spread over
+//! all joints, as with `local` 0.
 //!
 //! The volume to be kept is that of the bind shape, morph targets included, times the scale that the bones have at the
 //! frame: each segment's part of the volume by the determinant of its bone. Scaling a character or a limb is the
