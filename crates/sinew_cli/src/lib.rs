@@ -41,11 +41,6 @@ const FINDINGS: u8 = 3;
 /// The status of a run that was interrupted.
 pub const INTERRUPTED: i32 = 130;
 
-/// Removes what is being written, for a program that ends now.
-pub fn discard_unfinished() {
-    output::discard_unfinished();
-}
-
 /// Runs a command line, the program's name first, and gives the exit status.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let args = match Args::try_parse_from(args) {
