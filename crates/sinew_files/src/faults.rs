@@ -29,7 +29,13 @@ pub(crate) fn fate() -> Fate {
     let number = DONE.fetch_add(1, Ordering::Relaxed) + 1;
     match asked {
         Some((true, at)) if *at == number => std::process::abort(),
-        Some((false, at)) if *at == number => Fate::Fail,
+        Some((false, at)) if *at == number => {
+            #[allow(clippy::print_stderr, reason = "the test must know that there were so many operations")]
+            {
+                eprintln!("fault {number}");
+            }
+            Fate::Fail
+        }
         _ => Fate::GoOn,
     }
 }
