@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::command::{cargo, succeed, works};
 use crate::slowest::{self, Times};
-use crate::{emulated, interop, peer, tidy, wasm32};
+use crate::{emulated, interop, licences, peer, tidy, wasm32};
 
 /// How much of the long sweeps to run.
 #[derive(Clone, Copy)]
@@ -64,6 +64,8 @@ const STEPS: &[Step] = &[
     Step { name: "wasm32", run: webassembly },
     Step { name: "avx512 and neon", run: emulated },
     Step { name: "benchmark peer", run: benchmark_peer },
+    Step { name: "licences", run: |_| Ok(licences::check()?) },
+    Step { name: "cargo deny", run: deny },
     Step { name: "tidy", run: |_| Ok(tidy::check()?) },
 ];
 
@@ -152,6 +154,14 @@ fn validator(run: &mut Run) -> Outcome {
         Extent::Sampled => interop::Extent::Sample,
         Extent::Full => interop::Extent::All,
     })?)
+}
+
+/// Licences, faults found since, duplicates, by the tool for it.
+fn deny(_: &mut Run) -> Outcome {
+    match licences::deny()? {
+        true => Ok(()),
+        false => Err(Stop::Skipped("cargo deny IS NOT HERE: advisories and duplicates were not looked at".to_owned())),
+    }
 }
 
 /// The core compiles for browsers; as WebAssembly it computes what it computes here, which takes minutes to compile.

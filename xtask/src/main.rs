@@ -5,13 +5,18 @@ mod bench;
 mod ci;
 mod command;
 mod emulated;
+mod fuzz;
+mod hardening;
 mod instructions;
 mod interop;
+mod kills;
+mod licences;
 mod peer;
 mod pictures;
 mod slowest;
 mod tidy;
 mod wasm32;
+mod workbench;
 
 use crate::command::{cargo, succeed};
 use std::ffi::OsString;
@@ -25,6 +30,13 @@ usage: cargo xtask COMMAND
   bench --instructions [--update]
                            instructions per vertex of the main kernels against the committed baseline (valgrind)
   bench [FILTER] [--json]  nanoseconds per vertex of the kernels whose name contains FILTER, beside the baselines
+  fuzz [--minutes N] [DOOR…]
+                           libFuzzer on every door that bytes come in by, for N minutes each (default 1)
+  kills [COUNT [PROGRAM]]  ends every command that writes at random moments, COUNT in all (default 1000): nothing torn,
+                           nothing left after one further run
+  hardening-write OLD [NEW]
+                           what once went wrong in writing files, tried with the sinew programs OLD and NEW (this build)
+  licences                 what the packages we build on may be used under; cargo deny where it is installed
   wasm32                   compares frames computed as WebAssembly with those of this machine (Node.js)
   avx512                   the same with AVX-512, executed by Bochs (Python)
   neon                     the same with NEON, executed by QEMU
@@ -52,6 +64,25 @@ fn main() -> ExitCode {
         ["avx512"] => report(emulated::avx512()),
         ["neon"] => report(emulated::neon()),
         ["bench", bench_args @ ..] => bench::run(bench_args),
+        ["fuzz", "--minutes", minutes, doors @ ..] => report(match minutes.parse() {
+            Ok(minutes) => fuzz::run(minutes, doors),
+            Err(_) => Err(format!("{minutes} is no number of minutes")),
+        }),
+        ["fuzz", doors @ ..] => report(fuzz::run(1.0, doors)),
+        ["kills"] => report(kills::built().and_then(|program| kills::kills(&program, 1000))),
+        ["kills", count] => report(match count.parse() {
+            Ok(count) => kills::built().and_then(|program| kills::kills(&program, count)),
+            Err(_) => Err(format!("{count} is no number of kills")),
+        }),
+        ["kills", count, program] => report(match count.parse() {
+            Ok(count) => kills::kills(program.as_ref(), count),
+            Err(_) => Err(format!("{count} is no number of kills")),
+        }),
+        ["hardening-write", old] => {
+            report(kills::built().and_then(|program| hardening::write::compare(&program, old.as_ref())))
+        }
+        ["hardening-write", old, new] => report(hardening::write::compare(new.as_ref(), old.as_ref())),
+        ["licences"] => report(licences::check().and_then(|()| licences::deny().map(drop))),
         ["interop"] => interop::run(),
         ["pictures"] => pictures::run(),
         ["bind-table"] => report(interop::bind_table()),

@@ -16,7 +16,7 @@
 use crate::args::{Input, RecipeArgs};
 use crate::fault::Fault;
 use crate::load::{Scene, load};
-use crate::output::Destination;
+use crate::output::{Destination, Outputs};
 use crate::played::find_clip;
 use crate::pose::stroke;
 use crate::recipe::{LoadedRecipe, Played, solved};
@@ -29,7 +29,6 @@ use sinew::strokes::Reach;
 use sinew::{Cpu, DeformedMesh, Recipe, Rig, Stage, Workspace, WorldPose};
 use sinew_author::{EditStage, Solve};
 use sinew_gltf::map_file::{self, MapFile};
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -123,6 +122,7 @@ pub fn run(options: &EditArgs, talk: &Talk) -> Result<(), Fault> {
     }
     let mut scene = load(&options.input, &loaded.maps)?;
     talk.warnings(&scene.warnings);
+    loaded.idle_words(&scene).iter().for_each(|words| talk.note(words));
     let mut files: Vec<(PathBuf, MapFile)> = Vec::new();
     for edit in &asked {
         let words = |fault: String| Fault::in_file(&file, format!("edit \"{}\": {fault}", edit.name));
@@ -134,29 +134,64 @@ pub fn run(options: &EditArgs, talk: &Talk) -> Result<(), Fault> {
         let made = make(&scene, playable.recipe(clip.unwrap_or(0)), edit).map_err(words)?;
         let folder = here.clone().unwrap_or_default();
         let maps = map_files(&scene, edit, &made).map_err(words)?;
-        let mut names: Vec<String> = recipe.maps().to_vec();
+        let named = recipe.maps().iter().map(|name| (name.clone(), recipe.map_hash(name)));
+        let mut named: Vec<(String, Option<u64>)> = named.collect();
         for (name, map) in maps {
             map_file::apply(&mut scene.raw, &map).map_err(|error| words(error.to_string()))?;
-            if !names.contains(&name) {
-                names.push(name.clone());
-            }
-            files.push((folder.join(name), map));
+            let path = folder.join(&name);
+            named.retain(|(other, _)| *other != name);
+            files.retain(|(other, _)| *other != path);
+            named.push((name, Some(map.hash())));
+            files.push((path, map));
         }
         let (rig, _) = Rig::build(&scene.raw).map_err(|error| Fault::in_file(&scene.name, error))?;
         scene.rig = Arc::new(rig.watching(&scene.clips));
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        let named: Vec<(&str, Option<u64>)> = named.iter().map(|(name, hash)| (name.as_str(), *hash)).collect();
         let refused = |error: sinew::recipe::EditError| words(error.to_string());
-        recipe.set(Place::Maps, Literal::from(names.as_slice())).map_err(refused)?;
+        recipe.set(Place::Maps, Literal::from(named.as_slice())).map_err(refused)?;
         recipe.add_edit(&spec(edit).map_err(words)?).map_err(refused)?;
         talk.note(&format!("{}: {} nodes, farthest {:.4} of the size", edit.name, made.moved, made.farthest));
     }
-    for (path, map) in &files {
-        let destination = Destination::new(path, options.force);
-        destination.write(|out| out.write_all(map.to_text().as_bytes()).map_err(io::Error::other))?;
-    }
-    destination.write(|out| out.write_all(recipe.to_string().as_bytes()).map_err(io::Error::other))?;
+    write(options, &scene, &recipe, &files)?;
     talk.note(&format!("wrote {} and {} maps", options.output.display(), files.len()));
     Ok(())
+}
+
+/// Writes recipe and maps together, once they have been read again and played.
+fn write(
+    options: &EditArgs,
+    scene: &Scene,
+    recipe: &RecipeFile,
+    files: &[(PathBuf, MapFile)],
+) -> Result<(), Fault> {
+    let unread = |path: &Path, error: &dyn std::fmt::Display| {
+        Fault::in_file(
+            path.display(),
+            format!("the result could not be read again ({error}), so nothing was written; draw gentler strokes"),
+        )
+    };
+    let mut outputs = Outputs::default();
+    let mut raw = scene.raw.clone();
+    for (path, map) in files {
+        let written = outputs.write_text(path, options.force, &map.to_text())?;
+        let again = MapFile::from_text(&path.display().to_string(), &written);
+        let applied = again.and_then(|again| map_file::apply(&mut raw, &again));
+        applied.map_err(|error| unread(path, &error))?;
+    }
+    let path = &options.output;
+    let written = outputs.write_text(path, options.force, &recipe.to_string())?;
+    let recipe = RecipeFile::parse(&written).map_err(|error| unread(path, &error))?;
+    let (rig, _) = Rig::build(&raw).map_err(|error| unread(path, &error))?;
+    let scene = Scene { rig: Arc::new(rig.watching(&scene.clips)), ..scene.clone() };
+    let played = Played::default();
+    let playable = solved(&recipe, &scene, &played).map_err(|error| unread(path, &error))?;
+    let stage = Stage::new(&scene.rig, playable.recipe(0)).map_err(|error| unread(path, &error))?;
+    let mut workspace = Workspace::default();
+    stage.resting(&mut workspace).deform(&Cpu::serial());
+    if !workspace.mesh().positions.iter().all(|p| p.is_finite()) {
+        return Err(unread(path, &"it moves the skin to where no number reaches"));
+    }
+    outputs.commit()
 }
 
 fn read(path: &Path, file: &str) -> Result<Vec<AskedEdit>, Fault> {

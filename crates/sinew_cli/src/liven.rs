@@ -107,12 +107,9 @@ pub fn run(options: &LivenArgs, talk: &Talk) -> Result<(), Fault> {
     let made = liven(&scene.rig, &clips, &chosen, &sprung, &wishes, &|done, total| bar.tell("trying", done, total));
     drop(bar);
     let Livened { recipe, account, solved } = made.map_err(|error| Fault::in_file(&scene.name, error))?;
-    if let Some(destination) = &recipe_out {
-        destination.write(|out| write!(out, "{recipe}"))?;
-    }
     let recipe = LoadedRecipe::made(format!("liven {}", options.style), recipe);
     let order = Order { input, output, baking, scene: &scene, recipe: &recipe };
-    let written = order.write(&chosen, solved, talk)?;
+    let written = order.write(&chosen, solved, options.recipe_out.as_deref(), talk)?;
     if baking.json {
         let mut report = written.account(&order, start).json();
         report["liven"] = told(&account, options.style, &recipe.text());

@@ -1,88 +1,12 @@
-//! The `sinew` command: a thin skin over the libraries. Flags become plain values ([`args`]), a character is loaded in
-//! one place ([`load`]), each command is a module of its own, and here alone exit codes are decided.
+//! The program `sinew`: the command line of the process, and interrupts.
 
-mod args;
-mod bake;
-mod bind;
-mod check;
-mod completions;
-mod demo;
-mod diff;
-mod edit;
-mod effects;
-mod fault;
-mod frame;
-mod inspect;
-mod liven;
-mod load;
-mod map;
-mod output;
-mod played;
-mod pose;
-mod presets;
-mod progress;
-mod recipe;
-mod render;
-mod strip;
-mod talk;
-mod text;
-
-use args::{Args, Command};
-use clap::Parser;
-use fault::Fault;
-use sinew_gltf::obj;
 use std::process::ExitCode;
-use talk::Talk;
-
-const FAILURE: u8 = 1;
-const USAGE: u8 = 2;
-const FINDINGS: u8 = 3;
-const INTERRUPTED: i32 = 130;
 
 fn main() -> ExitCode {
     // Without a handler an interrupt still ends the program, but may leave a half-written file behind.
     let _ = ctrlc::set_handler(|| {
-        output::discard_unfinished();
-        std::process::exit(INTERRUPTED);
+        sinew_files::discard_unfinished();
+        std::process::exit(sinew_cli::INTERRUPTED);
     });
-    let args = match Args::try_parse() {
-        Ok(args) => args,
-        Err(help_or_error) => {
-            // Where help cannot be written, nobody reads it.
-            let _ = help_or_error.print();
-            return ExitCode::from(u8::try_from(help_or_error.exit_code()).unwrap_or(USAGE));
-        }
-    };
-    let talk = Talk::new(args.quiet);
-    let outcome = match &args.command {
-        Command::Liven(options) => liven::run(options, &talk),
-        Command::Inspect(options) => inspect::run(options, &talk),
-        Command::Effects(options) => effects::run(options),
-        Command::Presets(options) => presets::run(options),
-        Command::Frame(options) => frame::run(options, &talk),
-        Command::Map(options) => map::run(options, &talk),
-        Command::Render(options) => render::run(options, &talk),
-        Command::Bake(options) => bake::run(options, &talk),
-        Command::Pose(options) => pose::run(options, &talk),
-        Command::Edit(options) => edit::run(options, &talk),
-        Command::Check(options) => check::run(options, &talk),
-        Command::Diff(options) => diff::run(options, &talk),
-        Command::Strip(options) => strip::run(options, &talk),
-        Command::Demo(options) => demo::run(options, &talk),
-        Command::Bind(options) => bind::run(options, &talk),
-        Command::Completions(options) => completions::run(options),
-    };
-    match outcome {
-        // A reader that has seen enough (`sinew … | head`) is no failure.
-        Ok(()) | Err(Fault::BrokenPipe) => ExitCode::SUCCESS,
-        Err(Fault::Findings) => ExitCode::from(FINDINGS),
-        Err(Fault::Failed(message)) => {
-            talk.error(&message);
-            ExitCode::from(FAILURE)
-        }
-        Err(Fault::Usage(message)) => {
-            talk.error(&message);
-            ExitCode::from(USAGE)
-        }
-    }
+    ExitCode::from(sinew_cli::run(std::env::args_os()))
 }

@@ -3,7 +3,7 @@
 use crate::args::Input;
 use crate::fault::Fault;
 use crate::load::{Scene, load, require_skin};
-use crate::output::{self, Destination};
+use crate::output::{self, Outputs};
 use crate::talk::Talk;
 use crate::text::{count, printable, quoted, short, wrap};
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -141,13 +141,13 @@ pub fn run(options: &MapArgs, talk: &Talk) -> Result<(), Fault> {
     let made = make(options, &surface);
     let name = options.name.as_deref().unwrap_or(options.auto.name());
     let files = files(options, &scene, name, &made.map)?;
-    // All or, where one is in the way, none.
-    for (path, _) in &files {
-        Destination::new(path, options.force).check()?;
-    }
+    let mut outputs = Outputs::default();
     for (path, map) in &files {
-        Destination::new(path, options.force).write(|out| out.write_all(map.to_text().as_bytes()))?;
+        let written = outputs.write_text(path, options.force, &map.to_text())?;
+        let file = path.display().to_string();
+        MapFile::from_text(&file, &written).map_err(|error| Fault::Failed(error.to_string()))?;
     }
+    outputs.commit()?;
     let written = files.iter().map(|(path, _)| path.as_path()).collect();
     let report = Report { options, name, surface: &surface, made: &made, written };
     if options.json {

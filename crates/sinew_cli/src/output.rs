@@ -1,36 +1,12 @@
-//! Where data goes: stdout, or a file that appears whole or not at all.
+//! Where data goes: stdout, or files that appear whole or not at all. What Sinew itself would read is read again before it
+//! takes its name.
 
 use crate::fault::Fault;
-use sinew_gltf::{Document, WriteError};
-use std::io::{self, BufWriter, Write};
+use sinew_files::{Existing, FileError, FileSet, NewFolder, Refusal, write_file, write_file_at};
+use sinew_gltf::{Document, RawAsset, WriteError};
+use std::fs::File;
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
-
-/// The temporary files and folders being written, for an interrupt to remove.
-static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-
-/// Removes the files and folders being written.
-pub fn discard_unfinished() {
-    for path in UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
-        let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
-    }
-}
-
-/// Notes that a path is being written, as long as this lives.
-struct Unfinished(PathBuf);
-
-impl Unfinished {
-    fn new(path: &Path) -> Self {
-        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).push(path.to_owned());
-        Self(path.to_owned())
-    }
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).retain(|path| *path != self.0);
-    }
-}
 
 /// Writes data to stdout.
 pub fn to_stdout(write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Fault> {
@@ -66,6 +42,10 @@ pub enum Destination {
     },
 }
 
+fn existing(force: bool) -> Existing {
+    if force { Existing::Replace } else { Existing::Keep }
+}
+
 impl Destination {
     /// `-` is stdout.
     pub fn new(path: &Path, force: bool) -> Self {
@@ -74,46 +54,98 @@ impl Destination {
 
     /// Refuses early what writing would refuse late.
     pub fn check(&self) -> Result<(), Fault> {
-        let Self::File { path, force } = self else { return Ok(()) };
-        if path.is_dir() {
-            return Err(Fault::in_file(path.display(), "is a folder; name a file in it"));
-        }
-        if path.is_file() && !force {
-            return Err(exists(path));
-        }
-        match folder(path) {
-            folder if folder.is_dir() => Ok(()),
-            folder => Err(Fault::in_file(
-                path.display(),
-                format!("the folder {} does not exist; create it first", folder.display()),
-            )),
+        match self {
+            Self::Stdout => Ok(()),
+            Self::File { path, force } => sinew_files::check(path, existing(*force)).map_err(unwritable),
         }
     }
 
-    /// Writes data: to stdout, or to a temporary file in the target's folder that then takes its place.
+    /// Writes data: to stdout, or to a file that then takes its place.
     pub fn write<E: Into<Stopped>>(&self, write: impl FnOnce(&mut dyn Write) -> Result<(), E>) -> Result<(), Fault> {
-        self.check()?;
+        self.write_and_look(write, |_| Ok(()))
+    }
+
+    /// The same, with a look at what lies on the disk before it takes its place.
+    fn write_and_look<E: Into<Stopped>>(
+        &self,
+        write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+        look: impl FnOnce(&mut File) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let write = |out: &mut dyn Write| write(out).map_err(E::into);
         match self {
             Self::Stdout => {
                 let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-                let written = write(&mut out).map_err(E::into).and_then(|()| Ok(out.flush()?));
-                written.map_err(|stopped| stopped.or_in_file(stdout_fault))
+                let written = write(&mut out).and_then(|()| Ok(out.flush()?));
+                written.map_err(|stopped| {
+                    // What did not go out is not tried again.
+                    let _ = out.into_parts();
+                    stopped.or_in_file(stdout_fault)
+                })
             }
-            Self::File { path, force } => to_file(path, *force, write),
+            Self::File { path, force } => {
+                let look = |file: Option<&mut File>| Ok(file.map_or(Ok(()), look)?);
+                write_file(path, existing(*force), write, look).map_err(|stopped| told(path, stopped))
+            }
         }
     }
 
     /// As [`Destination::write`], for programs that insist on a path of their own to write to.
     pub fn write_at(&self, write: impl FnOnce(&Path) -> Result<(), Fault>) -> Result<(), Fault> {
-        self.check()?;
         match self {
             Self::File { path, force } if !path.exists() || path.is_file() => {
-                let path = &path.canonicalize().unwrap_or_else(|_| path.clone());
-                replace(path, *force, |file| write(file.path()).map_err(Stopped::Fault))
+                let written = write_file_at(path, existing(*force), |path| write(path).map_err(Stopped::Fault));
+                written.map_err(|stopped| told(path, stopped))
             }
             _ => Err(Fault::Usage("this format can only be written to a file; name one with -o".into())),
         }
     }
+
+    /// Writes a document, made from `source`, as GLB, once it has been read again; tells its length.
+    pub fn write_document(&self, document: &Document, source: &Path) -> Result<u64, Fault> {
+        let is_file = match self {
+            Self::Stdout => false,
+            Self::File { path, .. } => path.is_file() || !path.exists(),
+        };
+        if !is_file {
+            // What has gone out cannot be taken back.
+            let bytes = document.to_glb().map_err(|error| refused(source)(error).or_in_file(stdout_fault))?;
+            readable(&bytes, document, source)?;
+            self.write(|out| out.write_all(&bytes))?;
+            return Ok(bytes.len() as u64);
+        }
+        let mut length = 0;
+        let look = |file: &mut File| {
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).map_err(|error| Fault::in_file(self, error))?;
+            length = bytes.len() as u64;
+            readable(&bytes, document, source)
+        };
+        self.write_and_look(|out| document.write_glb(out).map_err(refused(source)), look)?;
+        Ok(length)
+    }
+}
+
+fn refused(source: &Path) -> impl Fn(WriteError) -> Stopped {
+    move |error| match error {
+        WriteError::Io(error) => Stopped::Io(error),
+        other => Stopped::Fault(Fault::in_file(source.display(), other)),
+    }
+}
+
+/// A file as it was written is read as a character, and is what was to be written.
+fn readable(bytes: &[u8], document: &Document, source: &Path) -> Result<(), Fault> {
+    let unread = |why: &dyn std::fmt::Display| {
+        Fault::in_file(
+            source.display(),
+            format!("the result could not be read again ({why}), so nothing was written; numbers too large for the file's \
+                     format do that"),
+        )
+    };
+    let again = Document::from_slice("the result", bytes, None).map_err(|error| unread(&error))?;
+    if document.is_packed() && (again.json != document.json || again.buffers.first() != document.buffers.first()) {
+        return Err(unread(&"it is another"));
+    }
+    RawAsset::from_document("the result", again).and_then(RawAsset::check).map(drop).map_err(|error| unread(&error))
 }
 
 impl std::fmt::Display for Destination {
@@ -152,117 +184,82 @@ impl From<Fault> for Stopped {
     }
 }
 
-impl Destination {
-    /// Writes a document, made from `source`, as GLB.
-    pub fn write_document(&self, document: &Document, source: &Path) -> Result<(), Fault> {
-        let mut refused = None;
-        let written = self.write(|out| match document.write_glb(out) {
-            Ok(()) => Ok(()),
-            Err(WriteError::Io(error)) => Err(error),
-            Err(other) => {
-                let error = io::Error::other(other.to_string());
-                refused = Some(other);
-                Err(error)
-            }
-        });
-        match refused {
-            Some(error) => Err(Fault::in_file(source.display(), error)),
-            None => written,
-        }
+/// Files of a command that take their names together.
+#[derive(Default)]
+pub struct Outputs(FileSet);
+
+impl Outputs {
+    /// Writes one of them.
+    pub fn write<E: Into<Stopped>>(
+        &mut self,
+        path: &Path,
+        force: bool,
+        write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
+    ) -> Result<(), Fault> {
+        let written = self.0.write(path, existing(force), |out| write(out).map_err(E::into));
+        written.map_err(|stopped| told(path, stopped))
+    }
+
+    /// Writes a document, made from `source`, as GLB, and reads it again; tells its length.
+    pub fn write_document(
+        &mut self,
+        path: &Path,
+        force: bool,
+        document: &Document,
+        source: &Path,
+    ) -> Result<u64, Fault> {
+        self.write(path, force, |out| document.write_glb(out).map_err(refused(source)))?;
+        let bytes = self.read_last(path)?;
+        readable(&bytes, document, source)?;
+        Ok(bytes.len() as u64)
+    }
+
+    /// Writes a text, and gives it back as it lies on the disk.
+    pub fn write_text(&mut self, path: &Path, force: bool, text: &str) -> Result<String, Fault> {
+        self.write(path, force, |out| out.write_all(text.as_bytes()))?;
+        String::from_utf8(self.read_last(path)?).map_err(|error| Fault::in_file(path.display(), error))
+    }
+
+    fn read_last(&self, path: &Path) -> Result<Vec<u8>, Fault> {
+        self.0.read_last().map_err(|error| Fault::in_file(path.display(), error))
+    }
+
+    /// Lets them take their names.
+    pub fn commit(self) -> Result<(), Fault> {
+        self.0.commit().map_err(unwritable)
     }
 }
 
 /// Refuses a folder that is there already: replacing it could take more than this command put into it.
 pub fn check_new_folder(path: &Path) -> Result<(), Fault> {
-    if path.exists() {
-        return Err(Fault::in_file(path.display(), "already exists; choose a new folder"));
-    }
-    match folder(path) {
-        parent if parent.is_dir() => Ok(()),
-        parent => Err(Fault::in_file(
-            path.display(),
-            format!("the folder {} does not exist; create it first", parent.display()),
-        )),
-    }
+    NewFolder::check(path).map_err(|error| match error.refusal {
+        Refusal::Exists => Fault::in_file(path.display(), "already exists; choose a new folder"),
+        _ => unwritable(error),
+    })
 }
 
 /// Makes a folder that appears whole or not at all: `write` fills a temporary one that then takes its place.
 pub fn to_new_folder(path: &Path, write: impl FnOnce(&Path) -> Result<(), Fault>) -> Result<(), Fault> {
     check_new_folder(path)?;
-    let mut builder = tempfile::Builder::new();
-    let builder = builder.prefix(".sinew-").suffix(".part");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(std::fs::Permissions::from_mode(0o777));
-    }
-    let unfinished = builder.tempdir_in(folder(path)).map_err(unwritable(path))?;
-    let _noted = Unfinished::new(unfinished.path());
-    write(unfinished.path()).and_then(|()| {
-        let made = unfinished.keep();
-        std::fs::rename(&made, path).map_err(|error| {
-            let _ = std::fs::remove_dir_all(&made);
-            unwritable(path)(error)
-        })
-    })
+    let made = NewFolder::new(path).map_err(unwritable)?;
+    write(made.inside())?;
+    made.commit().map_err(unwritable)
 }
 
-fn exists(path: &Path) -> Fault {
-    Fault::in_file(path.display(), "already exists; choose another name, or use --force to overwrite it")
-}
-
-fn folder(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-fn unwritable(path: &Path) -> impl Fn(io::Error) -> Fault {
-    move |error| {
-        let remedy = "check the folder's permissions and the free space";
-        Fault::in_file(path.display(), format!("cannot be written ({error}); {remedy}"))
+fn told(path: &Path, stopped: sinew_files::Stopped<Stopped>) -> Fault {
+    let in_file = |error: io::Error| unwritable(FileError { path: path.to_owned(), refusal: Refusal::Io(error) });
+    match stopped {
+        sinew_files::Stopped::File(error) => unwritable(error),
+        sinew_files::Stopped::Source(stopped) => stopped.or_in_file(in_file),
     }
 }
 
-fn to_file<E: Into<Stopped>>(
-    path: &Path,
-    force: bool,
-    write: impl FnOnce(&mut dyn Write) -> Result<(), E>,
-) -> Result<(), Fault> {
-    let write_all = |file: &mut std::fs::File| -> Result<(), Stopped> {
-        let mut out = BufWriter::with_capacity(1 << 16, file);
-        write(&mut out).map_err(E::into)?;
-        Ok(out.flush()?)
-    };
-    // A link is kept and its target replaced; a device or pipe is written to, never replaced.
-    let path = &path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    if path.exists() && !path.is_file() {
-        let mut device = std::fs::File::options().write(true).open(path).map_err(unwritable(path))?;
-        return write_all(&mut device).map_err(|stopped| stopped.or_in_file(unwritable(path)));
+fn unwritable(error: FileError) -> Fault {
+    let path = error.path.display();
+    match error.refusal {
+        Refusal::Exists => {
+            Fault::in_file(path, "already exists; choose another name, or use --force to overwrite it")
+        }
+        refusal => Fault::in_file(path, refusal),
     }
-    replace(path, force, |file| write_all(file.as_file_mut()))
-}
-
-/// Fills a temporary file beside `path` and gives it that name.
-fn replace(
-    path: &Path,
-    force: bool,
-    fill: impl FnOnce(&mut tempfile::NamedTempFile) -> Result<(), Stopped>,
-) -> Result<(), Fault> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(".sinew-").suffix(".part");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // Like any new file: what the user's mask allows, instead of a temporary file's 0600.
-        builder.permissions(std::fs::Permissions::from_mode(0o666));
-    }
-    let mut file = builder.tempfile_in(folder(path)).map_err(unwritable(path))?;
-    let _noted = Unfinished::new(file.path());
-    let filled = fill(&mut file).map_err(|stopped| stopped.or_in_file(unwritable(path)));
-    filled.and_then(|()| {
-        let moved = if force { file.persist(path) } else { file.persist_noclobber(path) };
-        moved.map(drop).map_err(|refused| match refused.error.kind() {
-            io::ErrorKind::AlreadyExists => exists(path),
-            _ => unwritable(path)(refused.error),
-        })
-    })
 }

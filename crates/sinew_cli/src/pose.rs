@@ -25,7 +25,6 @@ use sinew::strokes::posing::Posing;
 use sinew::strokes::{Sample, Selection, Stroke, pose_by_offset, simplify};
 use sinew::text::wildcard;
 use sinew::{BoneId, LocalTransform, Pose, WorldPose};
-use std::io;
 use std::path::{Path, PathBuf};
 
 /// Radius of selection and tolerance of simplification where a stroke gives none, in sizes of the character.
@@ -99,7 +98,7 @@ pub fn run(options: &PoseArgs, talk: &Talk) -> Result<(), Fault> {
         talk.note(&format!("the clip {clip} also animates {name} and overrides its new pose"));
     }
     sinew_gltf::set_transforms(&mut document, &changes).map_err(|error| Fault::in_file(&scene.name, error))?;
-    destination.write(|out| document.write_glb(out).map_err(io::Error::other))?;
+    destination.write_document(&document, Path::new(&scene.name))?;
     if destination != Destination::Stdout {
         talk.note(&format!("wrote {}, {} nodes moved", options.output.display(), changes.len()));
     }

@@ -3,6 +3,7 @@
 use crate::args::{LoopName, RecipeArgs, StrengthArgs};
 use crate::fault::Fault;
 use crate::load::Scene;
+use crate::output::Outputs;
 use crate::played::{base_spec, looping_of};
 use crate::presets;
 use crate::talk::Talk;
@@ -25,6 +26,8 @@ pub struct LoadedRecipe {
     solved: Option<(Playable, usize)>,
     /// Painted maps, read but not yet matched to a mesh.
     pub maps: Vec<MapFile>,
+    /// Files of maps that are not as they were when the recipe was written.
+    changed_maps: Vec<String>,
 }
 
 impl LoadedRecipe {
@@ -44,14 +47,14 @@ impl LoadedRecipe {
 
     /// One that was made by a program, under the name users know it by.
     pub fn made(file: String, recipe: RecipeFile) -> Self {
-        Self { file, recipe, solved: None, maps: Vec::new() }
+        Self { file, recipe, ..Self::default() }
     }
 
     /// The preset of that name.
     pub fn preset(name: &str) -> Result<Self, Fault> {
         let file = format!("preset {name}");
         let recipe = RecipeFile::parse(presets::named(name)?).map_err(|error| Fault::in_file(&file, error))?;
-        Ok(Self { file, recipe, solved: None, maps: Vec::new() })
+        Ok(Self { file, recipe, ..Self::default() })
     }
 
     fn read(path: &Path) -> Result<Self, Fault> {
@@ -64,8 +67,11 @@ impl LoadedRecipe {
             .maps()
             .iter()
             .map(|map| read_map(folder, map).map_err(|fault| Fault::in_file(&file, fault)))
-            .collect::<Result<_, _>>()?;
-        Ok(Self { file, recipe, solved: None, maps })
+            .collect::<Result<Vec<MapFile>, _>>()?;
+        let changed = recipe.maps().iter().zip(&maps);
+        let changed = changed.filter(|(name, map)| recipe.map_hash(name).is_some_and(|hash| hash != map.hash()));
+        let changed_maps = changed.map(|(name, _)| name.clone()).collect();
+        Ok(Self { file, recipe, maps, changed_maps, ..Self::default() })
     }
 
     /// The same with the strength asked for, if one is.
@@ -133,19 +139,33 @@ impl LoadedRecipe {
         self.recipe.to_string()
     }
 
+    /// Writes the text, which is read again, with other files.
+    pub fn write(&self, files: &mut Outputs, path: &Path, force: bool) -> Result<(), Fault> {
+        let written = files.write_text(path, force, &self.text())?;
+        RecipeFile::parse(&written).map(drop).map_err(|error| Fault::in_file(path.display(), error))
+    }
+
     /// How to read a clip.
     pub fn motion(&self, clip: &Clip) -> MotionSettings {
         self.recipe.motion(&clip.name)
     }
 
-    /// Words about what does nothing here: sections of clips that the file does not have, roles (`@tail`) that the
-    /// character has no part of.
+    /// Words about what does nothing here (sections of clips that the file does not have, roles (`@tail`) that the
+    /// character has no part of) and about maps that are not those the recipe was made with.
     pub fn idle_words(&self, scene: &Scene) -> Vec<String> {
         let idle = |pattern: &&str| !scene.clips.iter().any(|clip| wildcard(pattern, &clip.name));
         let say = |pattern: &str| {
             format!("{}: no clip is named {}; what it says of that is ignored", self.file, quoted(pattern))
         };
         let mut words: Vec<String> = self.recipe.clip_patterns().filter(idle).map(say).collect();
+        words.extend(self.changed_maps.iter().map(|map| {
+            format!(
+                "{}: the map file {} is not as it was when the recipe was written; if you painted it, remove its hash from \
+                 the recipe, otherwise write both again",
+                self.file,
+                quoted(map)
+            )
+        }));
         let absent: Vec<&str> = self.recipe().absent_roles(&scene.rig).iter().map(|role| role.name()).collect();
         if !absent.is_empty() {
             words.push(format!("{}: no {} found; what it says of that is ignored", self.file, absent.join(", no ")));

@@ -244,6 +244,18 @@ impl MapFile {
         written.map_err(|source| MapFileError::Io { file: path.display().to_string(), source })
     }
 
+    /// Changes with anything the map says, and not with the spelling of its file: what recipes know it by.
+    pub fn hash(&self) -> u64 {
+        let mut hash = Fnv1a::default();
+        hash.write(self.name.as_bytes());
+        for number in [self.node as u64, self.primitive as u64, self.positions, self.values.len() as u64] {
+            hash.write(&number.to_le_bytes());
+        }
+        // Adding zero turns −0 into 0.
+        self.values.iter().for_each(|value| hash.write(&(value + 0.0).to_le_bytes()));
+        hash.finish()
+    }
+
     /// Mesh and primitive of `raw` this map was painted on.
     fn target(&self, raw: &RawRig) -> Result<(usize, usize), MapFileError> {
         let (map, node, primitive) = (self.name.clone(), self.node, self.primitive);

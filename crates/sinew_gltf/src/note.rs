@@ -2,19 +2,21 @@
 //!
 //! ```json
 //! {
-//!   "version": 1,
+//!   "version": 2,
 //!   "generator": "sinew 0.1.0",
 //!   "recipe": "version = 1\n…",
 //!   "bytes": {"from": 5120, "to": 9216},
 //!   "created": ["/meshes/0/extras"],
 //!   "added": [{"in": "/accessors", "from": 12, "to": 40, "check": "9e3779b97f4a7c15"}],
-//!   "replaced": [{"at": "/nodes/3/mesh", "was": 0, "now": "c2b2ae3d27d4eb4f"}, {"at": "/meshes/0/weights", "now": …}]
+//!   "replaced": [{"at": "/nodes/3/mesh", "was": 0, "now": "c2b2ae3d27d4eb4f"}, {"at": "/meshes/0/weights", "now": …}],
+//!   "check": "165667b19e3779f9"
 //! }
 //! ```
 //!
 //! `bytes` are those of buffer 0. `created` are members that were absent and hold nothing of their own. `added` are the
 //! entries at the end of an array. `replaced` are single members: without `was` there was none, without `now` it was
-//! removed. Checks are fingerprints of what Sinew wrote: where they differ, another program has been at work.
+//! removed. Checks are fingerprints of what Sinew wrote: where they differ, another program has been at work. The last is that of
+//! the note itself, which says what is to be restored; version 1 had none.
 
 use crate::error::{Fault, WriteError};
 use crate::fnv::Fnv1a;
@@ -22,7 +24,11 @@ use crate::view::View;
 use serde_json::{Value, json};
 
 /// The version this library writes, and the newest it reads.
-pub(crate) const VERSION: u64 = 1;
+pub(crate) const VERSION: u64 = 2;
+
+/// The first version whose notes carry a check of themselves.
+const CHECKED: u64 = 2;
+const CHECK: &str = "check";
 
 /// Where the note lies.
 pub(crate) const PLACE: &str = "/asset/extras/sinew";
@@ -72,7 +78,7 @@ impl Note {
             }
             json
         };
-        json!({
+        let mut note = json!({
             "version": VERSION,
             "generator": concat!("sinew ", env!("CARGO_PKG_VERSION")),
             "recipe": self.recipe,
@@ -80,7 +86,9 @@ impl Note {
             "created": self.created,
             "added": self.added.iter().map(added).collect::<Vec<_>>(),
             "replaced": self.replaced.iter().map(replaced).collect::<Vec<_>>(),
-        })
+        });
+        note[CHECK] = hex(fingerprint([&note])).into();
+        note
     }
 
     /// The note of the document `json`; `None` where it has none.
@@ -94,6 +102,13 @@ impl Note {
         let found = view.need("version")?.whole()?;
         if found > VERSION {
             return Err(WriteError::Newer { found, supported: VERSION });
+        }
+        let check = view.get(CHECK)?.map(|check| unhex(&check)).transpose()?;
+        let mut checked = view.value().clone();
+        checked.as_object_mut().map(|members| members.shift_remove(CHECK));
+        if (found >= CHECKED || check.is_some()) && check != Some(fingerprint([&checked])) {
+            let fault = "the note of what Sinew added has changed since Sinew wrote it".to_owned();
+            return Err(WriteError::Changed { element: PLACE.to_owned(), fault });
         }
         let added = view.list("added")?.into_iter().map(|entry| {
             let check = unhex(&entry.need("check")?)?;
@@ -201,5 +216,39 @@ mod tests {
         };
         let json = json!({"asset": {"version": "2.0", "extras": {"sinew": note.to_json()}}});
         assert_eq!(Note::read(&json).expect("sound"), Some(note));
+    }
+
+    #[test]
+    fn a_note_that_says_something_else_is_refused() {
+        let note = Note {
+            recipe: "version = 1\n".into(),
+            bytes: Span { from: 3, to: 17 },
+            created: vec!["/meshes/0/extras".into()],
+            added: vec![Added { array: "/accessors".into(), span: Span { from: 1, to: 2 }, check: 7 }],
+            replaced: vec![Replaced { at: "/nodes/0/mesh".into(), was: Some(json!(4)), now: Some(9) }],
+        };
+        let sound = json!({"asset": {"version": "2.0", "extras": {"sinew": note.to_json()}}});
+        for (place, value) in [
+            ("recipe", json!("version = 1")),
+            ("bytes/from", json!(4)),
+            ("created", json!([])),
+            ("added/0/from", json!(0)),
+            ("added/0/in", json!("/meshes")),
+            ("replaced/0/was", json!(5)),
+            ("replaced/0/at", json!("/nodes/1/mesh")),
+            ("generator", json!("another")),
+            ("check", json!("0000000000000000")),
+        ] {
+            let mut damaged = sound.clone();
+            *damaged.pointer_mut(&format!("{PLACE}/{place}")).expect("there") = value;
+            assert!(matches!(Note::read(&damaged), Err(WriteError::Changed { .. })), "{place}");
+        }
+        // Notes of version 1 have no check.
+        let mut old = sound.clone();
+        let members = old.pointer_mut(PLACE).and_then(Value::as_object_mut).expect("a note");
+        members.shift_remove(CHECK);
+        assert!(Note::read(&json!({"asset": {"extras": {"sinew": members}}})).is_err());
+        members.insert("version".into(), json!(1));
+        assert_eq!(Note::read(&old).expect("sound"), Some(note));
     }
 }

@@ -61,7 +61,8 @@ impl Document {
         Ok(())
     }
 
-    fn is_packed(&self) -> bool {
+    /// Whether it has the form of a GLB already.
+    pub fn is_packed(&self) -> bool {
         let first_is_inside = self.json.pointer("/buffers/0/uri").is_none();
         let is_single = self.buffers.iter().skip(1).all(Vec::is_empty);
         let images = self.json.get("images").and_then(Value::as_array).map_or(&[][..], |images| images);

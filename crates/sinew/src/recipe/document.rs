@@ -33,6 +33,12 @@ impl RecipeFile {
         &self.meaning.maps
     }
 
+    /// The hash that a map file had when the recipe was written, where the recipe holds it.
+    pub fn map_hash(&self, file: &str) -> Option<u64> {
+        let named = self.meaning.maps.iter().zip(&self.meaning.map_hashes);
+        named.filter(|(map, _)| *map == file).find_map(|(_, hash)| *hash)
+    }
+
     /// How to read the clip of that name: `[motion]`, and over it every `[clip]` section whose name matches, later ones
     /// over earlier ones, key by key.
     pub fn motion(&self, clip_name: &str) -> MotionSettings {

@@ -150,6 +150,19 @@ impl From<&[&str]> for Literal {
     }
 }
 
+/// Map files, and the hash of each where it is to be held.
+impl From<&[(&str, Option<u64>)]> for Literal {
+    fn from(maps: &[(&str, Option<u64>)]) -> Self {
+        let entry = |&(file, hash): &(&str, Option<u64>)| match hash {
+            None => Self::from(file),
+            Some(hash) => {
+                Self::table(&[("file", file.into()), ("hash", format!("{hash:016x}").as_str().into())])
+            }
+        };
+        Self::list(maps.iter().map(entry))
+    }
+}
+
 impl From<Riders> for Literal {
     fn from(riders: Riders) -> Self {
         Self::word(riders, RIDERS_WORDS)

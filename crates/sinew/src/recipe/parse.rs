@@ -28,6 +28,8 @@ pub const VERSION: i64 = 1;
 pub(super) struct Meaning {
     pub(super) recipe: Recipe,
     pub(super) maps: Vec<String>,
+    /// Of each map: the hash it had when the recipe was written, if that says.
+    pub(super) map_hashes: Vec<Option<u64>>,
     pub(super) motion: MotionKeys,
     /// By pattern, in file order.
     pub(super) clips: Vec<(String, MotionKeys)>,
@@ -290,7 +292,7 @@ impl Reader {
             meaning.recipe.strength_over = self.word(&at, OVER_WORDS).unwrap_or_default();
         }
         if let Some(at) = At::of(root, "maps", "") {
-            meaning.maps = self.maps(&at);
+            (meaning.maps, meaning.map_hashes) = self.maps(&at).into_iter().unzip();
         }
         if let Some(at) = At::of(root, "hierarchy", "") {
             meaning.recipe.hierarchy = self.hierarchy(&at);
@@ -521,21 +523,44 @@ impl Reader {
         array.iter().enumerate().map(element).collect()
     }
 
-    fn maps(&mut self, at: &At<'_>) -> Vec<String> {
+    /// Map files, each with its hash where the recipe holds that.
+    fn maps(&mut self, at: &At<'_>) -> Vec<(String, Option<u64>)> {
         let mut maps = Vec::new();
         for (offset, path, item) in self.list(at, "a list of map files, such as [\"belly.map.json\"]") {
             let at = At { item: &item, path, offset };
-            let Some(map) = self.name(&at, "the path of a map file in quotes", "name a map file or remove it") else {
-                continue;
+            let (file, hash) = match item.as_table_like() {
+                None => (Some(self.map_path(&at)), None),
+                Some(table) => {
+                    self.refuse_unknown(table, &at.path, ["file", "hash"].into_iter(), None);
+                    let hash = At::of(table, "hash", &at.path);
+                    (At::of(table, "file", &at.path).map(|at| self.map_path(&at)), hash.and_then(|at| self.hash(&at)))
+                }
             };
-            let leaves = map.starts_with(['/', '\\']) || map.contains(':') || map.split(['/', '\\']).any(|p| p == "..");
-            if leaves {
-                self.fault(offset, &at.path, Fault::NotBeside { found: map });
-            } else {
-                maps.push(map);
+            match file {
+                Some(file) => maps.extend(file.map(|file| (file, hash))),
+                None => self.wrong_type(&at, "a map file, such as { file = \"belly.map.json\" }"),
             }
         }
         maps
+    }
+
+    fn map_path(&mut self, at: &At<'_>) -> Option<String> {
+        let map = self.name(at, "the path of a map file in quotes", "name a map file or remove it")?;
+        let leaves = map.starts_with(['/', '\\']) || map.contains(':') || map.split(['/', '\\']).any(|p| p == "..");
+        if leaves {
+            self.fault(at.value_offset(), &at.path, Fault::NotBeside { found: map });
+            return None;
+        }
+        Some(map)
+    }
+
+    fn hash(&mut self, at: &At<'_>) -> Option<u64> {
+        let digits = at.item.as_str().filter(|text| text.len() == 16 && text.bytes().all(|c| c.is_ascii_hexdigit()));
+        let hash = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        if hash.is_none() {
+            self.wrong_type(at, "16 hexadecimal digits in quotes, or no hash at all");
+        }
+        hash
     }
 
     fn motion(&mut self, table: &dyn TableLike, path: &str, section: Section) -> MotionKeys {

@@ -3,7 +3,7 @@
 use super::{BakeArgs, BakeFormat};
 use crate::fault::Fault;
 use crate::load::{Scene, require_skin};
-use crate::output::{Destination, Stopped, check_new_folder, to_new_folder};
+use crate::output::{Destination, Outputs, Stopped, check_new_folder, to_new_folder};
 use crate::recipe::LoadedRecipe;
 use crate::talk::Talk;
 use crate::text::{count, quoted};
@@ -41,11 +41,13 @@ pub(super) fn run(
         return Ok(());
     }
     let beside = options.output.with_extension("obj");
-    Destination::new(&beside, options.baking.force).write(|out| sequence.write_obj(0, out))?;
-    Destination::new(&options.output, options.baking.force).write(|out| match options.format {
+    let mut files = Outputs::default();
+    files.write(&beside, options.baking.force, |out| sequence.write_obj(0, out))?;
+    files.write(&options.output, options.baking.force, |out| match options.format {
         BakeFormat::Mdd => sequence.write_mdd(out),
         _ => sequence.write_pc2(out),
     })?;
+    files.commit()?;
     talk.note(&format!(
         "wrote {frames} of {} at {} per second to {}; vertices are in the order of {}, in glTF's axes",
         name(clip),

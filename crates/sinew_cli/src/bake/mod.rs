@@ -6,7 +6,7 @@ pub mod report;
 use crate::args::{Input, LoopName, RecipeArgs, StrengthArgs, rate};
 use crate::fault::Fault;
 use crate::load::{Scene, load_original};
-use crate::output::{Destination, to_stdout};
+use crate::output::{Destination, Outputs, to_stdout};
 use crate::played::chosen_clips;
 use crate::progress::Progress;
 use crate::recipe::LoadedRecipe;
@@ -17,7 +17,7 @@ use sinew::strength::Solved;
 use sinew_bake::engine::{ENGINES, Engine};
 use sinew_bake::{BakeFailure, Options, Tolerance};
 use sinew_export::{BakedFile, ExportError, bake_solved};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -126,7 +126,7 @@ pub fn run(options: &BakeArgs, talk: &Talk) -> Result<(), Fault> {
         return cache::run(options, &scene, &recipe, &chosen, talk);
     }
     let order = Order { input: &options.input, output: &options.output, baking, scene: &scene, recipe: &recipe };
-    let written = order.write(&chosen, None, talk)?;
+    let written = order.write(&chosen, None, None, talk)?;
     written.account(&order, start).tell(to_stdout_too, talk)
 }
 
@@ -147,21 +147,31 @@ pub struct Written {
 }
 
 impl Order<'_> {
-    /// Bakes clips and writes the file.
-    pub fn write(&self, chosen: &[usize], gains: Option<Solved>, talk: &Talk) -> Result<Written, Fault> {
+    /// Bakes clips and writes the file, and with it a recipe where one is to go beside it.
+    pub fn write(
+        &self,
+        chosen: &[usize],
+        gains: Option<Solved>,
+        beside: Option<&Path>,
+        talk: &Talk,
+    ) -> Result<Written, Fault> {
         let Self { input, output, baking, scene, recipe } = *self;
         let limits = limits(baking, scene)?;
         // The output may take the place of the input.
         let before = bytes_before(input, scene);
         let baked =
             baked_with(scene, recipe, chosen, gains, &limits, talk, |failure| refuse(failure, baking, scene, talk))?;
-        let mut after = 0;
-        Destination::new(output, baking.force).write(|out| {
-            let mut counting = Counting { out, bytes: 0 };
-            let written = baked.document.write_glb(&mut counting).map_err(io::Error::other);
-            after = counting.bytes;
-            written
-        })?;
+        let source = PathBuf::from(input.to_string());
+        let after = match beside {
+            None => Destination::new(output, baking.force).write_document(&baked.document, &source)?,
+            Some(path) => {
+                let mut files = Outputs::default();
+                recipe.write(&mut files, path, baking.force)?;
+                let after = files.write_document(output, baking.force, &baked.document, &source)?;
+                files.commit()?;
+                after
+            }
+        };
         Ok(Written { baked, bytes: (before, after) })
     }
 }
@@ -217,24 +227,6 @@ fn baked_with(
     })?;
     talk.warnings(&baked.added.warnings);
     Ok(baked)
-}
-
-/// Bytes on their way.
-struct Counting<'a> {
-    out: &'a mut dyn Write,
-    bytes: u64,
-}
-
-impl Write for Counting<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.out.write(bytes)?;
-        self.bytes += written as u64;
-        Ok(written)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
 }
 
 /// The options of the bake, within the engine's limits.

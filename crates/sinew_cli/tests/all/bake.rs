@@ -1,6 +1,6 @@
 //! Baked files, judged by the specification's evaluator and by what `sinew frame` computes.
 
-use crate::common::{Folder, command, json, sinew, stem, text};
+use crate::common::{Folder, command, full, json, sinew, stem, text};
 use serde_json::Value;
 use sinew::{RecipeFile, Stage, Workspace};
 use sinew_gltf::Asset;
@@ -10,10 +10,6 @@ use sinew_testkit::spec::SpecFile;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
-
-fn full() -> bool {
-    std::env::var("SINEW_FULL").as_deref() == Ok("1")
-}
 
 /// A character as the library sees it.
 fn character(file: &str) -> Asset {
@@ -200,10 +196,10 @@ fn killed_at_any_moment_there_is_the_whole_file_or_none() {
             let left = folder.names().into_iter().filter(|name| name.ends_with(".part")).count();
             assert_eq!(left, 0, "round {round}");
         }
-        for part in folder.names().into_iter().filter(|name| name.ends_with(".part")) {
-            std::fs::remove_file(folder.path().join(part)).unwrap();
-        }
     }
+    assert_eq!(sinew(arguments(&folder.join("last.glb"))).code, 0);
+    let left: Vec<_> = folder.names().into_iter().filter(|name| name.ends_with(".part")).collect();
+    assert!(left.is_empty(), "after one further run: {left:?}");
 }
 
 /// Sends an interrupt, where the system has one.

@@ -1,6 +1,6 @@
 //! Every command on every character: the built-in ones, and the real ones of `SINEW_ASSETS`.
 
-use crate::common::{Folder, all, farthest, frame, inspect, sinew, stem, text, triples};
+use crate::common::{Folder, all, farthest, frame, full, inspect, sinew, stem, text, triples};
 use serde_json::Value;
 use sinew_testkit::assets::{asset, assets};
 use sinew_testkit::glb::Builder;
@@ -12,10 +12,6 @@ use std::path::Path;
 const AGREEMENT: f64 = 3e-6;
 /// A clip moves the skin if it moves it by this share of the size.
 const MOVES: f64 = 1e-4;
-
-fn full() -> bool {
-    std::env::var_os("SINEW_FULL").is_some_and(|value| value == "1")
-}
 
 fn codes(report: &Value) -> Vec<&str> {
     report["warnings"].as_array().unwrap().iter().map(|w| w["code"].as_str().unwrap()).collect()

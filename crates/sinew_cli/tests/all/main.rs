@@ -19,3 +19,4 @@ mod pose;
 mod presets;
 mod render;
 mod strip_and_diff;
+mod writing;

@@ -307,8 +307,8 @@ fn what_others_changed_of_ours_is_not_guessed_at() {
         }
         assert_eq!(after.json, changed.json);
     }
-    let newer = change("/asset/extras/sinew/version", json!(2));
-    assert!(matches!(strip(&mut newer.clone()), Err(WriteError::Newer { found: 2, .. })));
+    let newer = change("/asset/extras/sinew/version", json!(3));
+    assert!(matches!(strip(&mut newer.clone()), Err(WriteError::Newer { found: 3, .. })));
 }
 
 #[test]

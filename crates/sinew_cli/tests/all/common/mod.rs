@@ -55,6 +55,11 @@ pub fn frame(file: &str, options: &[&str]) -> Value {
     json([&["frame", file, "-o", "-", "--quiet"], options].concat())
 }
 
+/// Whether long sweeps run whole.
+pub fn full() -> bool {
+    std::env::var_os("SINEW_FULL").is_some_and(|value| value == "1")
+}
+
 /// A folder that goes away with the test.
 pub struct Folder(tempfile::TempDir);
 
