@@ -9,6 +9,8 @@ mod instructions;
 mod interop;
 mod peer;
 mod pictures;
+mod run;
+mod scaling;
 mod slowest;
 mod tidy;
 mod wasm32;
@@ -53,6 +55,11 @@ fn main() -> ExitCode {
         ["neon"] => report(emulated::neon()),
         ["bench", bench_args @ ..] => bench::run(bench_args),
         ["interop"] => interop::run(),
+        ["scaling", "--make", axis, n, path] => report(scaling::make(axis, n, path)),
+        ["scaling", "--program", program, filter @ ..] => {
+            report(scaling::table_of(std::path::Path::new(program), filter))
+        }
+        ["scaling", filter @ ..] => report(scaling::table(filter)),
         ["pictures"] => pictures::run(),
         ["bind-table"] => report(interop::bind_table()),
         ["bake-table", args @ ..] if !args.is_empty() => {
