@@ -20,7 +20,7 @@ pub struct Run {
     pub timed_out: bool,
 }
 
-/// Runs a command to its end, or for at most `limit`.
+/// Runs a command to its end, or until it has been on processors for `limit`, or asleep for ten times that.
 pub fn run(command: &mut Command, limit: Duration) -> Result<Run, String> {
     let before = user_secs_of_children();
     let mut child = command
@@ -47,7 +47,7 @@ pub fn run(command: &mut Command, limit: Duration) -> Result<Run, String> {
             Ok(None) => {}
             Err(error) => return Err(error.to_string()),
         }
-        if !timed_out && started.elapsed() > limit {
+        if !timed_out && (started.elapsed() > 10 * limit || on_processors(child.id()) > limit) {
             timed_out = true;
             let _ = child.kill();
         }
@@ -55,6 +55,15 @@ pub fn run(command: &mut Command, limit: Duration) -> Result<Run, String> {
     };
     let stderr = heard.join().unwrap_or_default();
     Ok(Run { code, stderr, user_secs: user_secs_of_children() - before, peak_bytes, timed_out })
+}
+
+/// Time of a running program on processors, in hundredths of a second as Linux tells it.
+fn on_processors(id: u32) -> Duration {
+    let text = fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+    // The name of the program, in brackets, may hold anything; user and system time are the twelfth and thirteenth after.
+    let after = text.rsplit_once(") ").map_or("", |(_, after)| after);
+    let ticks = |n: usize| after.split(' ').nth(n).and_then(|ticks| ticks.parse::<u64>().ok()).unwrap_or(0);
+    Duration::from_millis(10 * (ticks(11) + ticks(12)))
 }
 
 fn high_water(status: &Path) -> u64 {

@@ -151,6 +151,35 @@ impl Bvh {
         self.visit(meets, |index, _| see(index));
     }
 
+    /// At most `most` primitives, those of the smallest `gap` to a box, equal ones by index, in that order. `gap` gives `None`
+    /// for primitives that do not count, and is squared.
+    pub fn nearest_few(
+        &self,
+        (low, high): (DVec3, DVec3),
+        within_squared: f64,
+        most: usize,
+        mut gap: impl FnMut(u32) -> Option<f64>,
+    ) -> Vec<u32> {
+        let mut found: Vec<(f64, u32)> = Vec::with_capacity(most + 1);
+        let reach = |at: usize| {
+            let node = &self.nodes[at];
+            let d = (node.low - high).max(low - node.high).max(DVec3::ZERO).length_squared();
+            (d <= within_squared).then_some((d, node.least))
+        };
+        self.visit(reach, |index, limit| {
+            let Some(key) = gap(index).filter(|&d| d <= within_squared).map(|d| (d, index)) else { return };
+            let at = found.partition_point(|known| *known < key);
+            found.insert(at, key);
+            found.truncate(most);
+            if found.len() == most
+                && let Some(&last) = found.last()
+            {
+                *limit = last;
+            }
+        });
+        found.into_iter().map(|(_, index)| index).collect()
+    }
+
     /// The primitive of smallest squared distance not beyond `within_squared`, and that distance; equal ones by index.
     /// `distance_squared` gives `None` for primitives that do not count.
     pub fn nearest(

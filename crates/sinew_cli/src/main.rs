@@ -13,6 +13,7 @@ mod effects;
 mod fault;
 mod frame;
 mod inspect;
+mod limits;
 mod liven;
 mod load;
 mod map;
@@ -54,6 +55,7 @@ fn main() -> ExitCode {
         }
     };
     let talk = Talk::new(args.quiet);
+    limits::choose(args.limits);
     let outcome = match &args.command {
         Command::Liven(options) => liven::run(options, &talk),
         Command::Inspect(options) => inspect::run(options, &talk),

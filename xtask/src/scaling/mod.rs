@@ -56,6 +56,12 @@ const AXES: &[Axis] = &[
         commands: ALL,
     },
     Axis { name: "skins", most: 2_000, plan: |n| Plan { skins: n, points: 40, ..Plan::default() }, commands: ALL },
+    Axis {
+        name: "characters",
+        most: 500,
+        plan: |n| Plan { characters: n, points: 40, ..Plan::default() },
+        commands: ALL,
+    },
     Axis { name: "pieces", most: 2_000, plan: |n| Plan { pieces: n, points: 40, ..Plan::default() }, commands: ALL },
     Axis {
         name: "muscles",
@@ -235,7 +241,7 @@ fn arguments(command: &str, axis: &str, file: &Path, folder: &Path, n: usize) ->
     let mut say = |more: &[&str]| words.extend(more.iter().map(PathBuf::from));
     let played = matches!(command, "frame" | "check" | "bake");
     if played && axis == "muscles" {
-        let mut recipe = "[[correction]]\ntype = \"muscles\"\n[correction.muscles]\n".to_owned();
+        let mut recipe = "version = 1\n[[correction]]\ntype = \"muscles\"\n[correction.muscles]\n".to_owned();
         for bone in 0..n {
             let _ = writeln!(recipe, "\"bone_{bone}\" = {{ ellipsoid = [0, 0, 0.1, 0.02, 0.02, 0.02] }}");
         }

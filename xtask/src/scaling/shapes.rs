@@ -18,7 +18,7 @@ pub enum Layout {
 pub enum Form {
     /// Rings, one above the other.
     Tube,
-    /// The tube drawn out: triangles a thousand times as long as wide.
+    /// The tube drawn out, across the axes: triangles thousands of times as long as wide.
     Pole,
     /// Triangles that share nothing, all their corners at one place; one stands apart, so that there is a size.
     OnePlace,
@@ -43,6 +43,8 @@ pub struct Plan {
     pub primitives: usize,
     /// Meshes, each with a skin of its own over all bones.
     pub skins: usize,
+    /// Skeletons, each with its skins.
+    pub characters: usize,
     /// Seconds of every clip.
     pub seconds: f32,
 }
@@ -59,13 +61,17 @@ impl Default for Plan {
             pieces: 1,
             primitives: 1,
             skins: 1,
+            characters: 1,
             seconds: 0.5,
         }
     }
 }
 
-const AROUND: usize = 8;
 const HEIGHT: f32 = 2.0;
+/// A tube of these sides has faces about as wide as high, whatever its points: 2π·0.3 around, 2 high.
+fn sides(points: usize) -> usize {
+    ((points as f32).sqrt() as usize).max(4)
+}
 
 /// One tube and what it is skinned to.
 #[derive(Default)]
@@ -86,7 +92,7 @@ impl Skin {
         self.weights.extend([1.0 - part, part, 0.0, 0.0]);
     }
 
-    fn tube(&mut self, plan: &Plan, [x, z]: [f32; 2], radius: f32) {
+    fn tube(&mut self, plan: &Plan, [x, y, z]: [f32; 3], [radius, height]: [f32; 2]) {
         let first = (self.positions.len() / 3) as u32;
         let circle = |side: usize, around: usize| {
             let (sin, cos) = (side as f32 / around as f32 * TAU).sin_cos();
@@ -94,21 +100,22 @@ impl Skin {
         };
         match plan.form {
             Form::Tube => {
-                let rings = (plan.points / AROUND).max(2);
+                let around = sides(plan.points);
+                let rings = (plan.points / around).max(2);
                 for ring in 0..rings {
-                    for side in 0..AROUND {
-                        let [x, z] = circle(side, AROUND);
-                        self.point([x, HEIGHT * ring as f32 / (rings - 1) as f32, z], plan.bones);
+                    for side in 0..around {
+                        let [x, z] = circle(side, around);
+                        self.point([x, y + height * ring as f32 / (rings - 1) as f32, z], plan.bones);
                     }
                 }
-                self.rings(first, rings, AROUND);
+                self.rings(first, rings, around);
             }
             Form::Pole => {
                 let around = (plan.points / 2).max(3);
                 for ring in 0..2 {
                     for side in 0..around {
                         let [x, z] = circle(side, around);
-                        self.point([x, HEIGHT * ring as f32, z], plan.bones);
+                        self.point([x + 0.5 * ring as f32, HEIGHT * ring as f32, z + 0.7 * ring as f32], plan.bones);
                     }
                 }
                 self.rings(first, 2, around);
@@ -153,22 +160,21 @@ impl Plan {
         let mut file = Builder::new();
         let bones = self.bones.max(1);
         let step = HEIGHT / bones as f32;
-        let mut nodes = vec![json!({"name": "root", "children": [1]})];
-        for bone in 0..bones {
-            let mut node = json!({"name": format!("bone_{bone}")});
-            match self.layout {
-                Layout::Chain => {
-                    node["translation"] = json!([0.0, if bone == 0 { 0.0 } else { step }, 0.0]);
-                    if bone + 1 < bones {
-                        node["children"] = json!([bone + 2]);
-                    }
-                }
-                Layout::Star => {
-                    node["translation"] = json!([0.0, bone as f32 * step, 0.0]);
-                    if bone == 0 && bones > 1 {
-                        node["children"] = (2..=bones).collect::<Vec<_>>().into();
-                    }
-                }
+        let node_of = |character: usize, bone: usize| 1 + character * bones + bone;
+        let roots: Vec<usize> = (0..self.characters).map(|character| node_of(character, 0)).collect();
+        let mut nodes = vec![json!({"name": "root", "children": roots})];
+        for (character, bone) in (0..self.characters).flat_map(|character| (0..bones).map(move |bone| (character, bone))) {
+            let children: Vec<usize> = match self.layout {
+                Layout::Chain => (bone + 1..bones.min(bone + 2)).collect(),
+                Layout::Star => (1..if bone == 0 { bones } else { 0 }).collect(),
+            };
+            let up = match self.layout {
+                Layout::Chain => f32::from(u8::from(bone > 0)) * step,
+                Layout::Star => bone as f32 * step,
+            };
+            let mut node = json!({"name": format!("bone_{bone}"), "translation": [0.0, up, 0.0]});
+            if !children.is_empty() {
+                node["children"] = children.into_iter().map(|child| node_of(character, child)).collect();
             }
             nodes.push(node);
         }
@@ -180,20 +186,26 @@ impl Plan {
             binds.extend(matrix);
         }
         let binds = file.accessor("MAT4", &binds);
-        let joints: Vec<usize> = (1..=bones).collect();
-        let tubes = self.pieces * self.primitives * self.skins;
-        let across = (tubes as f32).sqrt().ceil().max(1.0);
-        let spacing = 1.0 / across;
-        let radius = if self.form == Form::Pole { 1e-3 } else { 0.3 * spacing };
-        let mut tube = 0;
+        let tubes = self.pieces * self.primitives * self.skins * self.characters;
+        // One stands as high as the bones; many fill a cube, each touching those around it.
+        let across = (tubes as f32).cbrt().ceil().max(1.0) as usize;
+        let spacing = HEIGHT / across as f32;
+        let [radius, height] = match (self.form, tubes) {
+            (Form::Pole, _) => [1e-3, HEIGHT],
+            (_, 1) => [0.3, HEIGHT],
+            _ => [0.51 * spacing, 0.9 * spacing],
+        };
+        let mut tube = 0usize;
         let (mut meshes, mut skins, mut in_scene) = (Vec::new(), Vec::new(), vec![0]);
-        for mesh in 0..self.skins {
+        for mesh in 0..self.skins * self.characters {
+            let joints: Vec<usize> = (0..bones).map(|bone| node_of(mesh / self.skins, bone)).collect();
             let mut primitives = Vec::new();
             for _ in 0..self.primitives {
                 let mut skin = Skin::default();
                 for _ in 0..self.pieces {
-                    let (row, column) = ((tube as f32 / across).floor(), tube as f32 % across);
-                    skin.tube(self, [(column - across / 2.0) * spacing, (row - across / 2.0) * spacing], radius);
+                    let [x, y, z] = [tube % across, tube / across % across, tube / across / across];
+                    let middle = |n: usize| (n as f32 - 0.5 * (across - 1) as f32) * spacing;
+                    skin.tube(self, [middle(x), y as f32 * spacing, middle(z)], [radius, height]);
                     tube += 1;
                 }
                 let attributes = json!({
@@ -219,9 +231,10 @@ impl Plan {
             turns.extend([0.0, 0.0, sin, cos]);
         }
         let turns = file.accessor("VEC4", &turns);
-        let channel = |bone: usize| json!({"sampler": 0, "target": {"node": bone + 1, "path": "rotation"}});
+        let channel = |node: usize| json!({"sampler": 0, "target": {"node": node, "path": "rotation"}});
+        let swaying = || (0..self.characters).flat_map(|c| (0..moving).map(move |bone| node_of(c, bone)));
         let clip = |n: usize| {
-            let channels: Vec<_> = (0..moving).map(channel).collect();
+            let channels: Vec<_> = swaying().map(channel).collect();
             json!({"name": format!("clip_{n}"), "samplers": [{"input": times, "output": turns}], "channels": channels})
         };
         let clips: Vec<_> = (0..self.clips).map(clip).collect();

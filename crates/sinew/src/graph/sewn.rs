@@ -46,7 +46,7 @@ const PIVOT: [f64; 2] = [0.1, 0.2];
 const FREE: f64 = 0.5;
 const REACH: [f64; 2] = [0.15, 0.2];
 /// Most pieces that one follows: the nearest, and among those as near the ones that come first.
-const CARRIERS: usize = 16;
+const CARRIERS: usize = 8;
 
 /// The seams of a rig, in the order they are closed.
 #[derive(Debug)]
@@ -346,21 +346,15 @@ impl Contacts<'_> {
     /// The shells that one may follow, in their order.
     fn carriers(&self, at: usize, apart: f64) -> Vec<usize> {
         let shell = &self.shells[at];
-        let mut near: Vec<(f64, usize)> = Vec::new();
-        self.around.overlapping(shell.low - apart, shell.high + apart, |index| {
+        let gap = |index: u32| {
             let other = &self.shells[index as usize];
             let gap = (other.low - shell.high).max(shell.low - other.high).max(DVec3::ZERO);
             // The body carries what is put on it, and does not bend to a sword.
             let may = other.character == shell.character && (shell.worn || !other.worn);
-            if (index as usize) < at && gap.max_element() <= apart && may {
-                near.push((gap.length_squared(), index as usize));
-            }
-        });
-        if near.len() > CARRIERS {
-            near.select_nth_unstable_by(CARRIERS, |a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-            near.truncate(CARRIERS);
-        }
-        let mut carriers: Vec<usize> = near.into_iter().map(|(_, index)| index).collect();
+            ((index as usize) < at && gap.max_element() <= apart && may).then(|| gap.length_squared())
+        };
+        let near = self.around.nearest_few((shell.low, shell.high), 3.0 * apart * apart, CARRIERS, gap);
+        let mut carriers: Vec<usize> = near.into_iter().map(|index| index as usize).collect();
         carriers.sort_unstable();
         carriers
     }
