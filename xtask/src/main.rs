@@ -13,6 +13,8 @@ mod kills;
 mod licences;
 mod peer;
 mod pictures;
+mod run;
+mod scaling;
 mod slowest;
 mod tidy;
 mod wasm32;
@@ -84,6 +86,11 @@ fn main() -> ExitCode {
         ["hardening-write", old, new] => report(hardening::write::compare(new.as_ref(), old.as_ref())),
         ["licences"] => report(licences::check().and_then(|()| licences::deny().map(drop))),
         ["interop"] => interop::run(),
+        ["scaling", "--make", axis, n, path] => report(scaling::make(axis, n, path)),
+        ["scaling", "--program", program, filter @ ..] => {
+            report(scaling::table_of(std::path::Path::new(program), filter))
+        }
+        ["scaling", filter @ ..] => report(scaling::table(filter)),
         ["pictures"] => pictures::run(),
         ["bind-table"] => report(interop::bind_table()),
         ["bake-table", args @ ..] if !args.is_empty() => {

@@ -85,15 +85,17 @@ pub struct WorldPose {
 impl WorldPose {
     /// Composes `pose` root to leaf into `self`, reusing its memory.
     pub fn compose(&mut self, skeleton: &Skeleton, pose: &Pose) {
-        self.world_from_bone.clear();
-        for bone in skeleton.bones() {
-            let local = pose.locals[bone.index()].to_affine();
-            let world = match skeleton.parent(bone) {
-                Some(parent) => self.world_from_bone[parent.index()] * local,
-                None => local,
-            };
-            self.world_from_bone.push(world);
-        }
+        self.world_from_bone.resize(skeleton.len(), DAffine3::IDENTITY);
+        skeleton.bones().for_each(|bone| self.compose_bone(skeleton, pose, bone));
+    }
+
+    /// Composes one bone of `pose`, on its parent as it stands; those below it stay where they are.
+    pub(crate) fn compose_bone(&mut self, skeleton: &Skeleton, pose: &Pose, bone: BoneId) {
+        let local = pose.locals[bone.index()].to_affine();
+        self.world_from_bone[bone.index()] = match skeleton.parent(bone) {
+            Some(parent) => self.world_from_bone[parent.index()] * local,
+            None => local,
+        };
     }
 
     /// World transform of a bone.

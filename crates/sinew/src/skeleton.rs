@@ -118,6 +118,11 @@ impl Skeleton {
         (0..self.len() as u32).map(BoneId)
     }
 
+    /// A bone by its place in [`Self::bones`].
+    pub fn bone(&self, index: usize) -> Option<BoneId> {
+        (index < self.len()).then_some(BoneId(index as u32))
+    }
+
     /// The parent; `None` for a root.
     pub fn parent(&self, bone: BoneId) -> Option<BoneId> {
         self.parents[bone.index()]

@@ -187,7 +187,7 @@ impl Shape {
 
 /// The name of a bone by its index in the skeleton.
 pub(crate) fn bone_name(rig: &Rig, bone: u32) -> String {
-    let found = rig.skeleton().bones().nth(bone as usize);
+    let found = rig.skeleton().bone(bone as usize);
     found.map_or(String::new(), |bone| rig.skeleton().name(bone).to_owned())
 }
 

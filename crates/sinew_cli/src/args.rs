@@ -31,6 +31,12 @@ pub struct Args {
     /// Print only errors on stderr.
     #[arg(long, short, global = true)]
     pub quiet: bool,
+
+    /// Multiply all limits on what files may ask for: bytes, pixels, vertices, bones, seconds.
+    ///
+    /// Within the limits a command needs less than a gigabyte of memory. The manual lists them (docs/LIMITS.md).
+    #[arg(long, global = true, value_name = "FACTOR", default_value_t = 1.0, value_parser = crate::limits::factor)]
+    pub limits: f64,
 }
 
 #[derive(Debug, Subcommand)]

@@ -2,6 +2,7 @@
 
 use crate::args::Input;
 use crate::fault::Fault;
+use crate::limits;
 use crate::load;
 use crate::output::Destination;
 use crate::talk::Talk;
@@ -9,7 +10,7 @@ use crate::text::count;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use sinew::bind::{BindOptions, Method};
-use sinew_gltf::RawAsset;
+use sinew_gltf::{Document, RawAsset};
 use sinew_gltf::bind::{Skeleton, bind};
 use std::path::{Path, PathBuf};
 
@@ -80,7 +81,9 @@ pub fn run(options: &BindArgs, talk: &Talk) -> Result<(), Fault> {
     let bind_options = BindOptions { method: options.method.method(), influences: options.influences };
     let other = match options.skeleton.as_deref() {
         Some(file) if is_gltf(file) => {
-            let asset = RawAsset::open(file).map_err(|error| Fault::Failed(error.to_string()))?;
+            let asset = Document::open_within(file, limits::chosen())
+                .and_then(|document| RawAsset::from_document(file, document))
+                .map_err(|error| Fault::Failed(error.to_string()))?;
             talk.warnings(&asset.warnings);
             Some(asset)
         }

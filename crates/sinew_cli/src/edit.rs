@@ -195,7 +195,7 @@ fn write(
 }
 
 fn read(path: &Path, file: &str) -> Result<Vec<AskedEdit>, Fault> {
-    let text = std::fs::read_to_string(path)
+    let text = crate::limits::chosen().read_text(path)
         .map_err(|error| Fault::in_file(file, format!("the edits cannot be read ({error}); check the path")))?;
     let parsed: EditsFile = serde_json::from_str(&text).map_err(|error| {
         Fault::in_file(file, format!("{error}; correct the JSON there, the manual shows the format"))

@@ -14,6 +14,7 @@ mod effects;
 mod fault;
 mod frame;
 mod inspect;
+mod limits;
 mod liven;
 mod load;
 mod map;
@@ -52,6 +53,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     let talk = Talk::new(args.quiet);
+    limits::choose(args.limits);
     let outcome = match &args.command {
         Command::Liven(options) => liven::run(options, &talk),
         Command::Inspect(options) => inspect::run(options, &talk),

@@ -2,6 +2,7 @@
 
 use crate::args::Input;
 use crate::fault::Fault;
+use crate::limits;
 pub use sinew_gltf::Asset as Scene;
 use sinew_gltf::map_file::{self, MapFile};
 use sinew_gltf::{Document, ImportError, RawAsset};
@@ -10,7 +11,10 @@ use sinew_zoo::ZooCharacter;
 /// Loads a character as it is and puts painted `maps` on it. Built-in characters lie in no file.
 pub fn load(input: &Input, maps: &[MapFile]) -> Result<Scene, Fault> {
     match input {
-        Input::Path(path) => checked(RawAsset::open(path).map_err(refused)?, maps),
+        Input::Path(path) => {
+            let document = Document::open_within(path, limits::chosen()).map_err(refused)?;
+            checked(RawAsset::from_document(input.to_string(), document).map_err(refused)?, maps)
+        }
         Input::Zoo(spec) => {
             let ZooCharacter { mut raw, clips, .. } = zoo(input, spec)?;
             let painted = maps.iter().try_for_each(|map| map_file::apply(&mut raw, map));
@@ -35,7 +39,7 @@ pub fn load_to_change(input: &Input) -> Result<(Scene, Document), Fault> {
 /// The file itself, for commands that write or compare files; a built-in character as it would be written.
 pub fn document(input: &Input) -> Result<Document, Fault> {
     match input {
-        Input::Path(path) => Document::open(path).map_err(refused),
+        Input::Path(path) => Document::open_within(path, limits::chosen()).map_err(refused),
         Input::Zoo(spec) => {
             let character = zoo(input, spec)?;
             sinew_gltf::export(&character.raw, &character.clips).map_err(|error| Fault::in_file(input, error))

@@ -25,6 +25,7 @@ use sinew::strokes::posing::Posing;
 use sinew::strokes::{Sample, Selection, Stroke, pose_by_offset, simplify};
 use sinew::text::wildcard;
 use sinew::{BoneId, LocalTransform, Pose, WorldPose};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Radius of selection and tolerance of simplification where a stroke gives none, in sizes of the character.
@@ -106,7 +107,7 @@ pub fn run(options: &PoseArgs, talk: &Talk) -> Result<(), Fault> {
 }
 
 fn read(path: &Path, file: &str) -> Result<Vec<PosingStroke>, Fault> {
-    let text = std::fs::read_to_string(path)
+    let text = crate::limits::chosen().read_text(path)
         .map_err(|error| Fault::in_file(file, format!("the strokes cannot be read ({error}); check the path")))?;
     let parsed: StrokesFile = serde_json::from_str(&text).map_err(|error| {
         Fault::in_file(file, format!("{error}; correct the JSON there, the manual shows the format"))
@@ -133,8 +134,9 @@ fn apply(scene: &Scene, asked: &PosingStroke, pose: &mut Pose) -> Result<usize, 
     };
     let skeleton = rig.skeleton();
     let pattern = asked.bones.as_deref().unwrap_or("*");
-    let is_joint = |bone: BoneId| rig.palette().iter().any(|entry| entry.bone == bone);
-    let candidates = skeleton.bones().filter(|&bone| is_joint(bone) && wildcard(pattern, skeleton.name(bone)));
+    let mut is_joint = vec![false; skeleton.len()];
+    rig.palette().iter().for_each(|entry| is_joint[entry.bone.index()] = true);
+    let candidates = skeleton.bones().filter(|&bone| is_joint[bone.index()] && wildcard(pattern, skeleton.name(bone)));
     let mut world = WorldPose::default();
     world.compose(skeleton, pose);
     let selection = Selection::by_baseline(&world, candidates, &baseline, radius);
@@ -172,9 +174,9 @@ fn changed(scene: &Scene, before: &Pose, after: &Pose) -> Vec<(usize, LocalTrans
 
 /// A clip that moves a node of a new pose, and the node's name.
 fn animated(scene: &Scene, changes: &[(usize, LocalTransform)]) -> Option<(String, String)> {
-    let is_changed = |node: usize| changes.iter().any(|change| change.0 == node);
+    let changed: BTreeSet<usize> = changes.iter().map(|change| change.0).collect();
     scene.clips.iter().find_map(|clip| {
-        let node = clip.tracks.iter().map(|track| track.node).find(|&node| is_changed(node))?;
+        let node = clip.tracks.iter().map(|track| track.node).find(|node| changed.contains(node))?;
         let name = scene.raw.bones.get(node).map_or_else(String::new, |bone| bone.name.clone());
         Some((format!("\"{}\"", clip.name), format!("\"{name}\"")))
     })

@@ -59,7 +59,7 @@ impl LoadedRecipe {
 
     fn read(path: &Path) -> Result<Self, Fault> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path)
+        let text = crate::limits::chosen().read_text(path)
             .map_err(|error| Fault::in_file(&file, format!("the recipe cannot be read ({error}); check the path")))?;
         let recipe = RecipeFile::parse(&text).map_err(|error| Fault::in_file(&file, error))?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -240,6 +240,6 @@ fn read_map(folder: &Path, map: &str) -> Result<MapFile, String> {
     if !path.starts_with(&folder) {
         return Err(format!("map file {} is outside the recipe's folder; move it there", quoted(map)));
     }
-    let text = std::fs::read_to_string(&path).map_err(unreadable)?;
+    let text = crate::limits::chosen().read_text(&path).map_err(unreadable)?;
     MapFile::from_text(map, &text).map_err(|error| error.to_string())
 }

@@ -4,6 +4,7 @@
 //! All bounds are checked before anything is allocated, and what is allocated is drawn from a [`Budget`], so a
 //! file cannot make the reader allocate by declaring.
 
+use crate::limits::{Limits, RAISE};
 use crate::document::DECOMPRESS;
 use crate::error::{Fault, Kind};
 use crate::view::View;
@@ -102,30 +103,22 @@ impl Component {
 /// Numbers per element of each accessor type that Sinew reads.
 const WIDTHS: [(&str, usize); 5] = [("SCALAR", 1), ("VEC2", 2), ("VEC3", 3), ("VEC4", 4), ("MAT4", 16)];
 
-/// How many numbers a file may unpack to: generous, and in proportion to the bytes it really has.
+/// How many numbers a file may still unpack to.
 pub(crate) struct Budget {
     total: u64,
     left: Cell<u64>,
 }
 
-/// Unpacked numbers granted to any file.
-const FREE_NUMBERS: u64 = 1 << 26;
-/// Unpacked numbers granted per byte of buffer: integers unpack to one number per byte, and meshes may be shared.
-const NUMBERS_PER_BYTE: u64 = 16;
-
 impl Budget {
-    pub fn for_buffers(buffers: &[Vec<u8>]) -> Self {
-        let bytes: u64 = buffers.iter().map(|buffer| buffer.len() as u64).sum();
-        let total = FREE_NUMBERS.saturating_add(bytes.saturating_mul(NUMBERS_PER_BYTE));
-        Self { total, left: Cell::new(total) }
+    fn within(limits: &Limits) -> Self {
+        Self { total: limits.numbers, left: Cell::new(limits.numbers) }
     }
 
     /// Takes `numbers` out of the budget before they are allocated for `element`.
     pub fn take(&self, numbers: u64, element: impl FnOnce() -> String) -> Result<(), Fault> {
         let left = self.left.get().checked_sub(numbers).ok_or_else(|| {
-            let fault = format!("unpacks to {numbers} more numbers, beyond the limit of {} for this file", self.total);
-            let remedy = "check the counts, or split the file; meshes shared by many nodes count once per node";
-            Fault::new(Kind::TooLarge, element(), fault, remedy)
+            let fault = format!("unpacks to {numbers} more numbers, beyond the limit of {} for a file", self.total);
+            Fault::new(Kind::TooLarge, element(), fault, RAISE)
         })?;
         self.left.set(left);
         Ok(())
@@ -171,8 +164,8 @@ impl<'a> Elements<'a> {
 }
 
 impl<'a> Accessors<'a> {
-    pub fn new(root: View<'a>, buffers: &'a [Vec<u8>]) -> Self {
-        Self { root, buffers, budget: Budget::for_buffers(buffers) }
+    pub fn new(root: View<'a>, buffers: &'a [Vec<u8>], limits: &Limits) -> Self {
+        Self { root, buffers, budget: Budget::within(limits) }
     }
 
     /// The accessor that `reference` names; complaints name both.

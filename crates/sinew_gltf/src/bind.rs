@@ -6,6 +6,7 @@
 //!
 //! Oracle: at the nodes' default transforms the bound mesh is where it was (`tests/binding.rs`).
 
+use crate::limits::{RAISE, beyond};
 use crate::accessor::Accessors;
 use crate::audit::{below, flags};
 use crate::document::Document;
@@ -111,6 +112,14 @@ pub fn bind(
         let on_skin = raw.meshes.iter().filter(|mesh| mesh.binding == RawBinding::Skin(skin));
         let meshes: Vec<String> = on_skin.map(|mesh| mesh.name.clone()).collect();
         if !meshes.is_empty() {
+            let on_skin = raw.meshes.iter().filter(|mesh| mesh.binding == RawBinding::Skin(skin));
+            let vertices: usize = on_skin.flat_map(|mesh| &mesh.primitives).map(|p| p.positions.len()).sum();
+            let weights = vertices as u64 * raw.skins[skin].joints.len() as u64;
+            if weights > document.limits.weights {
+                let found = format!("{} on {vertices} vertices, {weights}", raw.skins[skin].joints.len());
+                let fault = format!("skin {skin} {}", beyond(found, "weights to be found", document.limits.weights));
+                return Err(BindDocumentError::Nothing { file: file(), fault, remedy: RAISE });
+            }
             let report = bind_skin(&mut raw, skin, options);
             let report = report.map_err(|source| BindDocumentError::Bind { file: file(), source })?;
             bound.push(BoundSkin { meshes, report });
@@ -181,7 +190,7 @@ fn graft(document: &mut Document, other: &RawAsset) -> Result<Vec<usize>, WriteE
 /// Meshes without a skin, each with one of its own on the nodes that are chosen.
 fn unbound(document: &Document, choose: impl FnOnce(&[RawBone]) -> Result<Vec<bool>, Fault>) -> Result<RawRig, Fault> {
     let root = View::root(&document.json);
-    let accessors = Accessors::new(root.clone(), &document.buffers);
+    let accessors = Accessors::new(root.clone(), &document.buffers, &document.limits);
     let mut warnings: Vec<Warning> = Vec::new();
     let bones = nodes::read(&root, &mut warnings)?;
     let views = root.list("nodes")?;

@@ -3,6 +3,7 @@
 //! Source: glTF 2.0 specification, chapters 3.6.1 (buffers) and 4 (GLB).
 
 use crate::error::{Fault, ImportError, Kind};
+use crate::limits::{Limits, RAISE, read_plain};
 use crate::view::View;
 use crate::{note, uri};
 use serde_json::Value;
@@ -33,6 +34,8 @@ pub struct Document {
     pub warnings: Vec<Warning>,
     /// Where the images it names lie.
     pub(crate) folder: Option<PathBuf>,
+    /// What it may ask for.
+    pub limits: Limits,
 }
 
 const TRUNCATED: &str = "the file was truncated or damaged in transfer: copy or export it again";
@@ -49,20 +52,25 @@ impl Document {
     /// Takes the file at `path` apart without asking what it means: enough to strip it, compare it, or write it
     /// elsewhere. The buffers it keeps beside it are read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, ImportError> {
+        Self::open_within(path, Limits::default())
+    }
+
+    /// As [`Self::open`], with limits of one's own.
+    pub fn open_within(path: impl AsRef<Path>, limits: Limits) -> Result<Self, ImportError> {
         let path = path.as_ref();
         let name = path.display().to_string();
-        let bytes = std::fs::read(path).map_err(|source| {
+        let bytes = read_plain(path, limits.file_bytes).map_err(|source| {
             let remedy = "check the path and the file's permissions";
             Fault::new(Kind::Io(source), "the file", "", remedy).in_file(&name)
         })?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        Self::from_slice(&name, &bytes, Some(folder))
+        Self::parse(&bytes, Some(folder), limits).map_err(|fault| fault.in_file(&name))
     }
 
     /// As [`Self::open`], from bytes already in memory. `name` stands for the file in messages; `folder` is where its
     /// buffers may lie (without one, a file that keeps buffers outside is refused).
     pub fn from_slice(name: &str, bytes: &[u8], folder: Option<&Path>) -> Result<Self, ImportError> {
-        Self::parse(bytes, folder).map_err(|fault| fault.in_file(name))
+        Self::parse(bytes, folder, Limits::default()).map_err(|fault| fault.in_file(name))
     }
 
     /// Whether Sinew has added to it, and [`strip`](crate::strip()) would take that off.
@@ -71,7 +79,7 @@ impl Document {
     }
 
     /// Takes the shell apart and gathers the buffers; files are looked for below `folder` only.
-    fn parse(bytes: &[u8], folder: Option<&Path>) -> Result<Self, Fault> {
+    fn parse(bytes: &[u8], folder: Option<&Path>, limits: Limits) -> Result<Self, Fault> {
         let mut warnings = Vec::new();
         let (container, json, bin, other_chunks) = if bytes.starts_with(b"glTF") {
             let Chunks { json, bin, other } = Chunks::split(bytes, &mut warnings)?;
@@ -83,14 +91,17 @@ impl Document {
         let root = View::root(&json);
         check_version(&root)?;
         check_extensions(&root)?;
-        let mut buffers = Vec::new();
+        let mut buffers: Vec<Vec<u8>> = Vec::new();
+        let mut left = limits.file_bytes;
         for (index, buffer) in root.list("buffers")?.iter().enumerate() {
             let bin = if index == 0 { bin } else { None };
-            buffers.push(read_buffer(buffer, bin, folder)?);
+            let bytes = read_buffer(buffer, bin, folder, left)?;
+            left = left.saturating_sub(bytes.len() as u64);
+            buffers.push(bytes);
         }
         let other_chunks = other_chunks.into_iter().map(|(kind, bytes)| (kind, bytes.to_vec())).collect();
         let folder = folder.map(Path::to_owned);
-        Ok(Self { json, buffers, container, other_chunks, warnings, folder })
+        Ok(Self { json, buffers, container, other_chunks, warnings, folder, limits })
     }
 }
 
@@ -215,8 +226,13 @@ fn check_extensions(root: &View<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-fn read_buffer(buffer: &View<'_>, bin: Option<&[u8]>, folder: Option<&Path>) -> Result<Vec<u8>, Fault> {
+/// The bytes of a buffer, of which `left` may still be had.
+fn read_buffer(buffer: &View<'_>, bin: Option<&[u8]>, folder: Option<&Path>, left: u64) -> Result<Vec<u8>, Fault> {
     let declared = buffer.need("byteLength")?.whole()?;
+    if declared > left && buffer.get("uri")?.is_some() {
+        let fault = format!("declares {declared} bytes, beyond the {left} left of the limit for a file and its buffers");
+        return Err(Fault::new(Kind::TooLarge, buffer.element(), fault, RAISE));
+    }
     let mut bytes = match (buffer.get("uri")?, bin) {
         (Some(uri), _) => uri::resolve(&uri, folder, declared)?,
         (None, Some(bin)) => {

@@ -5,6 +5,7 @@
 //!
 //! Oracle: re-import, and the specification's evaluator, on every built-in character (`tests/export.rs`).
 
+use crate::limits::Limits;
 use crate::document::{Container, Document};
 use crate::edit::{Edit, Kind, Layout, Role};
 use crate::error::WriteError;
@@ -36,6 +37,7 @@ pub fn export(raw: &RawRig, clips: &[Clip]) -> Result<Document, WriteError> {
         other_chunks: Vec::new(),
         warnings: Vec::new(),
         folder: None,
+        limits: Limits::default(),
     };
     let mut edit = Edit::begin(&mut document)?;
     write_nodes(&mut edit, raw)?;

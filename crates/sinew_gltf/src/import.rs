@@ -3,7 +3,8 @@
 use crate::accessor::Accessors;
 use crate::audit::{self, below, flags, upwards};
 use crate::document::Document;
-use crate::error::Fault;
+use crate::error::{Fault, Kind};
+use crate::limits::{RAISE, beyond};
 use crate::view::View;
 use crate::{animations, meshes, nodes, skins};
 use sinew::raw::{RawBinding, RawBone, RawMesh, RawSkin};
@@ -14,16 +15,36 @@ use std::collections::hash_map::Entry;
 /// All nodes as bones, all skins, every mesh instance that moves, and one clip per animation.
 pub(crate) fn read(document: &Document, warnings: &mut Vec<Warning>) -> Result<(RawRig, Vec<Clip>), Fault> {
     let root = View::root(&document.json);
-    let accessors = Accessors::new(root.clone(), &document.buffers);
+    let limits = &document.limits;
+    let accessors = Accessors::new(root.clone(), &document.buffers, limits);
     let mut bones = nodes::read(&root, warnings)?;
     let skins = skins::read(&root, &accessors, warnings)?;
+    let joints = skins.iter().map(|skin| skin.joints.len()).sum::<usize>();
+    within(bones.len() as u64, "nodes", limits.bones)?;
+    within(joints as u64, "joints in all skins", limits.bones)?;
     let clips = animations::read(&root, &accessors, warnings)?;
+    for (index, clip) in clips.iter().enumerate() {
+        let secs = clip.span().map_or(0.0, |(first, last)| last - first);
+        if secs > limits.clip_secs {
+            let element = format!("animation {index} \"{}\"", clip.name);
+            return Err(Fault::new(Kind::TooLarge, element, beyond(secs, "seconds", limits.clip_secs), RAISE));
+        }
+    }
     let animated = animated_nodes(bones.len(), &clips);
     decompose_animated(&root, &mut bones, &animated, warnings)?;
     let meshes = instances(&root, &bones, &skins, &animated, &accessors, warnings)?;
+    let vertices = meshes.iter().flat_map(|mesh| &mesh.primitives).map(|primitive| primitive.positions.len() as u64);
+    within(vertices.sum(), "vertices in meshes that move", limits.vertices)?;
     let raw = RawRig { bones, skins, meshes, animated };
     audit::audit(&root, &raw, warnings)?;
     Ok((raw, clips))
+}
+
+fn within(found: u64, what: &str, limit: u64) -> Result<(), Fault> {
+    if found <= limit {
+        return Ok(());
+    }
+    Err(Fault::new(Kind::TooLarge, "the file", beyond(found, what, limit), RAISE))
 }
 
 /// Nodes that some clip moves, in order. Morph weights alone move no node.

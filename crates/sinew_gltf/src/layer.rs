@@ -263,7 +263,7 @@ fn content(element: String, fault: impl Into<String>) -> WriteError {
 impl<'a> Plan<'a> {
     fn new(document: &Document, layer: &'a MorphLayer) -> Result<Self, WriteError> {
         let root = View::root(&document.json);
-        let accessors = Accessors::new(root.clone(), &document.buffers);
+        let accessors = Accessors::new(root.clone(), &document.buffers, &document.limits);
         let variants = variants(&root, layer)?;
         let mut meshes: Vec<MeshPlan<'a>> = Vec::new();
         for (mesh, users) in users_of_meshes(&root)? {

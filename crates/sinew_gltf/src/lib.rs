@@ -69,7 +69,7 @@
 //! | neither GLB nor JSON; GLB version other than 2; header or chunk lengths beyond the file; no JSON chunk | [`ImportError::Container`] |
 //! | JSON that cannot be parsed, is nested deeper than 128 levels, or holds NaN or Infinity | [`ImportError::Container`] |
 //! | URI with a scheme other than `data:`, absolute, or leading out of the asset's folder (also by a link) | [`ImportError::Uri`] |
-//! | data URI that is not sound base64; buffer that is no plain file | [`ImportError::Uri`] |
+//! | data URI that is not sound base64; buffer that is no plain file; file that is a device or a pipe | [`ImportError::Uri`] |
 //! | glTF version other than 2.x | [`ImportError::Unsupported`] |
 //! | required extension that touches geometry and is not known; Draco and meshopt compression | [`ImportError::Unsupported`] |
 //! | member missing or of the wrong kind; number beyond the range of f32; index out of range | [`ImportError::Invalid`] |
@@ -84,7 +84,7 @@
 //! | skinned primitive without joints and weights, or with one and not the other | [`ImportError::Invalid`] |
 //! | vertex index out of range; primitive restart; unknown mode | [`ImportError::Invalid`] |
 //! | animation with unknown interpolation, or key and value counts that do not match | [`ImportError::Invalid`] |
-//! | more numbers once unpacked than 2²⁶ and 16 per byte of buffer | [`ImportError::TooLarge`] |
+//! | more bytes, numbers, vertices, bones or seconds than [`Limits`] | [`ImportError::TooLarge`] |
 //! | nodes, skins or meshes that make no character, found when it is checked | [`ImportError::Rig`] |
 //! | baked effects that another program has changed, where the original is asked for | [`ImportError::Write`] |
 
@@ -92,6 +92,7 @@ pub use asset::{Asset, RawAsset};
 pub use document::{Container, Document};
 pub use error::{ImportError, WriteError};
 pub use export::export;
+pub use limits::Limits;
 pub use posed::set_transforms;
 pub use repaired_skins::repaired_skins;
 pub use springs::spring_nodes;
@@ -110,6 +111,7 @@ mod error;
 mod export;
 mod fnv;
 mod import;
+mod limits;
 pub mod layer;
 pub mod map_file;
 pub mod mdd;

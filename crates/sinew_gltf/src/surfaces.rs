@@ -13,9 +13,6 @@ use crate::view::View;
 use glam::{DMat2, DVec2, Vec2};
 use sinew::Warning;
 
-/// Bytes an image beside the file may have.
-const LARGEST_IMAGE: u64 = 1 << 28;
-
 /// What happens beyond a texture's border.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum TextureWrap {
@@ -74,7 +71,7 @@ impl Surfaces {
     pub fn read(document: &Document, nodes: impl IntoIterator<Item = usize>) -> (Self, Vec<Warning>) {
         let mut reader = Reader {
             document,
-            accessors: Accessors::new(View::root(&document.json), &document.buffers),
+            accessors: Accessors::new(View::root(&document.json), &document.buffers, &document.limits),
             warnings: Vec::new(),
         };
         let mut surfaces = Self::default();
@@ -216,7 +213,7 @@ impl<'a> Reader<'a> {
 
     fn image(&self, image: &View<'a>) -> Result<Vec<u8>, Fault> {
         if let Some(uri) = image.get("uri")? {
-            return uri::resolve(&uri, self.document.folder.as_deref(), LARGEST_IMAGE);
+            return uri::resolve(&uri, self.document.folder.as_deref(), self.document.limits.file_bytes);
         }
         let view = image.need("bufferView")?.reference("bufferViews")?;
         let view = image.entry("bufferViews", view)?;

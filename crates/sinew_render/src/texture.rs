@@ -37,6 +37,8 @@ impl Wrap {
     }
 }
 
+const RAISE: &str = "make it smaller, save it without interlacing, or raise all limits by --limits N";
+
 /// Why a texture cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum TextureError {
@@ -50,6 +52,16 @@ pub enum TextureError {
         width: usize,
         /// As written in the file.
         height: usize,
+    },
+    /// More pixels than may be decoded.
+    #[error("the texture is {width} × {height} pixels, beyond the limit of {limit}; {RAISE}")]
+    TooLarge {
+        /// As written in the file.
+        width: usize,
+        /// As written in the file.
+        height: usize,
+        /// Pixels there may be.
+        limit: u64,
     },
     /// The PNG is damaged.
     #[error("the PNG texture is damaged ({0}); save it again")]
@@ -81,23 +93,39 @@ impl std::fmt::Debug for Texture {
 impl Texture {
     /// Reads a PNG or JPEG file's bytes.
     pub fn decode(bytes: &[u8], wrap: [Wrap; 2]) -> Result<Self, TextureError> {
-        let image = match bytes {
-            [0x89, b'P', b'N', b'G', ..] => decode_png(bytes)?,
-            [0xFF, 0xD8, ..] => decode_jpeg(bytes)?,
-            _ => return Err(TextureError::UnknownFormat),
+        Self::decode_halved(bytes, wrap, 0, u64::MAX)
+    }
+
+    /// As [`Self::decode`], with both sides halved so many times while rows are read, so that a picture never stands in
+    /// memory as large as it is. JPEG and interlaced PNG must: they are refused beyond `whole` pixels.
+    pub fn decode_halved(bytes: &[u8], wrap: [Wrap; 2], halvings: u32, whole: u64) -> Result<Self, TextureError> {
+        let level = match format(bytes)? {
+            Format::Png => read_png(bytes, halvings, whole)?,
+            Format::Jpeg => read_jpeg(bytes, halvings, whole)?,
         };
-        Ok(Self::new(&image, wrap))
+        Ok(Self::of_level(level, wrap))
+    }
+
+    /// Width and height that a PNG or JPEG file says it has.
+    pub fn size_of(bytes: &[u8]) -> Result<Size, TextureError> {
+        match format(bytes)? {
+            Format::Png => {
+                let reader = png::Decoder::new(Cursor::new(bytes)).read_info()?;
+                checked(reader.info().width as usize, reader.info().height as usize)
+            }
+            Format::Jpeg => jpeg(bytes).map(|(_, size)| size),
+        }
     }
 
     /// A texture of a picture, wrapped horizontally and vertically.
     pub fn new(image: &Image, wrap: [Wrap; 2]) -> Self {
-        let texels = image.pixels().iter().map(|&[r, g, b, a]| {
-            let alpha = f32::from(a) / 255.0;
-            [linear_from_byte(r) * alpha, linear_from_byte(g) * alpha, linear_from_byte(b) * alpha, alpha]
-        });
         let size = image.size();
-        let mut levels =
-            vec![Level { width: size.width() as usize, height: size.height() as usize, texels: texels.collect() }];
+        let texels = image.pixels().iter().map(|&pixel| texel(pixel)).collect();
+        Self::of_level(Level { width: size.width() as usize, height: size.height() as usize, texels }, wrap)
+    }
+
+    fn of_level(finest: Level, wrap: [Wrap; 2]) -> Self {
+        let mut levels = vec![finest];
         while let Some(last) = levels.last()
             && (last.width > 1 || last.height > 1)
         {
@@ -177,39 +205,141 @@ fn checked(width: usize, height: usize) -> Result<Size, TextureError> {
     Size::new(side(width), side(height)).ok_or(TextureError::Size { width, height })
 }
 
-fn decode_png(bytes: &[u8]) -> Result<Image, TextureError> {
+fn texel([r, g, b, a]: [u8; 4]) -> [f32; 4] {
+    let alpha = f32::from(a) / 255.0;
+    [linear_from_byte(r) * alpha, linear_from_byte(g) * alpha, linear_from_byte(b) * alpha, alpha]
+}
+
+enum Format {
+    Png,
+    Jpeg,
+}
+
+fn format(bytes: &[u8]) -> Result<Format, TextureError> {
+    match bytes {
+        [0x89, b'P', b'N', b'G', ..] => Ok(Format::Png),
+        [0xFF, 0xD8, ..] => Ok(Format::Jpeg),
+        _ => Err(TextureError::UnknownFormat),
+    }
+}
+
+/// A level in the making: rows come in one by one, and squares of texels go out as their mean.
+struct Halving {
+    side: usize,
+    fine: Size,
+    sums: Vec<[f32; 4]>,
+    rows: usize,
+    level: Level,
+}
+
+impl Halving {
+    fn new(fine: Size, halvings: u32) -> Self {
+        let side = 1usize << halvings.min(31);
+        let width = (fine.width() as usize).div_ceil(side);
+        let height = (fine.height() as usize).div_ceil(side);
+        let level = Level { width, height, texels: Vec::with_capacity(width * height) };
+        Self { side, fine, sums: vec![[0.0; 4]; width], rows: 0, level }
+    }
+
+    /// A row of pixels, as many as the picture is wide.
+    fn row(&mut self, pixels: impl Iterator<Item = [u8; 4]>) {
+        if self.side == 1 {
+            self.level.texels.extend(pixels.map(texel));
+            return;
+        }
+        for (x, pixel) in pixels.enumerate().take(self.fine.width() as usize) {
+            let (sum, texel) = (&mut self.sums[x / self.side], texel(pixel));
+            (0..4).for_each(|i| sum[i] += texel[i]);
+        }
+        self.rows += 1;
+        if self.rows == self.side {
+            self.close();
+        }
+    }
+
+    /// Hands out the squares that are open; those at the right border may be narrower.
+    fn close(&mut self) {
+        let width = self.fine.width() as usize;
+        for (x, sum) in self.sums.iter_mut().enumerate() {
+            let texels = (width - x * self.side).min(self.side) * self.rows;
+            self.level.texels.push(std::mem::take(sum).map(|sum| sum / texels as f32));
+        }
+        self.rows = 0;
+    }
+
+    fn finish(mut self) -> Result<Level, TextureError> {
+        if self.rows > 0 {
+            self.close();
+        }
+        let whole = self.level.texels.len() == self.level.width * self.level.height;
+        if whole { Ok(self.level) } else { Err(TextureError::UnknownFormat) }
+    }
+}
+
+fn within(size: Size, limit: u64) -> Result<(), TextureError> {
+    let (width, height) = (size.width() as usize, size.height() as usize);
+    if width as u64 * height as u64 <= limit { Ok(()) } else { Err(TextureError::TooLarge { width, height, limit }) }
+}
+
+fn read_png(bytes: &[u8], halvings: u32, whole: u64) -> Result<Level, TextureError> {
     let mut decoder = png::Decoder::new(Cursor::new(bytes));
     decoder.set_transformations(png::Transformations::normalize_to_color8() | png::Transformations::ALPHA);
     let mut reader = decoder.read_info()?;
     let size = checked(reader.info().width as usize, reader.info().height as usize)?;
-    let mut buffer = vec![0; reader.output_buffer_size().unwrap_or(0)];
-    let info = reader.next_frame(&mut buffer)?;
-    buffer.truncate(info.buffer_size());
-    let pixels = match info.color_type {
-        png::ColorType::GrayscaleAlpha => buffer.chunks_exact(2).map(|p| [p[0], p[0], p[0], p[1]]).collect(),
-        _ => buffer.chunks_exact(4).map(|p| [p[0], p[1], p[2], p[3]]).collect(),
+    let (color_type, _) = reader.output_color_type();
+    let pixel = |bytes: &[u8]| match bytes {
+        &[grey, alpha] => [grey, grey, grey, alpha],
+        &[r, g, b, a] => [r, g, b, a],
+        _ => [0; 4],
     };
-    Image::from_pixels(size, pixels).ok_or(TextureError::UnknownFormat)
+    let bytes_per_pixel = color_type.samples();
+    let mut level = Halving::new(size, halvings);
+    if reader.info().interlaced {
+        within(size, whole)?;
+        let mut buffer = vec![0; reader.output_buffer_size().unwrap_or(0)];
+        let info = reader.next_frame(&mut buffer)?;
+        for row in buffer[..info.buffer_size()].chunks_exact(info.line_size) {
+            level.row(row.chunks_exact(bytes_per_pixel).map(pixel));
+        }
+    } else {
+        for _ in 0..size.height() {
+            let Some(row) = reader.next_row()? else { break };
+            level.row(row.data().chunks_exact(bytes_per_pixel).map(pixel));
+        }
+    }
+    level.finish()
 }
 
-fn decode_jpeg(bytes: &[u8]) -> Result<Image, TextureError> {
-    let fault = |e: zune_jpeg::errors::DecodeErrors| TextureError::Jpeg(e.to_string());
+type JpegReader<'a> = JpegDecoder<Cursor<&'a [u8]>>;
+
+/// A JPEG whose headers have been read.
+fn jpeg(bytes: &[u8]) -> Result<(JpegReader<'_>, Size), TextureError> {
     let options = DecoderOptions::default()
         .set_max_width(MAX_SIDE as usize)
         .set_max_height(MAX_SIDE as usize)
         .jpeg_set_out_colorspace(ColorSpace::RGB);
     let mut decoder = JpegDecoder::new_with_options(Cursor::new(bytes), options);
-    decoder.decode_headers().map_err(fault)?;
+    decoder.decode_headers().map_err(|error| TextureError::Jpeg(error.to_string()))?;
     let (width, height) = decoder.dimensions().unwrap_or((0, 0));
     let size = checked(width, height)?;
-    let rgb = decoder.decode().map_err(fault)?;
-    let pixels = rgb.chunks_exact(3).map(|p| [p[0], p[1], p[2], 255]).collect();
-    Image::from_pixels(size, pixels).ok_or_else(|| TextureError::Jpeg("its pixels do not fill its size".into()))
+    Ok((decoder, size))
+}
+
+fn read_jpeg(bytes: &[u8], halvings: u32, whole: u64) -> Result<Level, TextureError> {
+    let (mut decoder, size) = jpeg(bytes)?;
+    within(size, whole)?;
+    let rgb = decoder.decode().map_err(|error| TextureError::Jpeg(error.to_string()))?;
+    let mut level = Halving::new(size, halvings);
+    for row in rgb.chunks_exact(3 * size.width() as usize) {
+        level.row(row.chunks_exact(3).map(|p| [p[0], p[1], p[2], 255]));
+    }
+    level.finish()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::srgb::byte_from_linear;
 
     fn checker(side: u32) -> Image {
         let size = Size::new(side, side).unwrap();
@@ -265,8 +395,9 @@ mod tests {
         let image = checker(8);
         let mut bytes = Vec::new();
         crate::encode::write_png(&mut bytes, &image).unwrap();
-        let read = decode_png(&bytes).unwrap();
-        assert_eq!(read, image);
+        let read = Texture::decode(&bytes, [Wrap::Repeat; 2]).unwrap();
+        assert_eq!(read.levels[0].texels, Texture::new(&image, [Wrap::Repeat; 2]).levels[0].texels);
+        assert_eq!(Texture::size_of(&bytes).unwrap(), image.size());
         for cut in 0..bytes.len() {
             // Without its last chunk a PNG has all its pixels.
             let read = Texture::decode(&bytes[..cut], [Wrap::Repeat; 2]);
@@ -274,6 +405,28 @@ mod tests {
         }
         assert!(matches!(Texture::decode(b"GIF89a", [Wrap::Repeat; 2]), Err(TextureError::UnknownFormat)));
         assert!(matches!(Texture::decode(&[0xFF, 0xD8, 0, 1], [Wrap::Repeat; 2]), Err(TextureError::Jpeg(_))));
+    }
+
+    #[test]
+    fn halved_while_it_is_read_is_what_levels_are() {
+        let image = checker(8);
+        let mut bytes = Vec::new();
+        crate::encode::write_png(&mut bytes, &image).unwrap();
+        let whole = Texture::decode(&bytes, [Wrap::Repeat; 2]).unwrap();
+        for halvings in 0..=3 {
+            let halved = Texture::decode_halved(&bytes, [Wrap::Repeat; 2], halvings, 0).unwrap();
+            let (found, expected) = (&halved.levels[0], &whole.levels[halvings as usize]);
+            assert_eq!([found.width, found.height], [expected.width, expected.height]);
+            for (found, expected) in found.texels.iter().zip(&expected.texels) {
+                assert!((0..4).all(|i| (found[i] - expected[i]).abs() < 1e-6), "{found:?} {expected:?}");
+            }
+        }
+        // Sides that do not divide: the squares at the border are smaller, and none is lost.
+        let level = read_png(&bytes, 2, 0).unwrap();
+        assert_eq!(level.texels.len(), 4);
+        let mut odd = Halving::new(Size::new(3, 5).unwrap(), 1);
+        (0..5).for_each(|_| odd.row([[255; 4]; 3].into_iter()));
+        assert_eq!(odd.finish().unwrap().texels, vec![[1.0; 4]; 2 * 3]);
     }
 
     /// A JPEG of one 8 × 8 block per component and nothing but its mean: the mean's difference from 128 has six bits,
@@ -301,11 +454,14 @@ mod tests {
         // Y − 128 = 40, Cb − 128 = −40, Cr − 128 = 50, by the equations of JFIF.
         let color = [168.0 + 1.402 * 50.0, 168.0 + 0.344136 * 40.0 - 0.714136 * 50.0, 168.0 - 1.772 * 40.0];
         for (jpeg, want) in [(flat_jpeg(3, &[0x50, 0x2E, 0x64]), color), (flat_jpeg(1, &[0x50]), [168.0; 3])] {
-            let image = decode_jpeg(&jpeg).unwrap();
-            assert_eq!(image.size(), Size::new(8, 8).unwrap());
-            for pixel in image.pixels() {
+            assert_eq!(Texture::size_of(&jpeg).unwrap(), Size::new(8, 8).unwrap());
+            let Level { width, height, texels } = read_jpeg(&jpeg, 0, 64).unwrap();
+            assert_eq!([width, height], [8, 8]);
+            for texel in texels {
+                let pixel = texel.map(byte_from_linear);
                 assert!((0..3).all(|c| (f64::from(pixel[c]) - want[c]).abs() < 2.0), "{pixel:?} {want:?}");
             }
+            assert!(matches!(read_jpeg(&jpeg, 0, 63), Err(TextureError::TooLarge { limit: 63, .. })));
             for cut in 0..jpeg.len() {
                 // Whatever is missing: pixels or an error, never a panic.
                 let _ = Texture::decode(&jpeg[..cut], [Wrap::Repeat; 2]);

@@ -8,7 +8,7 @@ use super::BoneFinding;
 use super::body::Body;
 use super::names::{Clue, read};
 use super::role::Role;
-use crate::bvh::Bvh;
+use crate::bvh::{Bvh, Groups};
 use crate::control_points::DisjointSets;
 use crate::rig::{PartKind, Rig};
 use crate::skeleton::BoneId;
@@ -72,13 +72,14 @@ pub(super) fn pieces(rig: &Rig, bodies: &[Body], bones: &[BoneFinding]) -> (Vec<
         let whole: f64 = outlines.iter().map(|outline| outline.area).sum();
         let touches = touches(body, &outlines);
         let head = head(rig, body, bones);
-        let context = Context { rig, body, bones, outlines: &outlines, whole, head };
+        let skins = Skins::new(rig, body, &outlines);
+        let context = Context { rig, body, bones, outlines: &outlines, whole, head, skins };
         for (index, outline) in outlines.iter().enumerate() {
             let (mesh, material) = named(rig, &sources, &outline.slots);
-            let rider = outline.slots.first().is_some_and(|&slot| rig.is_rider(slot));
+            let rider = is_rider(rig, outline);
             let main = outline.joints.first().map_or(0, |&(bone, _)| bone);
             let carried = outline.slots.first().and_then(|&slot| rig.main_bone(slot)).filter(|_| rider);
-            let Some(bone) = carried.or_else(|| rig.skeleton().bones().nth(main)) else { continue };
+            let Some(bone) = carried.or_else(|| rig.skeleton().bone(main)) else { continue };
             let all: f64 = outline.joints.iter().map(|(_, weight)| weight).sum();
             let share = outline.joints.first().map_or(0.0, |&(_, weight)| weight / all.max(f64::MIN_POSITIVE));
             let verdict = if rider {
@@ -119,6 +120,48 @@ struct Context<'a> {
     whole: f64,
     /// Box around the skin that bones of the head move most.
     head: Option<(DVec3, DVec3)>,
+    skins: Skins,
+}
+
+/// What pieces are compared with: all of them together, so that each need not ask every other.
+struct Skins {
+    /// The largest area of one that does not ride.
+    largest: f64,
+    /// Middles of all.
+    centres: Bvh,
+    /// How many each bone moves.
+    moved: Vec<usize>,
+    /// Weight of each bone in those that do not ride, their points, and which is whose.
+    weight: Vec<f64>,
+    slots: Vec<usize>,
+    tree: Bvh,
+    groups: Groups,
+}
+
+impl Skins {
+    fn new(rig: &Rig, body: &Body, outlines: &[Outline]) -> Self {
+        let bones = rig.skeleton().len();
+        let (mut moved, mut weight) = (vec![0; bones], vec![0.0; bones]);
+        let (mut largest, mut slots, mut of) = (0.0f64, Vec::new(), Vec::new());
+        for (index, outline) in outlines.iter().enumerate() {
+            outline.joints.iter().for_each(|&(bone, _)| moved[bone] += 1);
+            if is_rider(rig, outline) {
+                continue;
+            }
+            largest = largest.max(outline.area);
+            outline.joints.iter().for_each(|&(bone, own)| weight[bone] += own);
+            slots.extend_from_slice(&outline.slots);
+            of.resize(slots.len(), index as u32);
+        }
+        let tree = Bvh::of_points(&slots.iter().map(|&slot| body.points[slot]).collect::<Vec<_>>());
+        let groups = tree.groups(of);
+        let centres = Bvh::of_points(&outlines.iter().map(|outline| outline.centre).collect::<Vec<_>>());
+        Self { largest, centres, moved, weight, slots, tree, groups }
+    }
+}
+
+fn is_rider(rig: &Rig, outline: &Outline) -> bool {
+    outline.slots.first().is_some_and(|&slot| rig.is_rider(slot))
 }
 
 impl Context<'_> {
@@ -134,7 +177,7 @@ impl Context<'_> {
         // A place for things moves no skin: what it hangs on tells.
         let skeleton = self.rig.skeleton();
         let known = |bone: &BoneId| !matches!(self.bones[bone.index()].role, Role::Helper | Role::Unknown);
-        let above = skeleton.bones().nth(joint).and_then(|joint| self.rig.hierarchy().ancestors(joint).find(known));
+        let above = skeleton.bone(joint).and_then(|joint| self.rig.hierarchy().ancestors(joint).find(known));
         let carrier = &self.bones[above.map_or(joint, BoneId::index)];
         let sheet =
             outline.open > OPEN && (outline.high - outline.low).dot(self.body.axes.up).abs() > 0.3 * self.body.height;
@@ -153,7 +196,7 @@ impl Context<'_> {
         let &(main, _) = outline.joints.first()?;
         // The body itself may be called anything.
         let body_bones = outline.joints.iter().filter(|&&(bone, _)| self.bones[bone].role.is_body()).count();
-        let largest = self.outlines.iter().all(|other| other.area <= outline.area || self.is_rider(other));
+        let largest = outline.area >= self.skins.largest;
         let bulk = outline.area > 0.5 * self.whole || (largest && body_bones >= 3);
         let carrier = &self.bones[main];
         if !carrier.role.is_body()
@@ -208,25 +251,22 @@ impl Context<'_> {
         let in_front = ahead > if ball { -0.25 } else { 0.25 };
         let small = most < 0.35 * size.max_element();
         let mirrored = outline.centre - 2.0 * self.body.off_plane(outline.centre) * axes.left;
-        let twin = self.outlines.iter().enumerate().any(|(other, o)| {
-            other != index
-                && o.centre.distance(mirrored) < 0.25 * most
-                && (0.8..1.25).contains(&(o.area / outline.area))
-        });
+        let is_twin = |other: u32| {
+            let o = &self.outlines[other as usize];
+            let away = o.centre.distance(mirrored);
+            let like = away < 0.25 * most && (0.8..1.25).contains(&(o.area / outline.area));
+            (other as usize != index && like).then_some(away * away)
+        };
+        let twin = self.skins.centres.nearest(mirrored, (0.25 * most).powi(2), is_twin).is_some();
         (ball || dome) && small && in_front && twin
     }
 
     /// Longer than the rest of the hand's skin.
     fn is_held(&self, outline: &Outline, hand: usize) -> bool {
-        let rest = self.outlines.iter().filter(|o| !std::ptr::eq(*o, outline));
-        let skin = rest.filter(|o| o.joints.iter().any(|&(bone, _)| bone == hand)).count();
+        let skin = self.skins.moved[hand] - usize::from(outline.joints.iter().any(|&(bone, _)| bone == hand));
         let reach = self.body.joints[hand];
         let far = outline.slots.iter().map(|&slot| self.body.points[slot].distance(reach)).fold(0.0, f64::max);
         skin > 0 && far > 0.15 * self.body.height
-    }
-
-    fn is_rider(&self, outline: &Outline) -> bool {
-        outline.slots.first().is_some_and(|&slot| self.rig.is_rider(slot))
     }
 
     /// A sheet of some size over trunk or legs that have skin of their own, and away from it.
@@ -235,21 +275,17 @@ impl Context<'_> {
         let hangs =
             outline.joints.iter().take(4).any(|&(bone, _)| matches!(self.bones[bone].role, Role::Spine | Role::Leg));
         let tall = (outline.high - outline.low).dot(self.body.axes.up).abs() > 0.12 * self.body.height;
-        let others: Vec<&Outline> =
-            self.outlines.iter().filter(|o| !std::ptr::eq(*o, outline) && !self.is_rider(o)).collect();
-        let under = |bone: usize| -> f64 {
-            others.iter().flat_map(|o| &o.joints).filter(|joint| joint.0 == bone).map(|joint| joint.1).sum()
-        };
         let all: f64 = outline.joints.iter().map(|joint| joint.1).sum();
-        let over: f64 = outline.joints.iter().map(|&(bone, weight)| weight.min(under(bone))).sum();
+        let under = |bone: usize, own: f64| (self.skins.weight[bone] - own).max(0.0);
+        let over: f64 = outline.joints.iter().map(|&(bone, weight)| weight.min(under(bone, weight))).sum();
         if !hangs || !tall || over < 0.5 * all {
             return false;
         }
-        let points: Vec<DVec3> = others.iter().flat_map(|o| &o.slots).map(|&slot| self.body.points[slot]).collect();
-        let tree = Bvh::of_points(&points);
+        let Skins { slots, tree, groups, .. } = &self.skins;
         let away = |slot: &usize| {
             let p = self.body.points[*slot];
-            tree.nearest(p, f64::INFINITY, |i| Some(points[i as usize].distance_squared(p))).map(|(_, d)| d.sqrt())
+            let to = |i: u32| self.body.points[slots[i as usize]].distance_squared(p);
+            tree.nearest_other(groups, index as u32, p, f64::INFINITY, to).map(|(_, d)| d.sqrt())
         };
         let mut far: Vec<f64> = outline.slots.iter().filter_map(away).collect();
         far.sort_by(f64::total_cmp);
@@ -404,13 +440,11 @@ fn touches(body: &Body, outlines: &[Outline]) -> Vec<Vec<usize>> {
         .flat_map(|(index, outline)| outline.slots.iter().map(move |&slot| (index, body.points[slot])))
         .collect();
     let tree = Bvh::of_points(&all.iter().map(|&(_, p)| p).collect::<Vec<_>>());
+    let groups = tree.groups(all.iter().map(|&(index, _)| index as u32).collect());
     let within = (CONTACT * body.size).powi(2);
     for &(piece, p) in &all {
-        let other = |i: u32| {
-            let (index, q) = all[i as usize];
-            (index != piece).then(|| q.distance_squared(p))
-        };
-        if let Some((i, _)) = tree.nearest(p, within, other) {
+        let away = |i: u32| all[i as usize].1.distance_squared(p);
+        if let Some((i, _)) = tree.nearest_other(&groups, piece as u32, p, within, away) {
             let other = all[i as usize].0;
             found[piece].push(other);
             found[other].push(piece);

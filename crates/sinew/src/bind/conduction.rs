@@ -4,9 +4,10 @@
 //! w_i solve one matrix and their right sides sum to its row sums, so the weights sum to 1 by themselves; negative
 //! cotangents count as 0, which keeps every weight in [0, 1].
 //!
-//! The matrix is symmetric and, with sources on every piece, positive definite; conjugate gradients with the diagonal as
-//! preconditioner solve it to 1e-8 in some hundred steps, one right side per thread. A direct factorisation is faster
-//! for many bones, and a second once per character is not worth a linear algebra library.
+//! The matrix is symmetric and, with sources on every piece, positive definite; conjugate gradients solve it to 1e-8 in
+//! some dozen steps, one right side per thread. The preconditioner is the modified incomplete factorisation without fill
+//! `(D + L) D⁻¹ (D + Lᵀ)` (Gustafsson 1978): steps grow with the fourth root of the points, with the square root where
+//! the diagonal alone is taken. A direct factorisation is not worth a linear algebra library.
 //!
 //! Oracle: the residual; sums to 1.
 
@@ -17,6 +18,10 @@ use rayon::prelude::*;
 const LARGEST_COTANGENT: f64 = 1e3;
 const RESIDUAL: f64 = 1e-8;
 const STEPS: usize = 3000;
+/// Share of the dropped fill that the factorisation puts on its diagonal; all of it may leave nothing there.
+const MODIFIED: f64 = 0.97;
+/// A pivot that falls below this share of the diagonal is not trusted.
+const LEAST_PIVOT: f64 = 0.1;
 
 /// What a point of the skin follows by itself.
 #[derive(Clone, Debug)]
@@ -63,7 +68,10 @@ struct Conduction {
     /// A/d² of each point.
     exchange: Vec<f64>,
     diagonal: Vec<f64>,
+    /// D of the preconditioner.
+    pivots: Vec<f64>,
     stops: Vec<u32>,
+    /// Column and value, ascending in each row.
     others: Vec<(u32, f64)>,
 }
 
@@ -95,6 +103,7 @@ impl Conduction {
         let mut matrix = Self {
             diagonal: exchange.clone(),
             exchange,
+            pivots: Vec::new(),
             stops: vec![0; count],
             others: Vec::with_capacity(edges.len()),
         };
@@ -113,17 +122,51 @@ impl Conduction {
         for diagonal in matrix.diagonal.iter_mut().filter(|diagonal| **diagonal == 0.0) {
             *diagonal = 1.0;
         }
+        matrix.pivots = matrix.factorised();
         matrix
+    }
+
+    /// Columns and values of a row beside its diagonal.
+    fn row(&self, row: usize) -> &[(u32, f64)] {
+        let start = row.checked_sub(1).map_or(0, |before| self.stops[before] as usize);
+        &self.others[start..self.stops[row] as usize]
+    }
+
+    fn factorised(&self) -> Vec<f64> {
+        let above = |row: usize| self.row(row).iter().filter(move |other| other.0 as usize > row).map(|other| other.1);
+        let sums: Vec<f64> = (0..self.stops.len()).map(|row| above(row).sum()).collect();
+        let mut pivots: Vec<f64> = Vec::with_capacity(self.stops.len());
+        for row in 0..self.stops.len() {
+            let mut pivot = self.diagonal[row];
+            for &(column, value) in self.row(row).iter().take_while(|other| (other.0 as usize) < row) {
+                let column = column as usize;
+                pivot -= value * (value + MODIFIED * (sums[column] - value)) / pivots[column];
+            }
+            pivots.push(if pivot > LEAST_PIVOT * self.diagonal[row] { pivot } else { self.diagonal[row] });
+        }
+        pivots
+    }
+
+    /// Solves with the preconditioner in place of the matrix.
+    fn precondition(&self, residual: &[f64], out: &mut Vec<f64>) {
+        out.clear();
+        for row in 0..residual.len() {
+            let below = self.row(row).iter().take_while(|other| (other.0 as usize) < row);
+            let sum: f64 = below.map(|&(column, value)| value * out[column as usize]).sum();
+            out.push((residual[row] - sum) / self.pivots[row]);
+        }
+        for row in (0..residual.len()).rev() {
+            let above = self.row(row).iter().rev().take_while(|other| other.0 as usize > row);
+            let sum: f64 = above.map(|&(column, value)| value * out[column as usize]).sum();
+            out[row] -= sum / self.pivots[row];
+        }
     }
 
     fn times(&self, x: &[f64], out: &mut Vec<f64>) {
         out.clear();
-        let mut start = 0;
-        for (row, &stop) in self.stops.iter().enumerate() {
-            let stop = stop as usize;
-            let others: f64 = self.others[start..stop].iter().map(|&(column, value)| value * x[column as usize]).sum();
+        for row in 0..x.len() {
+            let others: f64 = self.row(row).iter().map(|&(column, value)| value * x[column as usize]).sum();
             out.push(self.diagonal[row] * x[row] + others);
-            start = stop;
         }
     }
 
@@ -132,8 +175,8 @@ impl Conduction {
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
         let mut x = vec![0.0; b.len()];
         let mut residual = b.to_vec();
-        let scaled = |residual: &[f64]| residual.iter().zip(&self.diagonal).map(|(r, d)| r / d).collect::<Vec<_>>();
-        let mut z = scaled(&residual);
+        let mut z = Vec::with_capacity(b.len());
+        self.precondition(&residual, &mut z);
         let mut direction = z.clone();
         let mut product = Vec::with_capacity(b.len());
         let mut energy = dot(&residual, &z);
@@ -149,7 +192,7 @@ impl Conduction {
                 x[i] += step * direction[i];
                 residual[i] -= step * product[i];
             }
-            z = scaled(&residual);
+            self.precondition(&residual, &mut z);
             let next = dot(&residual, &z);
             let keep = next / energy;
             for i in 0..x.len() {

@@ -68,10 +68,10 @@ impl Shell {
             .filter(|[a, b, c]| a != b && b != c && c != a)
             .collect();
         let mut normals = vec![DVec3::ZERO; points.len()];
-        let mut boxes = Vec::with_capacity(faces.len());
+        let mut corners = Vec::with_capacity(faces.len());
         for face in &faces {
             let [a, b, c] = face.map(|v| points[v as usize]);
-            boxes.push((a.min(b).min(c), a.max(b).max(c)));
+            corners.push([a, b, c]);
             let area = (b - a).cross(c - a);
             face.iter().for_each(|&v| normals[v as usize] += area);
         }
@@ -83,7 +83,8 @@ impl Shell {
         let (piece_of, piece_count) = pieces(points.len(), &faces);
         let is_around = vec![false; piece_count];
         let of_vertex = found.of_vertex;
-        Ok(Self { points, normals, faces, of_vertex, piece_of, piece_count, is_around, tree: Bvh::new(&boxes), size })
+        let tree = Bvh::of_faces(&corners);
+        Ok(Self { points, normals, faces, of_vertex, piece_of, piece_count, is_around, tree, size })
     }
 
     pub fn points(&self) -> &[DVec3] {

@@ -390,7 +390,7 @@ impl<'a> Finder<'a> {
     /// The points of firm pieces of the joints above a piece.
     fn carriers(&self, piece: usize) -> Vec<DVec3> {
         let (pieces, skeleton) = (self.anatomy.pieces(), self.rig.skeleton());
-        let Some(joint) = skeleton.bones().nth(self.joint(piece)) else { return Vec::new() };
+        let Some(joint) = skeleton.bone(self.joint(piece)) else { return Vec::new() };
         let above: Vec<usize> = self.tree.ancestors(joint).skip(1).map(crate::BoneId::index).collect();
         let carries = |&other: &usize| {
             pieces[other].character == pieces[piece].character
@@ -415,7 +415,7 @@ impl<'a> Finder<'a> {
         let (areas, skeleton) = (self.surface.areas(), self.rig.skeleton());
         let own: f64 = self.slots[piece].iter().map(|&slot| areas[slot as usize]).sum();
         let put_on = self.is_put_on(piece);
-        let Some(joint) = skeleton.bones().nth(self.joint(piece)) else { return Ground::Own };
+        let Some(joint) = skeleton.bone(self.joint(piece)) else { return Ground::Own };
         for joint in self.tree.ancestors(joint).take(if put_on { usize::MAX } else { 1 }) {
             let under = |&&(slot, _): &&(u32, f64)| {
                 let other = self.anatomy.piece_of_point(slot as usize);
@@ -471,8 +471,7 @@ impl<'a> Finder<'a> {
         if faces.is_empty() {
             faces = self.slots[piece].iter().map(|&slot| [points[slot as usize]; 3]).collect();
         }
-        let boxes: Vec<(DVec3, DVec3)> = faces.iter().map(|[a, b, c]| (a.min(*b).min(*c), a.max(*b).max(*c))).collect();
-        let tree = Bvh::new(&boxes);
+        let tree = Bvh::of_faces(&faces);
         let distance = |&(slot, _): &(u32, f64)| {
             let p = points[slot as usize];
             let to = |face: u32| Some(nearest_on(p, faces[face as usize]).distance_squared(p));

@@ -20,6 +20,7 @@
 use super::rigid_pieces::RigidPieces;
 use super::settle::Displaced;
 use crate::anatomy::{Anatomy, Role, owners};
+use crate::bvh::Bvh;
 use crate::control_points::DisjointSets;
 use crate::edge_graph::EdgeGraph;
 use crate::hierarchy::Hierarchy;
@@ -44,6 +45,8 @@ const PIVOT: [f64; 2] = [0.1, 0.2];
 /// How far along a piece its free end begins, in the length of the piece, and the bounds of that in sizes.
 const FREE: f64 = 0.5;
 const REACH: [f64; 2] = [0.15, 0.2];
+/// Most pieces that one follows: the nearest, and among those as near the ones that come first.
+const CARRIERS: usize = 8;
 
 /// The seams of a rig, in the order they are closed.
 #[derive(Debug)]
@@ -98,7 +101,8 @@ impl Sewn {
         let graph = EdgeGraph::new(surface.points(), rig.adjacency(), &[]);
         let trees: Vec<Option<SurfaceTree<'_>>> =
             shells.iter().map(|shell| SurfaceTree::new(&shell.faces, surface.points())).collect();
-        let contacts = Contacts { surface: &surface, joints: &joints, shells: &shells, trees: &trees };
+        let around = Bvh::new(&shells.iter().map(|shell| (shell.low, shell.high)).collect::<Vec<_>>());
+        let contacts = Contacts { surface: &surface, joints: &joints, shells: &shells, around, trees: &trees };
         let mut distances = vec![f64::INFINITY; surface.points().len()];
         let seam = |at: usize| seam(rig, &graph, &shells[at], contacts.of(at), &mut distances);
         let seams: Vec<Seam> = (0..shells.len()).filter(|&at| !shells[at].rigid).filter_map(seam).collect();
@@ -245,7 +249,7 @@ impl<'a> Joints<'a> {
 
     fn of(&self, slot: u32) -> Option<BoneId> {
         let bone = self.rig.main_bone(slot as usize)?;
-        self.rig.skeleton().bones().nth(self.owner[bone.index()])
+        self.rig.skeleton().bone(self.owner[bone.index()])
     }
 
     /// How firmly two points hold each other at a place: not at all where neither's joint carries the other's.
@@ -288,6 +292,8 @@ struct Contacts<'a> {
     surface: &'a RestSurface<'a>,
     joints: &'a Joints<'a>,
     shells: &'a [Shell],
+    /// Their boxes.
+    around: Bvh,
     trees: &'a [Option<SurfaceTree<'a>>],
 }
 
@@ -297,15 +303,9 @@ impl Contacts<'_> {
         let (shell, points) = (&self.shells[at], self.surface.points());
         let size = self.joints.rig.characters()[shell.character].size;
         let apart = APART * size;
-        let meets = |&other: &usize| {
-            let other = &self.shells[other];
-            let is_near = (shell.low - apart).cmple(other.high).all() && other.low.cmple(shell.high + apart).all();
-            // The body carries what is put on it, and does not bend to a sword.
-            is_near && other.character == shell.character && (shell.worn || !other.worn)
-        };
         // (point, its distance to the carrier by which it touches, the place)
         let mut found: Vec<(u32, f64, Stitch)> = Vec::new();
-        for other in (0..at).filter(meets) {
+        for other in self.carriers(at, apart) {
             let (carrier, Some(tree)) = (&self.shells[other], &self.trees[other]) else { continue };
             let corners = self.corners(at, other, size);
             for &slot in &shell.slots {
@@ -343,6 +343,22 @@ impl Contacts<'_> {
         contacts
     }
 
+    /// The shells that one may follow, in their order.
+    fn carriers(&self, at: usize, apart: f64) -> Vec<usize> {
+        let shell = &self.shells[at];
+        let gap = |index: u32| {
+            let other = &self.shells[index as usize];
+            let gap = (other.low - shell.high).max(shell.low - other.high).max(DVec3::ZERO);
+            // The body carries what is put on it, and does not bend to a sword.
+            let may = other.character == shell.character && (shell.worn || !other.worn);
+            ((index as usize) < at && gap.max_element() <= apart && may).then(|| gap.length_squared())
+        };
+        let near = self.around.nearest_few((shell.low, shell.high), 3.0 * apart * apart, CARRIERS, gap);
+        let mut carriers: Vec<usize> = near.into_iter().map(|index| index as usize).collect();
+        carriers.sort_unstable();
+        carriers
+    }
+
     /// Points of a shell, ascending, that hold up a face which another shell lies on or goes through, or an edge that
     /// goes through the other one.
     fn corners(&self, at: usize, other: usize, size: f64) -> Vec<u32> {
@@ -357,14 +373,22 @@ impl Contacts<'_> {
         let near = |low: DVec3, high: DVec3, shell: &Shell| {
             (low - touching).cmple(shell.high).all() && shell.low.cmple(high + touching).all()
         };
-        for &slot in &carrier.slots {
+        // Of a large shell few faces are near a small one.
+        let faces = |of: &SurfaceTree<'_>, through: &Shell| -> Vec<[u32; 3]> {
+            of.overlapping(through.low - touching, through.high + touching)
+        };
+        let close = faces(tree, shell);
+        let mut slots = close.as_flattened().to_vec();
+        slots.sort_unstable();
+        slots.dedup();
+        for slot in slots {
             let p = points[slot as usize];
             if near(p, p, shell) {
                 own.nearest_within(p, touching).into_iter().for_each(|(place, _)| hold(place));
             }
         }
-        let edges = |of: &Shell, through: &Shell| -> Vec<[u32; 2]> {
-            let sides = of.faces.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
+        let edges = |faces: &[[u32; 3]], through: &Shell| -> Vec<[u32; 2]> {
+            let sides = faces.iter().flat_map(|&[a, b, c]| [[a, b], [b, c], [c, a]]);
             let mut edges: Vec<[u32; 2]> = sides.map(|[a, b]| [a.min(b), a.max(b)]).collect();
             let is_near = |edge: &[u32; 2]| {
                 let [a, b] = edge.map(|slot| points[slot as usize]);
@@ -375,11 +399,11 @@ impl Contacts<'_> {
             edges.dedup();
             edges
         };
-        for [a, b] in edges(carrier, shell) {
+        for [a, b] in edges(&close, shell) {
             let crossing = own.crossing(points[a as usize], points[b as usize]);
             crossing.into_iter().for_each(|(_, place)| hold(place));
         }
-        for [a, b] in edges(shell, carrier) {
+        for [a, b] in edges(&faces(own, carrier), carrier) {
             if let Some((along, _)) = tree.crossing(points[a as usize], points[b as usize]) {
                 corners.extend((1.0 - along >= CORNER).then_some(a));
                 corners.extend((along >= CORNER).then_some(b));

@@ -1,7 +1,7 @@
 //! A character as one piece of edges, whatever it was modelled from.
 
 use super::RestSurface;
-use crate::bvh::Bvh;
+use crate::bvh::{Bvh, Groups};
 use crate::control_points::DisjointSets;
 use crate::edge_graph::EdgeGraph;
 use std::cmp::Reverse;
@@ -22,17 +22,16 @@ pub(crate) fn bridged(surface: &RestSurface<'_>) -> EdgeGraph {
         let slots: Vec<u32> = surface.slots(character).map(|slot| slot as u32).collect();
         let tree = Bvh::of_points(&slots.iter().map(|&slot| points[slot as usize]).collect::<Vec<_>>());
         let mut piece: Vec<u32> = slots.iter().map(|&slot| pieces.find(slot)).collect();
-        let nearest_other = |piece: &[u32], i: usize, within: f64| {
+        let nearest_other = |groups: &Groups, own: u32, i: usize, within: f64| {
             let p = points[slots[i] as usize];
-            tree.nearest(p, within * within, |j| {
-                let d = || (points[slots[j as usize] as usize] - p).length_squared();
-                (piece[j as usize] != piece[i]).then(d)
-            })
+            let away = |j: u32| (points[slots[j as usize] as usize] - p).length_squared();
+            tree.nearest_other(groups, own, p, within * within, away)
         };
         if piece.iter().any(|&p| p != piece[0]) {
+            let groups = tree.groups(piece.clone());
             for i in 0..slots.len() {
                 let within = surface.edge_length(slots[i] as usize);
-                if let Some((j, _)) = nearest_other(&piece, i, within) {
+                if let Some((j, _)) = nearest_other(&groups, piece[i], i, within) {
                     bridges.push((slots[i], slots[j as usize]));
                 }
             }
@@ -52,11 +51,12 @@ pub(crate) fn bridged(surface: &RestSurface<'_>) -> EdgeGraph {
                 break;
             }
             groups.sort_by_key(|group| Reverse(group.len()));
+            let told_apart = tree.groups(piece.clone());
             for group in &groups[1..] {
                 let mut best: Option<(u32, u32)> = None;
                 let mut within = f64::INFINITY;
                 for &i in *group {
-                    if let Some((j, d)) = nearest_other(&piece, i, within)
+                    if let Some((j, d)) = nearest_other(&told_apart, piece[i], i, within)
                         && d.sqrt() < within
                     {
                         within = d.sqrt();

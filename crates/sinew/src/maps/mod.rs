@@ -101,11 +101,7 @@ impl<'r> RestSurface<'r> {
     }
 
     fn tree(&self, faces: &[[u32; 3]]) -> Bvh {
-        let bounds = |face: &[u32; 3]| {
-            let [a, b, c] = face.map(|slot| self.points[slot as usize]);
-            (a.min(b).min(c), a.max(b).max(c))
-        };
-        Bvh::new(&faces.iter().map(bounds).collect::<Vec<_>>())
+        Bvh::of_faces(&faces.iter().map(|face| face.map(|slot| self.points[slot as usize])).collect::<Vec<_>>())
     }
 
     /// Slots that hold a control point of one character, ascending.

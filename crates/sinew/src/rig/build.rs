@@ -49,6 +49,7 @@ pub(super) fn build(raw: &RawRig) -> Result<(Rig, Vec<Warning>), RigError> {
     let moved = moved(&skeleton, &palette, &vertices, &rest_world);
     let segments = segments(raw, &skeleton, &world);
     let carriers = carriers(raw, &skeleton);
+    let mut pieces = vertices.pieces.chunk_by(|a, b| a.mesh == b.mesh).peekable();
     let parts: Vec<Part> = raw
         .meshes
         .iter()
@@ -61,10 +62,10 @@ pub(super) fn build(raw: &RawRig) -> Result<(Rig, Vec<Warning>), RigError> {
                 RawBinding::Node => PartKind::Rider,
             },
             character: grouping.of_mesh[mesh] as usize,
-            primitives: vertices
-                .pieces
+            primitives: pieces
+                .next_if(|pieces| pieces[0].mesh == mesh)
+                .unwrap_or_default()
                 .iter()
-                .filter(|piece| piece.mesh == mesh)
                 .map(|piece| Primitive {
                     vertices: piece.vertices.clone(),
                     triangles: piece.triangles.clone(),

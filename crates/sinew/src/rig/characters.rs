@@ -2,7 +2,7 @@
 
 use super::pack::Packed;
 use super::read::Vertices;
-use super::{BoneSegments, Character, PaletteEntry, Row};
+use super::{BoneSegments, Character, PaletteEntry};
 use crate::control_points::DisjointSets;
 use crate::pose::WorldPose;
 use crate::raw::{RawBinding, RawMesh, RawRig};
@@ -116,14 +116,18 @@ pub(super) fn characters(
             (*low, *high) = (low.min(*point), high.max(*point));
         }
     }
+    // Parents come first, so the smallest is the topmost.
+    let mut anchors: Vec<Option<BoneId>> = vec![None; grouping.count];
+    for entry in palette {
+        if let Some(anchor) = anchors.get_mut(entry.character as usize) {
+            *anchor = Some(anchor.map_or(entry.bone, |known| known.min(entry.bone)));
+        }
+    }
+    let first_row = |character: usize| packed.rows.partition_point(|row| (row.character as usize) < character);
     (0..grouping.count)
         .map(|character| {
-            let mine = |row: &&Row| row.character as usize == character;
-            let start = packed.rows.iter().take_while(|row| (row.character as usize) < character).count();
-            let rows = start..start + packed.rows[start..].iter().take_while(mine).count();
-            let entries = palette.iter().filter(|entry| entry.character as usize == character);
-            // Parents come first, so the smallest is the topmost.
-            let anchor = entries.map(|entry| entry.bone).min().unwrap_or(palette[0].bone);
+            let rows = first_row(character)..first_row(character + 1);
+            let anchor = anchors[character].unwrap_or(palette[0].bone);
             let topology = Topology::new(triangles[character].iter().copied());
             if topology.non_manifold_edges > 0 {
                 warnings.push(Warning {

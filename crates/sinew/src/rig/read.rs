@@ -47,7 +47,7 @@ pub(super) fn read_skins(raw: &RawRig, skeleton: &Skeleton) -> Result<(Vec<Palet
     let mut palette: Vec<PaletteEntry> = Vec::new();
     let mut ranges = Vec::with_capacity(raw.skins.len());
     check_size("joints", raw.skins.iter().map(|s| s.joints.len()).sum(), (u32::MAX / 8) as usize)?;
-    let mut entry_of_bone: Vec<Option<u32>> = vec![None; skeleton.len()];
+    let subtrees = subtrees(skeleton);
     for (skin, raw_skin) in raw.skins.iter().enumerate() {
         if raw_skin.joints.is_empty() {
             return Err(RigError::EmptySkin { skin, name: raw_skin.name.clone() });
@@ -59,7 +59,6 @@ pub(super) fn read_skins(raw: &RawRig, skeleton: &Skeleton) -> Result<(Vec<Palet
             if !raw_joint.bone_from_rest.is_finite() {
                 return Err(RigError::BindNotFinite { skin, joint });
             }
-            entry_of_bone[bone.index()] = Some(palette.len() as u32);
             palette.push(PaletteEntry {
                 bone,
                 bone_from_rest: raw_joint.bone_from_rest,
@@ -69,21 +68,54 @@ pub(super) fn read_skins(raw: &RawRig, skeleton: &Skeleton) -> Result<(Vec<Palet
             });
         }
         let range = start..palette.len() as u32;
-        // Nearest ancestor in the skin, root down, so that deep chains cost one step a bone.
-        let mut nearest: Vec<Option<u32>> = vec![None; skeleton.len()];
-        for bone in skeleton.bones() {
-            let above = skeleton.parent(bone).and_then(|p| entry_of_bone[p.index()].or(nearest[p.index()]));
-            nearest[bone.index()] = above;
-        }
-        for entry in &mut palette[start as usize..] {
-            entry.parent = nearest[entry.bone.index()];
-        }
-        for entry in &palette[start as usize..] {
-            entry_of_bone[entry.bone.index()] = None;
-        }
+        find_parents(&mut palette, start, &subtrees);
         ranges.push(range);
     }
     Ok((palette, ranges))
+}
+
+/// Gives the entries from `start` on, which are those of one skin, their nearest ancestors among each other. A walk over
+/// its joints in the order of subtrees: skins of a few joints may be many, and bones of a file as many.
+fn find_parents(palette: &mut [PaletteEntry], start: u32, subtrees: &[Range<u32>]) {
+    let mut order: Vec<u32> = (start..palette.len() as u32).collect();
+    let subtree = |palette: &[PaletteEntry], entry: u32| subtrees[palette[entry as usize].bone.index()].clone();
+    order.sort_by_key(|&entry| subtree(palette, entry).start);
+    let mut open: Vec<u32> = Vec::new();
+    for entry in order {
+        let own = subtree(palette, entry);
+        while open.last().is_some_and(|&above| subtree(palette, above).end <= own.start) {
+            open.pop();
+        }
+        // A joint listed twice: the later one carries what is below.
+        if open.last().is_some_and(|&above| subtree(palette, above) == own) {
+            open.pop();
+        }
+        palette[entry as usize].parent = open.last().copied();
+        open.push(entry);
+    }
+}
+
+/// Per bone, the numbers of it and all below it when every bone is followed by what hangs on it.
+fn subtrees(skeleton: &Skeleton) -> Vec<Range<u32>> {
+    let mut sizes = vec![1u32; skeleton.len()];
+    for bone in skeleton.bones().rev() {
+        if let Some(parent) = skeleton.parent(bone) {
+            sizes[parent.index()] += sizes[bone.index()];
+        }
+    }
+    let mut next_root = 0;
+    // Where the next child of each bone goes.
+    let mut next: Vec<u32> = vec![0; skeleton.len()];
+    let mut ranges = Vec::with_capacity(skeleton.len());
+    for bone in skeleton.bones() {
+        let size = sizes[bone.index()];
+        let place = skeleton.parent(bone).map_or(&mut next_root, |parent| &mut next[parent.index()]);
+        let start = *place;
+        *place += size;
+        next[bone.index()] = start + 1;
+        ranges.push(start..start + size);
+    }
+    ranges
 }
 
 /// Checks every mesh, repairs its weights, and lays all vertices out flat. Riders get a palette entry each.

@@ -65,14 +65,29 @@ impl Selection {
         &self.bones
     }
 
-    fn find(&self, bone: BoneId) -> Option<usize> {
-        self.bones.binary_search_by_key(&bone, |selected| selected.bone).ok()
-    }
-
     /// For each chosen bone, the nearest chosen one above it.
     fn above(&self, skeleton: &Skeleton) -> Vec<Option<usize>> {
-        let up = |s: &Selected| skeleton.ancestors(s.bone).skip(1).find_map(|bone| self.find(bone));
-        self.bones.iter().map(up).collect()
+        let mut chosen: Vec<Option<usize>> = vec![None; skeleton.len()];
+        self.bones.iter().enumerate().for_each(|(index, selected)| chosen[selected.bone.index()] = Some(index));
+        let mut nearest: Vec<Option<usize>> = vec![None; skeleton.len()];
+        for bone in skeleton.bones() {
+            let parent = skeleton.parent(bone);
+            nearest[bone.index()] = parent.and_then(|parent| chosen[parent.index()].or(nearest[parent.index()]));
+        }
+        self.bones.iter().map(|selected| nearest[selected.bone.index()]).collect()
+    }
+
+    /// For each chosen bone, the one below it that it points to: where the chain forks, the branch that the stroke runs
+    /// along leads.
+    fn next(&self, above: &[Option<usize>]) -> Vec<Option<usize>> {
+        let away = |index: usize| self.bones[index].displacement.length();
+        let mut next: Vec<Option<usize>> = vec![None; above.len()];
+        for (below, above) in above.iter().enumerate().filter_map(|(below, above)| Some((below, (*above)?))) {
+            if next[above].is_none_or(|known| away(below) < away(known)) {
+                next[above] = Some(below);
+            }
+        }
+        next
     }
 }
 
@@ -112,18 +127,17 @@ pub fn pose_by_offset(
         })
         .collect();
     let above = selection.above(skeleton);
-    for (index, selected) in selection.bones.iter().enumerate() {
-        let Selected { bone, t, .. } = *selected;
+    let next = selection.next(&above);
+    let mut chosen = selection.bones.iter().enumerate().peekable();
+    // Parents come first: what is above a bone stands when its turn comes, and what is below waits for its own.
+    for bone in skeleton.bones() {
+        world.compose_bone(skeleton, &posed, bone);
+        let Some((index, &Selected { t, .. })) = chosen.next_if(|(_, selected)| selected.bone == bone) else { continue };
         let may_move = posing.stretch || (above[index].is_none() && (posing.is_free)(bone));
         if may_move && world.joint_origin(bone) != targets[index] {
             put(skeleton, &mut posed, &mut world, bone, targets[index]);
         }
-        // Where the chain forks, the branch that the stroke runs along leads.
-        let next = (index + 1..selection.bones.len()).filter(|&other| above[other] == Some(index)).min_by(|&a, &b| {
-            let away = |i: usize| selection.bones[i].displacement.length();
-            away(a).total_cmp(&away(b)).then(a.cmp(&b))
-        });
-        match next {
+        match next[index] {
             Some(next) => aim(skeleton, &mut posed, &mut world, bone, selection.bones[next].bone, targets[next]),
             None => {
                 let (from, to) = (from_frames.at(t), to_frames.at(t));
@@ -141,7 +155,10 @@ pub fn pose_by_offset(
 
 /// Turns `bone` so that the joint of `tip`, below it, points to `target`.
 fn aim(skeleton: &Skeleton, pose: &mut Pose, world: &mut WorldPose, bone: BoneId, tip: BoneId, target: DVec3) {
+    let mut between: Vec<BoneId> = skeleton.ancestors(tip).take_while(|&above| above != bone).collect();
+    between.reverse();
     for _ in 0..AIM_ROUNDS {
+        between.iter().for_each(|&below| world.compose_bone(skeleton, pose, below));
         let joint = world.joint_origin(bone);
         let (now, then) = (world.joint_origin(tip), target);
         let (Some(from), Some(to)) = ((now - joint).try_normalize(), (then - joint).try_normalize()) else { return };
@@ -159,7 +176,7 @@ fn turn(skeleton: &Skeleton, pose: &mut Pose, world: &mut WorldPose, bone: BoneI
     let in_parent = DQuat::from_mat3(&(parent.transpose() * DMat3::from_quat(by) * parent));
     local.rotation = (in_parent * local.rotation).normalize();
     pose.locals[bone.index()] = LocalTransform::Trs(local);
-    world.compose(skeleton, pose);
+    world.compose_bone(skeleton, pose, bone);
 }
 
 /// Moves a bone's joint to a place in the world; nowhere if its parent flattens space.
@@ -172,7 +189,7 @@ fn put(skeleton: &Skeleton, pose: &mut Pose, world: &mut WorldPose, bone: BoneId
         LocalTransform::Trs(local) => local.translation = place,
         LocalTransform::Matrix(local) => local.translation = place,
     }
-    world.compose(skeleton, pose);
+    world.compose_bone(skeleton, pose, bone);
 }
 
 #[cfg(test)]

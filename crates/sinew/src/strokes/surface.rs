@@ -42,11 +42,8 @@ impl<'a> SurfaceTree<'a> {
         if triangles.iter().flatten().any(|&corner| corner as usize >= points.len()) {
             return None;
         }
-        let bounds = |face: &[u32; 3]| {
-            let [a, b, c] = face.map(|corner| points[corner as usize]);
-            (a.min(b).min(c), a.max(b).max(c))
-        };
-        let tree = Bvh::new(&triangles.iter().map(bounds).collect::<Vec<_>>());
+        let corners = |face: &[u32; 3]| face.map(|corner| points[corner as usize]);
+        let tree = Bvh::of_faces(&triangles.iter().map(corners).collect::<Vec<_>>());
         Some(Self { triangles, points, tree })
     }
 
@@ -65,6 +62,14 @@ impl<'a> SurfaceTree<'a> {
         };
         let (triangle, squared) = self.tree.nearest(p, within * within, |triangle| Some(shares(triangle).1))?;
         Some((SurfacePoint { triangle, barycentric: shares(triangle).0 }, squared.sqrt()))
+    }
+
+    /// The triangles whose boxes meet a box, in the order of the surface.
+    pub(crate) fn overlapping(&self, low: DVec3, high: DVec3) -> Vec<[u32; 3]> {
+        let mut found = Vec::new();
+        self.tree.overlapping(low, high, |triangle| found.push(triangle));
+        found.sort_unstable();
+        found.into_iter().map(|triangle| self.triangles[triangle as usize]).collect()
     }
 
     /// Where a segment first goes through the surface, and how far along (Möller and Trumbore 1997).

@@ -35,7 +35,7 @@ pub(super) struct MotionFile {
 impl MotionFile {
     pub fn read(path: &Path) -> Result<Self, Fault> {
         let file = path.display().to_string();
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = crate::limits::chosen().read_text(path).map_err(|error| {
             Fault::in_file(&file, format!("the motion file cannot be read ({error}); check the path"))
         })?;
         Self::parse(file, &text)

@@ -105,7 +105,7 @@ struct Side<'a> {
 impl<'a> Side<'a> {
     fn new(document: &'a Document) -> Self {
         let json = &document.json;
-        Self { document, json, accessors: Accessors::new(View::root(json), &document.buffers) }
+        Self { document, json, accessors: Accessors::new(View::root(json), &document.buffers, &document.limits) }
     }
 
     fn entry(&self, array: &str, index: usize) -> Option<&'a Value> {
@@ -142,7 +142,7 @@ impl<'a> Side<'a> {
             return self.view_bytes(usize::try_from(view).ok()?).map(<[u8]>::to_vec);
         }
         let uri = View::root(self.json).entry("images", index).ok()?.need("uri").ok()?;
-        uri::resolve(&uri, self.document.folder.as_deref(), u64::MAX).ok()
+        uri::resolve(&uri, self.document.folder.as_deref(), self.document.limits.file_bytes).ok()
     }
 }
 

@@ -29,6 +29,9 @@ const SAME_PLACE: f64 = 1e-6;
 /// Weights this close are those of copies that an exporter pruned differently; an upper and a lower lip differ by more.
 const SAME_WEIGHT: f32 = 0.2;
 
+/// Places this many borders of different weights meet at are no seam.
+const MOST_TRIED: usize = 1000;
+
 /// A segment of fewer faces has no volume to speak of.
 const LEAST_FACES: usize = 36;
 /// Nor one with a smaller part of the body's.
@@ -555,7 +558,6 @@ fn join_borders(rig: &Rig, faces: &[[u32; 3]], places: &[DVec3], first_slot: u32
         .collect();
     border.sort_unstable();
     border.dedup();
-    let at: Vec<DVec3> = border.iter().map(|&local| places[local as usize]).collect();
     let (low, high) = places.iter().fold((places[0], places[0]), |(l, h), &p| (l.min(p), h.max(p)));
     let within = ((high - low).length() * SAME_PLACE).powi(2);
     let weights = |local: u32| {
@@ -563,10 +565,29 @@ fn join_borders(rig: &Rig, faces: &[[u32; 3]], places: &[DVec3], first_slot: u32
             .map(|(entry, weight)| (rig.palette()[entry as usize].bone, weight))
             .collect::<Vec<_>>()
     };
+    // Copies to the bit are joined first and looked for once, for there may be thousands at one place.
+    let exact = |local: u32| {
+        let weights: Vec<(BoneId, u32)> = weights(local).iter().map(|&(bone, w)| (bone, w.to_bits())).collect();
+        (places[local as usize].to_array().map(f64::to_bits), weights)
+    };
+    let mut keyed: Vec<_> = border.iter().map(|&local| (exact(local), local)).collect();
+    keyed.sort_unstable();
+    let mut border = Vec::with_capacity(keyed.len());
+    for copies in keyed.chunk_by(|a, b| a.0 == b.0) {
+        border.push(copies[0].1);
+        copies[1..].iter().for_each(|&(_, copy)| sets.union(copies[0].1, copy));
+    }
+    border.sort_unstable();
+    let at: Vec<DVec3> = border.iter().map(|&local| places[local as usize]).collect();
     let tree = Bvh::of_points(&at);
     for (i, &here) in border.iter().enumerate() {
         let mine = weights(here);
+        let mut tried = 0;
         let other_copy = |j: u32| {
+            tried += 1;
+            if tried > MOST_TRIED {
+                return Some(f64::NEG_INFINITY);
+            }
             let there = border[j as usize];
             let theirs = weights(there);
             let same = || {
@@ -576,7 +597,10 @@ fn join_borders(rig: &Rig, faces: &[[u32; 3]], places: &[DVec3], first_slot: u32
             };
             ((j as usize) < i && same()).then(|| at[j as usize].distance_squared(at[i]))
         };
-        if let Some((j, _)) = tree.nearest(at[i], within, other_copy) {
+        // Giving up is the nearest there is.
+        if let Some((j, distance)) = tree.nearest(at[i], within, other_copy)
+            && distance >= 0.0
+        {
             sets.union(here, border[j as usize]);
         }
     }

@@ -107,6 +107,7 @@ fn bridges(surface: &Surface, adjacency: &Adjacency, carrying: &Carrying) -> Vec
         return Vec::new();
     }
     let tree = Bvh::of_points(bind);
+    let pieces = tree.groups(piece.clone());
     let alike = |a: usize, b: usize| -> f64 {
         let share =
             |&(entry, w): &(u32, f64)| carrying.of(b).iter().find(|other| other.0 == entry).map(|other| other.1.min(w));
@@ -117,11 +118,8 @@ fn bridges(surface: &Surface, adjacency: &Adjacency, carrying: &Carrying) -> Vec
         let neighbours = adjacency.of(point);
         let edges: f64 = neighbours.iter().map(|&n| bind[n as usize].distance(*p)).sum();
         let within = edges / neighbours.len().max(1) as f64;
-        let other = |j: u32| {
-            let away = || bind[j as usize].distance_squared(*p);
-            (piece[j as usize] != piece[point]).then(away)
-        };
-        if let Some((j, _)) = tree.nearest(*p, within * within, other) {
+        let away = |j: u32| bind[j as usize].distance_squared(*p);
+        if let Some((j, _)) = tree.nearest_other(&pieces, piece[point], *p, within * within, away) {
             let share = alike(point, j as usize);
             if share >= ALIKE {
                 pairs.push((j.min(point as u32), j.max(point as u32), share));

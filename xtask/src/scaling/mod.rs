@@ -1,0 +1,295 @@
+//! Time against n: every command on characters that grow along one axis, and the exponent that fits.
+//!
+//! Times are user time of all threads. What a command takes at the smallest n there is (starting, reading, the sixty
+//! frames of a clip) is taken off first, or it would hide the slope; the exponent is the least-squares slope of the
+//! logarithms over two decades of n.
+
+mod shapes;
+
+use crate::command::{cargo, root, succeed, target_dir};
+use crate::run::run;
+use serde_json::json;
+use shapes::{Form, Layout, Plan};
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+/// Longest run of one command.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// Steps per decade of n.
+const STEPS: usize = 2;
+
+/// What grows.
+struct Axis {
+    name: &'static str,
+    /// The largest n; the fit begins two decades below it.
+    most: usize,
+    plan: fn(usize) -> Plan,
+    commands: &'static [&'static str],
+}
+
+const ALL: &[&str] = &["inspect", "frame", "check", "bake", "map", "pose", "bind", "edit"];
+const PLAYED: &[&str] = &["inspect", "frame", "check", "bake", "map", "pose"];
+
+const AXES: &[Axis] = &[
+    Axis { name: "vertices", most: 100_000, plan: |n| Plan { points: n, ..Plan::default() }, commands: ALL },
+    Axis {
+        name: "bones, a chain",
+        most: 4_000,
+        plan: |n| Plan { bones: n, points: 4_000, ..Plan::default() },
+        commands: ALL,
+    },
+    Axis {
+        name: "bones, a star",
+        most: 4_000,
+        plan: |n| Plan { bones: n, points: 4_000, layout: Layout::Star, ..Plan::default() },
+        commands: ALL,
+    },
+    Axis { name: "clips", most: 1_000, plan: |n| Plan { clips: n, ..Plan::default() }, commands: ALL },
+    Axis { name: "keys", most: 100_000, plan: |n| Plan { keys: n + 2, ..Plan::default() }, commands: ALL },
+    Axis {
+        name: "primitives",
+        most: 2_000,
+        plan: |n| Plan { primitives: n, points: 40, ..Plan::default() },
+        commands: ALL,
+    },
+    Axis { name: "skins", most: 2_000, plan: |n| Plan { skins: n, points: 40, ..Plan::default() }, commands: ALL },
+    Axis {
+        name: "characters",
+        most: 500,
+        plan: |n| Plan { characters: n, points: 40, ..Plan::default() },
+        commands: ALL,
+    },
+    Axis { name: "pieces", most: 2_000, plan: |n| Plan { pieces: n, points: 40, ..Plan::default() }, commands: ALL },
+    Axis {
+        name: "muscles",
+        most: 400,
+        plan: |_| Plan { bones: 400, points: 4_000, ..Plan::default() },
+        commands: &["frame", "check", "bake"],
+    },
+    Axis {
+        name: "corners at one place",
+        most: 100_000,
+        plan: |n| Plan { points: n, form: Form::OnePlace, ..Plan::default() },
+        commands: PLAYED,
+    },
+    Axis {
+        name: "triangles around a point",
+        most: 100_000,
+        plan: |n| Plan { points: n, form: Form::Fan, ..Plan::default() },
+        commands: PLAYED,
+    },
+    Axis {
+        name: "needles of a pole",
+        most: 100_000,
+        plan: |n| Plan { points: n, form: Form::Pole, ..Plan::default() },
+        commands: PLAYED,
+    },
+];
+
+/// The exponent that a command may have.
+fn most_exponent(command: &str) -> f64 {
+    if matches!(command, "bind" | "edit") { 1.5 } else { 1.15 }
+}
+
+/// Runs the axes whose name, or whose command, contains a word of `filter`; writes `docs/scaling.md` where there is none.
+pub fn table(filter: &[&str]) -> Result<(), String> {
+    succeed(&mut cargo("build --release --quiet -p sinew_cli"))?;
+    let program = target_dir().join("release").join(format!("sinew{}", std::env::consts::EXE_SUFFIX));
+    measure(&program, filter)
+}
+
+/// Writes the character of the first axis whose name contains `axis`, at `n`.
+pub fn make(axis: &str, n: &str, path: &str) -> Result<(), String> {
+    let axis = AXES.iter().find(|known| known.name.contains(axis)).ok_or_else(|| format!("no axis {axis}"))?;
+    let n = n.parse::<usize>().map_err(|error| format!("{n}: {error}"))?;
+    fs::write(path, (axis.plan)(n).glb()).map_err(|error| format!("{path}: {error}"))
+}
+
+/// As [`table`], of a program that is there.
+pub fn table_of(program: &Path, filter: &[&str]) -> Result<(), String> {
+    measure(program, filter)
+}
+
+fn measure(program: &Path, filter: &[&str]) -> Result<(), String> {
+    let folder = std::env::temp_dir().join(format!("sinew-scaling-{}", std::process::id()));
+    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let outcome = rows(program, &folder, filter);
+    let _ = fs::remove_dir_all(&folder);
+    let (rows, steep) = outcome?;
+    if filter.is_empty() {
+        let path = root().join("docs/scaling.md");
+        fs::write(&path, page(&rows)).map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    if steep.is_empty() { Ok(()) } else { Err(format!("too steep: {}", steep.join(", "))) }
+}
+
+/// One line of the table: axis, command, n and seconds, exponent.
+struct Row {
+    axis: &'static str,
+    command: &'static str,
+    times: Vec<(usize, f64)>,
+    exponent: Option<f64>,
+}
+
+fn rows(program: &Path, folder: &Path, filter: &[&str]) -> Result<(Vec<Row>, Vec<String>), String> {
+    let (mut rows, mut steep) = (Vec::new(), Vec::new());
+    for axis in AXES {
+        let wanted = |command: &str| {
+            filter.iter().all(|word| axis.name.contains(word) || command == *word)
+        };
+        let commands: Vec<&'static str> = axis.commands.iter().copied().filter(|command| wanted(command)).collect();
+        if commands.is_empty() {
+            continue;
+        }
+        let mut found: Vec<Row> =
+            commands.iter().map(|&command| Row { axis: axis.name, command, times: Vec::new(), exponent: None }).collect();
+        let smallest = axis.most / 100;
+        let sizes = (0..=2 * STEPS)
+            .map(|step| (smallest as f64 * 10f64.powf(step as f64 / STEPS as f64)).round() as usize);
+        let mut floors = vec![0.0; found.len()];
+        let mut lost = vec![false; found.len()];
+        for (turn, n) in std::iter::once((smallest / 10).max(1)).chain(sizes).enumerate() {
+            let file = folder.join("made.glb");
+            fs::write(&file, (axis.plan)(n).glb()).map_err(|error| error.to_string())?;
+            for (at, row) in found.iter_mut().enumerate() {
+                if lost[at] {
+                    continue;
+                }
+                let mut command = Command::new(program);
+                command.arg("--quiet").args(arguments(row.command, axis.name, &file, folder, n)?);
+                let mut secs = f64::INFINITY;
+                // The least of a few: whatever else runs on the machine only adds.
+                for _ in 0..3 {
+                    let run = run(&mut command, PATIENCE)?;
+                    if run.timed_out {
+                        eprintln!("{}, {n}: {} took more than {PATIENCE:?}", axis.name, row.command);
+                        lost[at] = true;
+                        break;
+                    }
+                    if run.code != Some(0) {
+                        eprintln!("{}, {n}: {} said {}", axis.name, row.command, run.stderr.trim());
+                        lost[at] = true;
+                        break;
+                    }
+                    secs = secs.min(run.user_secs);
+                    if run.user_secs > 0.5 {
+                        break;
+                    }
+                }
+                match turn {
+                    0 => floors[at] = secs,
+                    _ if secs.is_finite() => row.times.push((n, secs)),
+                    _ => {}
+                }
+            }
+        }
+        for ((row, floor), lost) in found.into_iter().zip(floors).zip(lost) {
+            let exponent = exponent(&row.times, floor);
+            let row = Row { exponent, ..row };
+            println!("{}", line(&row));
+            if lost || exponent.is_some_and(|exponent| exponent > most_exponent(row.command)) {
+                steep.push(format!("{} in {}", row.command, row.axis));
+            }
+            rows.push(row);
+        }
+    }
+    Ok((rows, steep))
+}
+
+/// Least-squares slope of log time over log n, without the time that any n takes. None where the largest n hardly
+/// takes longer than the smallest: then there is nothing to fit but noise.
+fn exponent(times: &[(usize, f64)], floor: f64) -> Option<f64> {
+    let grown: Vec<(f64, f64)> = times
+        .iter()
+        .filter(|(_, secs)| secs - floor > 0.02)
+        .map(|&(n, secs)| ((n as f64).ln(), (secs - floor).ln()))
+        .collect();
+    if grown.len() < 2 {
+        return None;
+    }
+    let count = grown.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| grown.iter().map(of).sum::<f64>() / count;
+    let (x, y) = (mean(|p| p.0), mean(|p| p.1));
+    let (over, under) = grown.iter().fold((0.0, 0.0), |(a, b), p| (a + (p.0 - x) * (p.1 - y), b + (p.0 - x).powi(2)));
+    Some(over / under)
+}
+
+fn line(row: &Row) -> String {
+    let mut text = format!("| {} | `{}` |", row.axis, row.command);
+    for (n, secs) in &row.times {
+        let _ = write!(text, " {n}: {secs:.2} |");
+    }
+    match row.exponent {
+        Some(exponent) => {
+            let _ = write!(text, " **{exponent:.2}** |");
+        }
+        None => text.push_str(" flat |"),
+    }
+    text
+}
+
+/// What is asked of a command.
+fn arguments(command: &str, axis: &str, file: &Path, folder: &Path, n: usize) -> Result<Vec<PathBuf>, String> {
+    let written = |name: &str, text: String| {
+        let path = folder.join(name);
+        fs::write(&path, text).map(|()| path).map_err(|error| error.to_string())
+    };
+    let mut words: Vec<PathBuf> = vec![command.into(), file.into()];
+    let mut say = |more: &[&str]| words.extend(more.iter().map(PathBuf::from));
+    let played = matches!(command, "frame" | "check" | "bake");
+    if played && axis == "muscles" {
+        let mut recipe = "version = 1\n[[correction]]\ntype = \"muscles\"\n[correction.muscles]\n".to_owned();
+        for bone in 0..n {
+            let _ = writeln!(recipe, "\"bone_{bone}\" = {{ ellipsoid = [0, 0, 0.1, 0.02, 0.02, 0.02] }}");
+        }
+        let recipe = written("muscles.sinew.toml", recipe)?;
+        say(&["--recipe", &recipe.to_string_lossy()]);
+    } else if played {
+        say(&["--preset", "lively"]);
+    }
+    match command {
+        "frame" => {
+            let out = folder.join("frame.json");
+            say(&["--clip", "0", "--time", "0.2", "--force", "-o", &out.to_string_lossy()]);
+        }
+        "check" => say(&["--fps", "20"]),
+        "bake" => {
+            let out = folder.join("baked.glb");
+            say(&["--fps", "12", "--tolerance", "1%", "--best-effort", "--force", "-o", &out.to_string_lossy()]);
+        }
+        "map" => {
+            let out = folder.join("map.");
+            say(&["--auto", "diameter", "--force", "-o", &out.to_string_lossy()]);
+        }
+        "pose" => {
+            let stroke = json!({"strokes": [{"baseline": [[0, 0, 0], [0, 2, 0]], "offset": [[0, 0, 0], [0.5, 1.9, 0]]}]});
+            let strokes = written("strokes.json", stroke.to_string())?;
+            let out = folder.join("posed.glb");
+            say(&["--strokes", &strokes.to_string_lossy(), "--force", "-o", &out.to_string_lossy()]);
+        }
+        "bind" => {
+            let out = folder.join("bound.glb");
+            say(&["--force", "-o", &out.to_string_lossy()]);
+        }
+        "edit" => {
+            let edit = json!({"edits": [{"name": "bump", "rings": 4,
+                "from": [[-0.3, 1.0, 0.0], [-0.3, 1.1, 0.0]], "to": [[-0.4, 1.0, 0.0], [-0.4, 1.1, 0.0]]}]});
+            let edits = written("edits.json", edit.to_string())?;
+            let out = folder.join("edited.sinew.toml");
+            say(&["--edit", &edits.to_string_lossy(), "--force", "-o", &out.to_string_lossy()]);
+        }
+        _ => {}
+    }
+    Ok(words)
+}
+
+fn page(rows: &[Row]) -> String {
+    let mut text = "# Time against size\n\nTODO\n".to_owned();
+    for row in rows {
+        let _ = writeln!(text, "{}", line(row));
+    }
+    text
+}
