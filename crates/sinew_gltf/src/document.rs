@@ -4,7 +4,7 @@
 
 use crate::error::{Fault, ImportError, Kind};
 use crate::view::View;
-use crate::{note, uri};
+use crate::{decode, extensions, note, uri};
 use serde_json::Value;
 use sinew::Warning;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ pub enum Container {
     Gltf,
 }
 
-/// A file as it was: what writing needs so that nothing unknown is lost.
+/// A file as it was, but for compression, which is undone: what writing needs so that nothing unknown is lost.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The whole JSON, members in their order.
@@ -82,7 +82,7 @@ impl Document {
         let json = parse(json, container)?;
         let root = View::root(&json);
         check_version(&root)?;
-        check_extensions(&root)?;
+        extensions::check(&root, &mut warnings)?;
         let mut buffers = Vec::new();
         for (index, buffer) in root.list("buffers")?.iter().enumerate() {
             let bin = if index == 0 { bin } else { None };
@@ -90,7 +90,9 @@ impl Document {
         }
         let other_chunks = other_chunks.into_iter().map(|(kind, bytes)| (kind, bytes.to_vec())).collect();
         let folder = folder.map(Path::to_owned);
-        Ok(Self { json, buffers, container, other_chunks, warnings, folder })
+        let mut document = Self { json, buffers, container, other_chunks, warnings, folder };
+        decode::unpack(&mut document)?;
+        Ok(document)
     }
 }
 
@@ -181,40 +183,6 @@ fn check_version(root: &View<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Extensions that leave geometry, skins and animation as they are, or that the importer understands.
-fn is_understood(extension: &str) -> bool {
-    const PREFIXES: [&str; 5] = ["KHR_materials_", "KHR_texture_", "KHR_xmp", "EXT_texture_", "EXT_lights_"];
-    const NAMES: [&str; 7] = [
-        "KHR_mesh_quantization",
-        "KHR_lights_punctual",
-        "KHR_animation_pointer",
-        "KHR_techniques_webgl",
-        "KHR_node_visibility",
-        "KHR_node_selectability",
-        "MSFT_texture_dds",
-    ];
-    NAMES.contains(&extension) || PREFIXES.iter().any(|prefix| extension.starts_with(prefix))
-}
-
-pub(crate) const DECOMPRESS: &str = "export without compression, or unpack it with `gltf-transform copy IN OUT`";
-
-fn check_extensions(root: &View<'_>) -> Result<(), Fault> {
-    for required in root.list("extensionsRequired")? {
-        let name = required.text()?;
-        if is_understood(name) {
-            continue;
-        }
-        let (fault, remedy) = if name == "KHR_draco_mesh_compression" || name.ends_with("_meshopt_compression") {
-            (format!("requires {name}: its geometry is compressed, which Sinew does not read"), DECOMPRESS)
-        } else {
-            let fault = format!("requires the extension {name}, which Sinew does not know");
-            (fault, "export without that extension, or apply it in the program that made the file")
-        };
-        return Err(Fault::new(Kind::Unsupported, required.element(), fault, remedy));
-    }
-    Ok(())
-}
-
 fn read_buffer(buffer: &View<'_>, bin: Option<&[u8]>, folder: Option<&Path>) -> Result<Vec<u8>, Fault> {
     let declared = buffer.need("byteLength")?.whole()?;
     let mut bytes = match (buffer.get("uri")?, bin) {
@@ -232,19 +200,4 @@ fn read_buffer(buffer: &View<'_>, bin: Option<&[u8]>, folder: Option<&Path>) -> 
     }
     bytes.truncate(usize::try_from(declared).unwrap_or(usize::MAX));
     Ok(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn extensions_that_leave_geometry_alone_are_understood() {
-        for name in ["KHR_materials_unlit", "KHR_texture_transform", "KHR_lights_punctual", "KHR_mesh_quantization"] {
-            assert!(is_understood(name), "{name}");
-        }
-        for name in ["KHR_draco_mesh_compression", "EXT_mesh_gpu_instancing", "KHR_unheard_of"] {
-            assert!(!is_understood(name), "{name}");
-        }
-    }
 }

@@ -35,6 +35,8 @@
 //! | finding | what is done | code |
 //! |---|---|---|
 //! | GLB longer than its header says | the rest is ignored | `trailing-bytes` |
+//! | packed by Draco or meshopt | unpacked; what is written is not compressed | `compression-unpacked` |
+//! | required extension that is not known, and that nothing that is read uses | ignored | `extension-unknown` |
 //! | node rotation not of length 1 | normalised | `rotation-not-unit` |
 //! | node with a matrix and translation, rotation or scale | the matrix is used | `node-matrix-and-parts` |
 //! | animated node given by a matrix | taken apart; shear is lost | `animated-matrix` |
@@ -71,7 +73,9 @@
 //! | URI with a scheme other than `data:`, absolute, or leading out of the asset's folder (also by a link) | [`ImportError::Uri`] |
 //! | data URI that is not sound base64; buffer that is no plain file | [`ImportError::Uri`] |
 //! | glTF version other than 2.x | [`ImportError::Unsupported`] |
-//! | required extension that touches geometry and is not known; Draco and meshopt compression | [`ImportError::Unsupported`] |
+//! | required extension that is not known and is used by what is read | [`ImportError::Unsupported`] |
+//! | Draco or meshopt stream that is broken | [`ImportError::Invalid`] |
+//! | the same that holds more than its accessors declare | [`ImportError::TooLarge`] |
 //! | member missing or of the wrong kind; number beyond the range of f32; index out of range | [`ImportError::Invalid`] |
 //! | buffer with fewer bytes than it declares | [`ImportError::Invalid`] |
 //! | accessor or buffer view that reaches outside; byteStride shorter than an element; unknown types | [`ImportError::Invalid`] |
@@ -103,11 +107,13 @@ mod animations;
 mod asset;
 mod audit;
 pub mod bind;
+mod decode;
 pub mod diff;
 mod document;
 mod edit;
 mod error;
 mod export;
+mod extensions;
 mod fnv;
 mod import;
 pub mod layer;

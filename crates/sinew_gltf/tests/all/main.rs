@@ -8,6 +8,7 @@ mod anatomy_on_real_characters;
 mod bind_on_real_characters;
 mod binding;
 mod common;
+mod compressed;
 mod contacts_on_real_characters;
 mod diff;
 mod effects_on_real_characters;
