@@ -121,7 +121,7 @@ pub fn run(options: &EditArgs, talk: &Talk) -> Result<(), Fault> {
             loaded.file
         )));
     }
-    let mut scene = load(&options.input, &loaded.maps)?;
+    let mut scene = load(&options.input, &loaded.maps, &options.recipe.animations)?;
     talk.warnings(&scene.warnings);
     let mut files: Vec<(PathBuf, MapFile)> = Vec::new();
     for edit in &asked {

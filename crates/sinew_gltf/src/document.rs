@@ -2,6 +2,7 @@
 //!
 //! Source: glTF 2.0 specification, chapters 3.6.1 (buffers) and 4 (GLB).
 
+use crate::edit::Unnoted;
 use crate::error::{Fault, ImportError, Kind};
 use crate::view::View;
 use crate::{decode, extensions, note, uri};
@@ -33,6 +34,8 @@ pub struct Document {
     pub warnings: Vec<Warning>,
     /// Where the images it names lie.
     pub(crate) folder: Option<PathBuf>,
+    /// What has been added and is to be noted with what comes next.
+    pub(crate) unnoted: Option<Unnoted>,
 }
 
 const TRUNCATED: &str = "the file was truncated or damaged in transfer: copy or export it again";
@@ -90,7 +93,7 @@ impl Document {
         }
         let other_chunks = other_chunks.into_iter().map(|(kind, bytes)| (kind, bytes.to_vec())).collect();
         let folder = folder.map(Path::to_owned);
-        let mut document = Self { json, buffers, container, other_chunks, warnings, folder };
+        let mut document = Self { json, buffers, container, other_chunks, warnings, folder, unnoted: None };
         decode::unpack(&mut document)?;
         Ok(document)
     }

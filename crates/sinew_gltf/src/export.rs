@@ -36,6 +36,7 @@ pub fn export(raw: &RawRig, clips: &[Clip]) -> Result<Document, WriteError> {
         other_chunks: Vec::new(),
         warnings: Vec::new(),
         folder: None,
+        unnoted: None,
     };
     let mut edit = Edit::begin(&mut document)?;
     write_nodes(&mut edit, raw)?;

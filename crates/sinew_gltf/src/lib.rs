@@ -16,6 +16,7 @@
 //! | [`Asset::open`], [`Asset::from_slice`] | the door in: a file, read and checked |
 //! | [`RawAsset`] | the same before it is checked, to be changed or painted on |
 //! | [`Document::open`] | a file taken apart without asking what it means |
+//! | [`RawAsset::with_clips_of`] | clips of other files, on this one's bones |
 //! | [`export()`] | a rig made in code, as a document |
 //! | [`bind::bind`] | new skin weights, made from the shape |
 //! | [`layer::add`], [`strip()`] | morph targets and weights put on a document, and taken off without a trace |
@@ -24,7 +25,7 @@
 //! | [`diff`](mod@diff) | how two documents differ |
 //!
 //! Read are nodes, skins, animations, and those meshes that move: skinned ones, and *riders*, unskinned meshes at or
-//! below a joint or an animated ancestor of one. Other meshes, cameras and lights are left alone; the whole JSON
+//! below a joint or an animated ancestor of one; in a file without skins, those of every tree of nodes that is animated. Other meshes, cameras and lights are left alone; the whole JSON
 //! and all buffers are kept in [`Document`], from which [`Surfaces`] reads materials and images for drawing.
 //!
 //! A file is repaired with a [`sinew::Warning`] where every viewer would show the same thing all the same, and refused with
@@ -101,12 +102,14 @@ pub use repaired_skins::repaired_skins;
 pub use springs::spring_nodes;
 pub use strip::strip;
 pub use surfaces::{Surface, Surfaces, TextureUse, TextureWrap};
+pub use vrm::humanoid;
 
 mod accessor;
 mod animations;
 mod asset;
 mod audit;
 pub mod bind;
+mod borrowed;
 mod decode;
 pub mod diff;
 mod document;
@@ -134,5 +137,6 @@ mod strip;
 mod surfaces;
 mod uri;
 mod view;
+mod vrm;
 mod whole_file;
 mod write;
