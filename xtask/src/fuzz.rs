@@ -49,7 +49,10 @@ pub fn run(minutes: f64, only: &[&str]) -> Result<(), String> {
     succeed(build.arg(host).arg("--target-dir").arg(&folder).env("RUSTFLAGS", FLAGS.join(" ")))?;
     let program = folder.join(host).join("release/doors");
     let mut faults = Vec::new();
-    println!("{:<16} {:>12} {:>9} {:>8} {:>9} {:>10}", "door", "executions", "coverage", "corpus", "peak MB", "slowest s");
+    println!(
+        "{:<16} {:>12} {:>9} {:>8} {:>9} {:>10}",
+        "door", "executions", "coverage", "corpus", "peak MB", "slowest s"
+    );
     let mut total = 0;
     for door in doors.iter().filter(|door| only.is_empty() || only.contains(door)) {
         let account = fuzz(&program, door, &folder, minutes)?;

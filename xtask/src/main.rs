@@ -44,6 +44,7 @@ usage: cargo xtask COMMAND
   neon                     the same with NEON, executed by QEMU
   interop                  tries baked files in the Khronos validator, three.js and Blender, and ARAP against libigl;
                            installs what they need
+  packed                   packs the characters of SINEW_ASSETS by Draco and meshopt and compares them with the plain ones
   pictures                 redraws the pictures of the manual
   bind-table               binds all characters of SINEW_ASSETS by every method and by Blender and writes docs/bind.md
   bake-table OLD [ASSET…]  bakes the characters of SINEW_ASSETS with this build and with the sinew program OLD by one recipe:
@@ -91,6 +92,7 @@ fn main() -> ExitCode {
             report(scaling::table_of(std::path::Path::new(program), filter))
         }
         ["scaling", filter @ ..] => report(scaling::table(filter)),
+        ["packed"] => report(interop::packed()),
         ["pictures"] => pictures::run(),
         ["bind-table"] => report(interop::bind_table()),
         ["bake-table", args @ ..] if !args.is_empty() => {

@@ -52,6 +52,7 @@ mod propagated;
 pub mod raw;
 pub mod recipe;
 pub mod registry;
+pub mod retarget;
 pub mod rig;
 mod rings;
 mod simd;

@@ -127,6 +127,12 @@ pub struct RecipeArgs {
     /// A built-in recipe instead of your own; `sinew presets` lists them.
     #[arg(long, value_name = "NAME", conflicts_with = "recipe")]
     pub preset: Option<String>,
+
+    /// Also take the clips of another file, such as a walk made for another character or a library of animations without
+    /// meshes: bones are matched by name (prefixes such as mixamorig: do not count) and retargeted where the two are built
+    /// differently. Can be repeated.
+    #[arg(long, value_name = "OTHER.glb", value_parser = OsStringValueParser::new().map(Input::from))]
+    pub animations: Vec<Input>,
 }
 
 /// How strong the recipe is to be: shared by all commands that show it.

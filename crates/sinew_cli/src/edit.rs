@@ -120,7 +120,7 @@ pub fn run(options: &EditArgs, talk: &Talk) -> Result<(), Fault> {
             loaded.file
         )));
     }
-    let mut scene = load(&options.input, &loaded.maps)?;
+    let mut scene = load(&options.input, &loaded.maps, &options.recipe.animations)?;
     talk.warnings(&scene.warnings);
     loaded.idle_words(&scene).iter().for_each(|words| talk.note(words));
     let mut files: Vec<(PathBuf, MapFile)> = Vec::new();
@@ -158,12 +158,7 @@ pub fn run(options: &EditArgs, talk: &Talk) -> Result<(), Fault> {
 }
 
 /// Writes recipe and maps together, once they have been read again and played.
-fn write(
-    options: &EditArgs,
-    scene: &Scene,
-    recipe: &RecipeFile,
-    files: &[(PathBuf, MapFile)],
-) -> Result<(), Fault> {
+fn write(options: &EditArgs, scene: &Scene, recipe: &RecipeFile, files: &[(PathBuf, MapFile)]) -> Result<(), Fault> {
     let unread = |path: &Path, error: &dyn std::fmt::Display| {
         Fault::in_file(
             path.display(),
@@ -195,7 +190,8 @@ fn write(
 }
 
 fn read(path: &Path, file: &str) -> Result<Vec<AskedEdit>, Fault> {
-    let text = crate::limits::chosen().read_text(path)
+    let text = crate::limits::chosen()
+        .read_text(path)
         .map_err(|error| Fault::in_file(file, format!("the edits cannot be read ({error}); check the path")))?;
     let parsed: EditsFile = serde_json::from_str(&text).map_err(|error| {
         Fault::in_file(file, format!("{error}; correct the JSON there, the manual shows the format"))

@@ -3,7 +3,7 @@
 use crate::args::Input;
 use crate::bake::{BakingArgs, Order, Written};
 use crate::fault::Fault;
-use crate::load::load_original;
+use crate::load::{load_original, require_skin};
 use crate::output::{Destination, text_to_stdout, to_stdout};
 use crate::played::chosen_clips;
 use crate::progress::Progress;
@@ -56,6 +56,12 @@ pub struct LivenArgs {
     #[arg(long, value_name = "R.sinew.toml")]
     recipe_out: Option<PathBuf>,
 
+    /// Also take the clips of another file, such as a walk made for another character or a library of animations without
+    /// meshes: bones are matched by name (prefixes such as mixamorig: do not count) and retargeted where the two are built
+    /// differently. Can be repeated.
+    #[arg(long, value_name = "OTHER.glb", value_parser = OsStringValueParser::new().map(Input::from))]
+    animations: Vec<Input>,
+
     #[command(flatten)]
     baking: BakingArgs,
 }
@@ -85,11 +91,13 @@ pub fn run(options: &LivenArgs, talk: &Talk) -> Result<(), Fault> {
     Destination::new(output, baking.force).check()?;
     let recipe_out = options.recipe_out.as_ref().map(|path| Destination::new(path, baking.force));
     recipe_out.as_ref().map_or(Ok(()), Destination::check)?;
-    let scene = load_original(input, &[])?;
+    let scene = load_original(input, &[], &options.animations)?;
     talk.warnings(&scene.warnings);
+    require_skin(&scene)?;
     let chosen = chosen_clips(&scene, &baking.clips)?;
     if chosen.is_empty() {
-        let fault = "there is no clip: effects add to motion, and nothing moves; add an animation to the file";
+        let fault = "there is no clip: effects add to motion, and nothing moves; add an animation to the file, or take those of \
+                     another by --animations";
         return Err(Fault::in_file(&scene.name, fault));
     }
     let skeleton = scene.rig.skeleton();

@@ -3,30 +3,43 @@
 use crate::args::Input;
 use crate::fault::Fault;
 use crate::limits;
+use sinew::clip::Track;
 pub use sinew_gltf::Asset as Scene;
 use sinew_gltf::map_file::{self, MapFile};
 use sinew_gltf::{Document, ImportError, RawAsset};
 use sinew_zoo::ZooCharacter;
 
-/// Loads a character as it is and puts painted `maps` on it. Built-in characters lie in no file.
-pub fn load(input: &Input, maps: &[MapFile]) -> Result<Scene, Fault> {
+/// Loads a character as it is, with the clips of `animations` besides, and puts painted `maps` on it. Built-in characters lie
+/// in no file unless they are given such clips.
+pub fn load(input: &Input, maps: &[MapFile], animations: &[Input]) -> Result<Scene, Fault> {
     match input {
-        Input::Path(path) => {
-            let document = Document::open_within(path, limits::chosen()).map_err(refused)?;
-            checked(RawAsset::from_document(input.to_string(), document).map_err(refused)?, maps)
-        }
-        Input::Zoo(spec) => {
+        Input::Zoo(spec) if animations.is_empty() => {
             let ZooCharacter { mut raw, clips, .. } = zoo(input, spec)?;
             let painted = maps.iter().try_for_each(|map| map_file::apply(&mut raw, map));
             painted.map_err(|error| Fault::in_file(input, error))?;
             Scene::from_raw(input.to_string(), raw, clips).map_err(refused)
         }
+        _ => {
+            let asset = RawAsset::from_document(input.to_string(), document(input)?).map_err(refused)?;
+            checked(animated(asset, animations)?, maps)
+        }
     }
 }
 
+/// `asset` with the clips of other files.
+fn animated(asset: RawAsset, animations: &[Input]) -> Result<RawAsset, Fault> {
+    if animations.is_empty() {
+        return Ok(asset);
+    }
+    let other = |input: &Input| RawAsset::from_document(input.to_string(), document(input)?).map_err(refused);
+    let others = animations.iter().map(other).collect::<Result<Vec<_>, Fault>>()?;
+    asset.with_clips_of(&others).map_err(refused)
+}
+
 /// As [`load`], in its file, both as they were before Sinew added anything.
-pub fn load_original(input: &Input, maps: &[MapFile]) -> Result<Scene, Fault> {
-    checked(RawAsset::from_original(input.to_string(), document(input)?).map_err(refused)?, maps)
+pub fn load_original(input: &Input, maps: &[MapFile], animations: &[Input]) -> Result<Scene, Fault> {
+    let asset = RawAsset::from_original(input.to_string(), document(input)?).map_err(refused)?;
+    checked(animated(asset, animations)?, maps)
 }
 
 /// As [`load`], with the file the character lies in, as it is.
@@ -61,13 +74,19 @@ fn refused(error: ImportError) -> Fault {
     Fault::Failed(error.to_string())
 }
 
-/// Files of animations alone hold bones and nothing that they move.
+/// Files of animations alone hold bones and nothing that they move; others move by morph targets alone.
 pub fn require_skin(scene: &Scene) -> Result<(), Fault> {
-    match scene.rig.vertex_count() {
-        0 => Err(Fault::in_file(
-            &scene.name,
-            "contains no mesh that bones move, only bones and clips; give the file that has the character's meshes",
-        )),
-        _ => Ok(()),
+    if scene.rig.vertex_count() > 0 {
+        return Ok(());
     }
+    let tracks = || scene.clips.iter().flat_map(|clip| &clip.tracks);
+    let is_node = |track: &Track| track.translation.is_some() || track.rotation.is_some() || track.scale.is_some();
+    let words = if tracks().any(|track| track.morph.is_some()) && !tracks().any(is_node) {
+        "moves by morph targets alone: effects add to the motion of bones and nodes, and none moves; animate its bones, or \
+         take the clips of another file by --animations"
+    } else {
+        "contains no mesh that bones move, only bones and clips; give the file that has the character's meshes, and this one \
+         as its --animations"
+    };
+    Err(Fault::in_file(&scene.name, words))
 }

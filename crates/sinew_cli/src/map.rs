@@ -134,7 +134,7 @@ pub fn run(options: &MapArgs, talk: &Talk) -> Result<(), Fault> {
     if options.output == Path::new("-") {
         return Err(Fault::Usage("a map may need several files, so it cannot go to stdout; give a folder".to_owned()));
     }
-    let scene = load(&options.input, &[])?;
+    let scene = load(&options.input, &[], &[])?;
     talk.warnings(&scene.warnings);
     require_skin(&scene)?;
     let surface = RestSurface::new(&scene.rig);

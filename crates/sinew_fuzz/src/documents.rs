@@ -55,7 +55,8 @@ pub fn strip_changed(bytes: &[u8]) {
     }
     // A note of version 1 is not protected against itself.
     note_alone &= document.json.pointer("/asset/extras/sinew/check").is_some();
-    let reads = |document: &Document| RawAsset::from_document("fuzz", document.clone()).and_then(RawAsset::check).is_ok();
+    let reads =
+        |document: &Document| RawAsset::from_document("fuzz", document.clone()).and_then(RawAsset::check).is_ok();
     let was_read = reads(&document);
     let before = document.clone();
     match strip(&mut document) {

@@ -4,9 +4,8 @@
 //! All bounds are checked before anything is allocated, and what is allocated is drawn from a [`Budget`], so a
 //! file cannot make the reader allocate by declaring.
 
-use crate::limits::{Limits, RAISE};
-use crate::document::DECOMPRESS;
 use crate::error::{Fault, Kind};
+use crate::limits::{Limits, RAISE};
 use crate::view::View;
 use std::cell::Cell;
 
@@ -22,7 +21,8 @@ pub(crate) enum Component {
 }
 
 impl Component {
-    fn of_code(code: u64) -> Option<Self> {
+    /// The storage glTF gives this code.
+    pub fn of_code(code: u64) -> Option<Self> {
         Some(match code {
             5120 => Self::I8,
             5121 => Self::U8,
@@ -77,7 +77,7 @@ impl Component {
     }
 
     /// The number that starts at `bytes`, which holds at least [`Self::size`] of them.
-    fn float(self, bytes: &[u8], normalized: bool) -> f32 {
+    pub fn float(self, bytes: &[u8], normalized: bool) -> f32 {
         let (value, largest) = match self {
             Self::F32 => return f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
             Self::I8 => (f64::from(i8::from_le_bytes([bytes[0]])), f64::from(i8::MAX)),
@@ -90,7 +90,7 @@ impl Component {
     }
 
     /// The unsigned integer that starts at `bytes`; 0 for types that hold none.
-    fn unsigned(self, bytes: &[u8]) -> u32 {
+    pub fn unsigned(self, bytes: &[u8]) -> u32 {
         match self {
             Self::U8 => u32::from(bytes[0]),
             Self::U16 => u32::from(u16::from_le_bytes([bytes[0], bytes[1]])),
@@ -103,6 +103,11 @@ impl Component {
 /// Numbers per element of each accessor type that Sinew reads.
 const WIDTHS: [(&str, usize); 5] = [("SCALAR", 1), ("VEC2", 2), ("VEC3", 3), ("VEC4", 4), ("MAT4", 16)];
 
+/// Numbers per element of the accessor type `name`.
+pub(crate) fn width_of(name: &str) -> Option<usize> {
+    WIDTHS.iter().find(|(known, _)| *known == name).map(|(_, width)| *width)
+}
+
 /// How many numbers a file may still unpack to.
 pub(crate) struct Budget {
     total: u64,
@@ -110,8 +115,13 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    fn within(limits: &Limits) -> Self {
+    pub fn within(limits: &Limits) -> Self {
         Self { total: limits.numbers, left: Cell::new(limits.numbers) }
+    }
+
+    /// Numbers not yet taken.
+    pub fn left(&self) -> u64 {
+        self.left.get()
     }
 
     /// Takes `numbers` out of the budget before they are allocated for `element`.
@@ -227,11 +237,6 @@ impl<'a> Accessors<'a> {
         let length = view.need("byteLength")?.whole()?;
         let bytes = self.buffers.get(buffer).map_or(&[][..], |bytes| bytes);
         if bytes.is_empty() && length > 0 {
-            let extensions = view.get("extensions")?.map_or(Ok(Vec::new()), |extensions| extensions.members())?;
-            if let Some((name, _)) = extensions.iter().find(|(name, _)| name.ends_with("_meshopt_compression")) {
-                let fault = format!("is compressed by {name}, which Sinew does not read");
-                return Err(Fault::new(Kind::Unsupported, element, fault, DECOMPRESS));
-            }
             return Err(invalid(format!("reads from buffer {buffer}, which has no data")));
         }
         let view_bytes = slice(bytes, start, length).ok_or_else(|| {
@@ -300,9 +305,9 @@ impl Accessor<'_> {
         Fault::invalid(self.element.clone(), fault)
     }
 
-    /// Whether any bytes stand behind it; otherwise all its elements are zero.
-    pub fn has_data(&self) -> bool {
-        self.elements.is_some() || self.sparse.is_some()
+    /// Numbers per element.
+    pub fn width(&self) -> usize {
+        self.width
     }
 
     /// Refuses a number of elements other than `count`, which is what `of` has.

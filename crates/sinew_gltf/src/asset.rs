@@ -5,7 +5,9 @@ use crate::error::ImportError;
 use crate::export::export;
 use crate::import;
 use crate::map_file::{self, MapFile, MapFileError};
+use crate::springs::spring_nodes;
 use crate::strip::strip;
+use crate::vrm::humanoid;
 use sinew::{Clip, RawRig, Rig, Warning};
 use std::path::Path;
 use std::sync::Arc;
@@ -69,11 +71,27 @@ impl Asset {
         match Rig::build(&raw) {
             Ok((rig, found)) => {
                 warnings.extend(found);
-                let rig = Arc::new(rig.watching(&clips));
+                let json = document.as_ref().map(|document| &document.json);
+                let (roles, sprung) = json.map(|json| (humanoid(json), spring_nodes(json))).unwrap_or_default();
+                warnings.extend((!sprung.is_empty()).then(|| springs_kept(sprung.len())));
+                let rig = Arc::new(rig.told(&roles, &sprung).watching(&clips));
                 Ok(Self { name, raw, rig, clips, warnings, document })
             }
             Err(source) => Err(ImportError::Rig { file: name, source }),
         }
+    }
+}
+
+fn springs_kept(count: usize) -> Warning {
+    Warning {
+        code: "springs-kept",
+        subject: "the file".into(),
+        message: format!(
+            "has springs on {count} {}, which players swing by themselves; they are kept, and effects leave alone what \
+             those move",
+            if count == 1 { "bone" } else { "bones" }
+        ),
+        remedy: "remove the springs from the file if effects are to move those parts",
     }
 }
 

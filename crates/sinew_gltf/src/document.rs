@@ -2,10 +2,11 @@
 //!
 //! Source: glTF 2.0 specification, chapters 3.6.1 (buffers) and 4 (GLB).
 
+use crate::edit::Unnoted;
 use crate::error::{Fault, ImportError, Kind};
 use crate::limits::{Limits, RAISE, read_plain};
 use crate::view::View;
-use crate::{note, uri};
+use crate::{decode, extensions, note, uri};
 use serde_json::Value;
 use sinew::Warning;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ pub enum Container {
     Gltf,
 }
 
-/// A file as it was: what writing needs so that nothing unknown is lost.
+/// A file as it was, but for compression, which is undone: what writing needs so that nothing unknown is lost.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The whole JSON, members in their order.
@@ -36,6 +37,8 @@ pub struct Document {
     pub(crate) folder: Option<PathBuf>,
     /// What it may ask for.
     pub limits: Limits,
+    /// What has been added and is to be noted with what comes next.
+    pub(crate) unnoted: Option<Unnoted>,
 }
 
 const TRUNCATED: &str = "the file was truncated or damaged in transfer: copy or export it again";
@@ -90,7 +93,7 @@ impl Document {
         let json = parse(json, container)?;
         let root = View::root(&json);
         check_version(&root)?;
-        check_extensions(&root)?;
+        extensions::check(&root, &mut warnings)?;
         let mut buffers: Vec<Vec<u8>> = Vec::new();
         let mut left = limits.file_bytes;
         for (index, buffer) in root.list("buffers")?.iter().enumerate() {
@@ -101,7 +104,9 @@ impl Document {
         }
         let other_chunks = other_chunks.into_iter().map(|(kind, bytes)| (kind, bytes.to_vec())).collect();
         let folder = folder.map(Path::to_owned);
-        Ok(Self { json, buffers, container, other_chunks, warnings, folder, limits })
+        let mut document = Self { json, buffers, container, other_chunks, warnings, folder, limits, unnoted: None };
+        decode::unpack(&mut document)?;
+        Ok(document)
     }
 }
 
@@ -192,45 +197,12 @@ fn check_version(root: &View<'_>) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Extensions that leave geometry, skins and animation as they are, or that the importer understands.
-fn is_understood(extension: &str) -> bool {
-    const PREFIXES: [&str; 5] = ["KHR_materials_", "KHR_texture_", "KHR_xmp", "EXT_texture_", "EXT_lights_"];
-    const NAMES: [&str; 7] = [
-        "KHR_mesh_quantization",
-        "KHR_lights_punctual",
-        "KHR_animation_pointer",
-        "KHR_techniques_webgl",
-        "KHR_node_visibility",
-        "KHR_node_selectability",
-        "MSFT_texture_dds",
-    ];
-    NAMES.contains(&extension) || PREFIXES.iter().any(|prefix| extension.starts_with(prefix))
-}
-
-pub(crate) const DECOMPRESS: &str = "export without compression, or unpack it with `gltf-transform copy IN OUT`";
-
-fn check_extensions(root: &View<'_>) -> Result<(), Fault> {
-    for required in root.list("extensionsRequired")? {
-        let name = required.text()?;
-        if is_understood(name) {
-            continue;
-        }
-        let (fault, remedy) = if name == "KHR_draco_mesh_compression" || name.ends_with("_meshopt_compression") {
-            (format!("requires {name}: its geometry is compressed, which Sinew does not read"), DECOMPRESS)
-        } else {
-            let fault = format!("requires the extension {name}, which Sinew does not know");
-            (fault, "export without that extension, or apply it in the program that made the file")
-        };
-        return Err(Fault::new(Kind::Unsupported, required.element(), fault, remedy));
-    }
-    Ok(())
-}
-
 /// The bytes of a buffer, of which `left` may still be had.
 fn read_buffer(buffer: &View<'_>, bin: Option<&[u8]>, folder: Option<&Path>, left: u64) -> Result<Vec<u8>, Fault> {
     let declared = buffer.need("byteLength")?.whole()?;
     if declared > left && buffer.get("uri")?.is_some() {
-        let fault = format!("declares {declared} bytes, beyond the {left} left of the limit for a file and its buffers");
+        let fault =
+            format!("declares {declared} bytes, beyond the {left} left of the limit for a file and its buffers");
         return Err(Fault::new(Kind::TooLarge, buffer.element(), fault, RAISE));
     }
     let mut bytes = match (buffer.get("uri")?, bin) {
@@ -248,19 +220,4 @@ fn read_buffer(buffer: &View<'_>, bin: Option<&[u8]>, folder: Option<&Path>, lef
     }
     bytes.truncate(usize::try_from(declared).unwrap_or(usize::MAX));
     Ok(bytes)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn extensions_that_leave_geometry_alone_are_understood() {
-        for name in ["KHR_materials_unlit", "KHR_texture_transform", "KHR_lights_punctual", "KHR_mesh_quantization"] {
-            assert!(is_understood(name), "{name}");
-        }
-        for name in ["KHR_draco_mesh_compression", "EXT_mesh_gpu_instancing", "KHR_unheard_of"] {
-            assert!(!is_understood(name), "{name}");
-        }
-    }
 }

@@ -160,6 +160,15 @@ struct OpenView {
     index: usize,
 }
 
+/// What was added to a document and is in no note yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Unnoted {
+    bytes_before: usize,
+    created: Vec<String>,
+    /// Arrays that grew, with their former length.
+    grown: Vec<(String, usize)>,
+}
+
 /// A document being changed.
 pub(crate) struct Edit<'a> {
     document: &'a mut Document,
@@ -185,12 +194,14 @@ impl<'a> Edit<'a> {
     /// Begins changing a packed `document` that has a buffer.
     pub fn begin(document: &'a mut Document) -> Result<Self, WriteError> {
         let Some(buffer) = document.buffers.first() else { return Err(missing("/buffers/0")) };
-        let bytes_before = buffer.len();
+        let bytes = buffer.len();
+        let Unnoted { bytes_before, created, grown } =
+            document.unnoted.take().unwrap_or(Unnoted { bytes_before: bytes, created: Vec::new(), grown: Vec::new() });
         Ok(Self {
             document,
             bytes_before,
-            created: Vec::new(),
-            grown: Vec::new(),
+            created,
+            grown,
             replaced: Vec::new(),
             open_view: None,
             blocks: HashMap::new(),
@@ -466,6 +477,13 @@ impl<'a> Edit<'a> {
         let at = "/buffers/0/byteLength";
         change_member(&mut self.document.json, at, Some(length.into())).ok_or_else(|| missing(at))?;
         Ok(())
+    }
+
+    /// As [`Self::finish`]; the next edit notes what this one has added as its own. Nothing may have been replaced.
+    pub fn finish_unnoted(mut self) -> Result<(), WriteError> {
+        let (created, grown) = (std::mem::take(&mut self.created), std::mem::take(&mut self.grown));
+        self.document.unnoted = Some(Unnoted { bytes_before: self.bytes_before, created, grown });
+        self.finish()
     }
 
     /// As [`Self::finish`], leaving a note of everything done.

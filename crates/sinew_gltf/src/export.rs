@@ -5,11 +5,11 @@
 //!
 //! Oracle: re-import, and the specification's evaluator, on every built-in character (`tests/export.rs`).
 
-use crate::limits::Limits;
 use crate::document::{Container, Document};
 use crate::edit::{Edit, Kind, Layout, Role};
 use crate::error::WriteError;
 use crate::layer::{DIRECTIONS, POSITIONS, TIMES, VECTORS, WEIGHTS, interpolation_name, write_skin};
+use crate::limits::Limits;
 use crate::meshes::MAP_PREFIX;
 use glam::{DMat4, Quat, Vec3};
 use serde_json::{Map, Value, json};
@@ -38,6 +38,7 @@ pub fn export(raw: &RawRig, clips: &[Clip]) -> Result<Document, WriteError> {
         warnings: Vec::new(),
         folder: None,
         limits: Limits::default(),
+        unnoted: None,
     };
     let mut edit = Edit::begin(&mut document)?;
     write_nodes(&mut edit, raw)?;

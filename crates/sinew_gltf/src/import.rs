@@ -5,6 +5,7 @@ use crate::audit::{self, below, flags, upwards};
 use crate::document::Document;
 use crate::error::{Fault, Kind};
 use crate::limits::{RAISE, beyond};
+use crate::nodes::parents_first;
 use crate::view::View;
 use crate::{animations, meshes, nodes, skins};
 use sinew::raw::{RawBinding, RawBone, RawMesh, RawSkin};
@@ -128,9 +129,17 @@ fn instances(
     Ok(instances)
 }
 
-/// Which nodes carry a mesh along with a character: joints, animated ancestors of joints, and all below them.
+/// Which nodes carry a mesh along with a character: joints, animated ancestors of joints, and all below them. Without any
+/// skin characters are made of rigid parts: every tree of nodes in which something is animated.
 fn riders(bones: &[RawBone], skins: &[RawSkin], animated: &[usize]) -> Vec<bool> {
     let moves = flags(bones.len(), animated.iter().copied());
+    if skins.is_empty() {
+        let mut root: Vec<usize> = (0..bones.len()).collect();
+        for node in parents_first(bones) {
+            root[node] = bones[node].parent.map_or(node, |parent| root[parent]);
+        }
+        return below(bones, flags(bones.len(), animated.iter().map(|&node| root[node])));
+    }
     let mut carries = vec![false; bones.len()];
     let mut seen = vec![false; bones.len()];
     for joint in skins.iter().flat_map(|skin| &skin.joints) {

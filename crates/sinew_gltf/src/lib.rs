@@ -16,6 +16,7 @@
 //! | [`Asset::open`], [`Asset::from_slice`] | the door in: a file, read and checked |
 //! | [`RawAsset`] | the same before it is checked, to be changed or painted on |
 //! | [`Document::open`] | a file taken apart without asking what it means |
+//! | [`RawAsset::with_clips_of`] | clips of other files, on this one's bones |
 //! | [`export()`] | a rig made in code, as a document |
 //! | [`bind::bind`] | new skin weights, made from the shape |
 //! | [`layer::add`], [`strip()`] | morph targets and weights put on a document, and taken off without a trace |
@@ -24,7 +25,7 @@
 //! | [`diff`](mod@diff) | how two documents differ |
 //!
 //! Read are nodes, skins, animations, and those meshes that move: skinned ones, and *riders*, unskinned meshes at or
-//! below a joint or an animated ancestor of one. Other meshes, cameras and lights are left alone; the whole JSON
+//! below a joint or an animated ancestor of one; in a file without skins, those of every tree of nodes that is animated. Other meshes, cameras and lights are left alone; the whole JSON
 //! and all buffers are kept in [`Document`], from which [`Surfaces`] reads materials and images for drawing.
 //!
 //! A file is repaired with a [`sinew::Warning`] where every viewer would show the same thing all the same, and refused with
@@ -35,6 +36,8 @@
 //! | finding | what is done | code |
 //! |---|---|---|
 //! | GLB longer than its header says | the rest is ignored | `trailing-bytes` |
+//! | packed by Draco or meshopt | unpacked; what is written is not compressed | `compression-unpacked` |
+//! | required extension that is not known, and that nothing that is read uses | ignored | `extension-unknown` |
 //! | node rotation not of length 1 | normalised | `rotation-not-unit` |
 //! | node with a matrix and translation, rotation or scale | the matrix is used | `node-matrix-and-parts` |
 //! | animated node given by a matrix | taken apart; shear is lost | `animated-matrix` |
@@ -71,7 +74,9 @@
 //! | URI with a scheme other than `data:`, absolute, or leading out of the asset's folder (also by a link) | [`ImportError::Uri`] |
 //! | data URI that is not sound base64; buffer that is no plain file; file that is a device or a pipe | [`ImportError::Uri`] |
 //! | glTF version other than 2.x | [`ImportError::Unsupported`] |
-//! | required extension that touches geometry and is not known; Draco and meshopt compression | [`ImportError::Unsupported`] |
+//! | required extension that is not known and is used by what is read | [`ImportError::Unsupported`] |
+//! | Draco or meshopt stream that is broken | [`ImportError::Invalid`] |
+//! | the same that holds more than its accessors declare | [`ImportError::TooLarge`] |
 //! | member missing or of the wrong kind; number beyond the range of f32; index out of range | [`ImportError::Invalid`] |
 //! | buffer with fewer bytes than it declares | [`ImportError::Invalid`] |
 //! | accessor or buffer view that reaches outside; byteStride shorter than an element; unknown types | [`ImportError::Invalid`] |
@@ -98,21 +103,25 @@ pub use repaired_skins::repaired_skins;
 pub use springs::spring_nodes;
 pub use strip::strip;
 pub use surfaces::{Surface, Surfaces, TextureUse, TextureWrap};
+pub use vrm::humanoid;
 
 mod accessor;
 mod animations;
 mod asset;
 mod audit;
 pub mod bind;
+mod borrowed;
+mod decode;
 pub mod diff;
 mod document;
 mod edit;
 mod error;
 mod export;
+mod extensions;
 mod fnv;
 mod import;
-mod limits;
 pub mod layer;
+mod limits;
 pub mod map_file;
 pub mod mdd;
 mod merged_weights;
@@ -130,5 +139,6 @@ mod strip;
 mod surfaces;
 mod uri;
 mod view;
+mod vrm;
 mod whole_file;
 mod write;

@@ -4,8 +4,7 @@
 //! attributes); KHR_mesh_quantization for integer positions and directions.
 
 use crate::accessor::{Accessor, Accessors, Component};
-use crate::document::DECOMPRESS;
-use crate::error::{Fault, Kind};
+use crate::error::Fault;
 use crate::view::View;
 use glam::{Vec3, Vec4};
 use sinew::Warning;
@@ -100,7 +99,6 @@ fn read_primitive(
         return Ok(RawPrimitive { morphs, color: color(view)?, material: material(view)?, ..RawPrimitive::default() });
     };
     let accessor = accessors.open(&reference)?;
-    refuse_compression(view, &accessor)?;
     let positions = vectors(&accessor)?;
     if let Some(vertex) = positions.iter().position(|p| !p.is_finite()) {
         let fault = accessor.invalid(format!("has position {} at vertex {vertex}", positions[vertex]));
@@ -126,17 +124,6 @@ fn read_primitive(
         material: material(view)?,
         positions,
     })
-}
-
-/// A Draco primitive may keep plain accessors as a fallback; one whose accessors have no data has none.
-fn refuse_compression(view: &View<'_>, position: &Accessor<'_>) -> Result<(), Fault> {
-    const DRACO: &str = "KHR_draco_mesh_compression";
-    let compressed = view.get("extensions")?.map_or(Ok(None), |e| e.get(DRACO))?.is_some();
-    if compressed && !position.has_data() {
-        let fault = format!("is compressed by {DRACO}, which Sinew does not read");
-        return Err(Fault::new(Kind::Unsupported, view.element(), fault, DECOMPRESS));
-    }
-    Ok(())
 }
 
 fn vectors(accessor: &Accessor<'_>) -> Result<Vec<Vec3>, Fault> {

@@ -45,6 +45,11 @@ impl<'a> View<'a> {
         Self { root: self.root, value, pointer: format!("{}/{segment}", self.pointer) }
     }
 
+    /// Where this is, as a JSON pointer.
+    pub fn pointer(&self) -> &str {
+        &self.pointer
+    }
+
     /// The JSON here.
     pub fn value(&self) -> &'a Value {
         self.value

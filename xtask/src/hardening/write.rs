@@ -32,7 +32,9 @@ pub fn compare(new: &Path, old: &Path) -> Result<(), String> {
     for (name, check) in CHECKS {
         let (now, before) = (check(&new), check(&old));
         failed += usize::from(now.is_err());
-        let say = |outcome: &Result<(), String>| outcome.as_ref().err().map_or("passes".to_owned(), |why| format!("FAILS: {why}"));
+        let say = |outcome: &Result<(), String>| {
+            outcome.as_ref().err().map_or("passes".to_owned(), |why| format!("FAILS: {why}"))
+        };
         println!("{name}\n    new {}\n    old {}", say(&now), say(&before));
     }
     if failed == 0 { Ok(()) } else { Err(format!("{failed} checks fail")) }
@@ -150,7 +152,8 @@ fn pose_is_read(program: &Path) -> Result<(), String> {
         folder.write("strokes.json", strokes)?;
         let posed = run(program, &["pose", "zoo:tube", "--strokes", "strokes.json", "-o", "out.glb"], &folder)?;
         if posed.status.success() {
-            succeed(program, &["frame", "out.glb", "-o", "frame.obj"], &folder).map_err(|why| format!("{far}: {why}"))?;
+            succeed(program, &["frame", "out.glb", "-o", "frame.obj"], &folder)
+                .map_err(|why| format!("{far}: {why}"))?;
         }
     }
     Ok(())
@@ -194,7 +197,10 @@ fn note_is_checked(program: &Path) -> Result<(), String> {
         let run = run(program, &["strip", "damaged.glb", "--quiet", "--force", "-o", "out.glb"], &folder)?;
         let out = std::fs::read(folder.path().join("out.glb")).ok();
         let is_same = out.is_some_and(|out| out == *original);
-        expect(!run.status.success() || is_same, format!("{place} changed, and another file came back without a word"))?;
+        expect(
+            !run.status.success() || is_same,
+            format!("{place} changed, and another file came back without a word"),
+        )?;
     }
     Ok(())
 }

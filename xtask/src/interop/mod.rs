@@ -5,11 +5,13 @@
 //! What the peers need is installed below the target directory: npm packages by `npm`, Blender as the Python module
 //! `bpy` (Python 3.11) and libigl as `igl` by `pip`.
 
+mod packed;
 mod peers;
 mod pulls;
 mod validity;
 mod weights;
 
+pub use packed::run as packed;
 pub use validity::{Extent, check as validity};
 pub use weights::table as bind_table;
 

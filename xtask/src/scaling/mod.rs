@@ -137,18 +137,18 @@ struct Row {
 fn rows(program: &Path, folder: &Path, filter: &[&str]) -> Result<(Vec<Row>, Vec<String>), String> {
     let (mut rows, mut steep) = (Vec::new(), Vec::new());
     for axis in AXES {
-        let wanted = |command: &str| {
-            filter.iter().all(|word| axis.name.contains(word) || command == *word)
-        };
+        let wanted = |command: &str| filter.iter().all(|word| axis.name.contains(word) || command == *word);
         let commands: Vec<&'static str> = axis.commands.iter().copied().filter(|command| wanted(command)).collect();
         if commands.is_empty() {
             continue;
         }
-        let mut found: Vec<Row> =
-            commands.iter().map(|&command| Row { axis: axis.name, command, times: Vec::new(), exponent: None }).collect();
+        let mut found: Vec<Row> = commands
+            .iter()
+            .map(|&command| Row { axis: axis.name, command, times: Vec::new(), exponent: None })
+            .collect();
         let smallest = axis.most / 100;
-        let sizes = (0..=2 * STEPS)
-            .map(|step| (smallest as f64 * 10f64.powf(step as f64 / STEPS as f64)).round() as usize);
+        let sizes =
+            (0..=2 * STEPS).map(|step| (smallest as f64 * 10f64.powf(step as f64 / STEPS as f64)).round() as usize);
         let mut floors = vec![0.0; found.len()];
         let mut lost = vec![false; found.len()];
         for (turn, n) in std::iter::once((smallest / 10).max(1)).chain(sizes).enumerate() {
@@ -265,7 +265,8 @@ fn arguments(command: &str, axis: &str, file: &Path, folder: &Path, n: usize) ->
             say(&["--auto", "diameter", "--force", "-o", &out.to_string_lossy()]);
         }
         "pose" => {
-            let stroke = json!({"strokes": [{"baseline": [[0, 0, 0], [0, 2, 0]], "offset": [[0, 0, 0], [0.5, 1.9, 0]]}]});
+            let stroke =
+                json!({"strokes": [{"baseline": [[0, 0, 0], [0, 2, 0]], "offset": [[0, 0, 0], [0.5, 1.9, 0]]}]});
             let strokes = written("strokes.json", stroke.to_string())?;
             let out = folder.join("posed.glb");
             say(&["--strokes", &strokes.to_string_lossy(), "--force", "-o", &out.to_string_lossy()]);

@@ -123,7 +123,11 @@ impl Skin {
             Form::OnePlace => {
                 for triangle in 0..(plan.points / 3).max(2) as u32 {
                     for corner in 0..3 {
-                        let at = if triangle == 0 { [x, HEIGHT * corner as f32 * 0.5, z + corner as f32 * 0.1] } else { [x, 1.0, z] };
+                        let at = if triangle == 0 {
+                            [x, HEIGHT * corner as f32 * 0.5, z + corner as f32 * 0.1]
+                        } else {
+                            [x, 1.0, z]
+                        };
                         self.point(at, plan.bones);
                     }
                     self.indices.extend((0..3).map(|corner| first + triangle * 3 + corner));
@@ -163,7 +167,9 @@ impl Plan {
         let node_of = |character: usize, bone: usize| 1 + character * bones + bone;
         let roots: Vec<usize> = (0..self.characters).map(|character| node_of(character, 0)).collect();
         let mut nodes = vec![json!({"name": "root", "children": roots})];
-        for (character, bone) in (0..self.characters).flat_map(|character| (0..bones).map(move |bone| (character, bone))) {
+        for (character, bone) in
+            (0..self.characters).flat_map(|character| (0..bones).map(move |bone| (character, bone)))
+        {
             let children: Vec<usize> = match self.layout {
                 Layout::Chain => (bone + 1..bones.min(bone + 2)).collect(),
                 Layout::Star => (1..if bone == 0 { bones } else { 0 }).collect(),

@@ -79,7 +79,7 @@ impl Anatomy {
     pub fn of(rig: &Rig) -> Self {
         let surface = RestSurface::new(rig);
         let skeleton = rig.skeleton();
-        let clues: Vec<Clue> = skeleton.bones().map(|bone| names::read(skeleton.name(bone))).collect();
+        let clues: Vec<Clue> = skeleton.bones().map(|bone| names::read(rig.telling_name(bone))).collect();
         let bodies: Vec<Body> =
             (0..rig.characters().len()).map(|character| Body::new(&surface, character, &clues)).collect();
         let mut bones: Vec<BoneFinding> = skeleton

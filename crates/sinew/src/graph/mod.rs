@@ -582,7 +582,7 @@ pub(crate) fn absent_roles(rig: &Rig, recipe: &Recipe) -> Vec<Role> {
     Role::ALL.into_iter().filter(|role| asked.contains(role) && !is_there(*role)).collect()
 }
 
-/// Gains of all points: global × painted × parts, none for riders that are to stay still.
+/// Gains of all points: global × painted × parts, none for riders that are to stay still or for what players swing.
 fn fill_gains(
     maps: Maps<'_>,
     riders: Riders,
@@ -598,6 +598,10 @@ fn fill_gains(
     if riders == Riders::Still {
         let gains = out.as_flattened_mut().iter_mut().enumerate();
         gains.filter(|(slot, _)| maps.rig.is_rider(*slot)).for_each(|(_, gain)| *gain = 0.0);
+    }
+    if maps.rig.has_springs() {
+        let gains = out.as_flattened_mut().iter_mut().enumerate();
+        gains.for_each(|(slot, gain)| *gain *= maps.rig.unsprung(slot));
     }
     Ok(())
 }
@@ -661,7 +665,8 @@ impl GraphEffect {
             node: spec.effect.node(&spec.values),
             values: spec.values.clone(),
             alike: None,
-            gain_gradients: (exact && (spec.map.is_some() || parts.is_some())).then(|| gradient_of(rig, &gains)),
+            gain_gradients: (exact && (spec.map.is_some() || parts.is_some() || rig.has_springs()))
+                .then(|| gradient_of(rig, &gains)),
             bone_gains,
             raw: spec.raw,
             compensate: spec.compensate,

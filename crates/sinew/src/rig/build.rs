@@ -112,6 +112,7 @@ pub(super) fn build(raw: &RawRig) -> Result<(Rig, Vec<Warning>), RigError> {
         character_of_bone,
         bone_sizes,
         morph_layout,
+        told: super::told::Told::default(),
         kept: Kept::default(),
         in_file: Arc::default(),
         by_body: Arc::default(),

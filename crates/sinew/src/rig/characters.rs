@@ -18,7 +18,8 @@ pub(super) struct Grouping {
     pub count: usize,
 }
 
-/// Skins that share a joint or an animated common ancestor are one character, with whatever rides on their bones.
+/// Skins that share a joint or an animated common ancestor are one character, with whatever rides on their bones. Without
+/// skins a tree of nodes is one.
 pub(super) fn group_characters(raw: &RawRig, skeleton: &Skeleton) -> Grouping {
     let mut sets = DisjointSets::new(skeleton.len());
     let mut animated = vec![false; skeleton.len()];
@@ -29,7 +30,8 @@ pub(super) fn group_characters(raw: &RawRig, skeleton: &Skeleton) -> Grouping {
     let mut top: Vec<Option<BoneId>> = vec![None; skeleton.len()];
     for bone in skeleton.bones() {
         let above = skeleton.parent(bone).and_then(|parent| top[parent.index()]);
-        top[bone.index()] = above.or_else(|| animated[bone.index()].then_some(bone));
+        let is_top = animated[bone.index()] || (raw.skins.is_empty() && skeleton.parent(bone).is_none());
+        top[bone.index()] = above.or_else(|| is_top.then_some(bone));
     }
     let mut join = |a: BoneId, b: BoneId| sets.union(a.index() as u32, b.index() as u32);
     let mut is_joint = vec![false; skeleton.len()];

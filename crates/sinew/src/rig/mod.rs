@@ -12,6 +12,7 @@ mod kept;
 mod pack;
 mod points;
 mod read;
+mod told;
 
 pub(crate) use kept::OfRig;
 
@@ -272,6 +273,7 @@ pub struct Rig {
     bone_sizes: Vec<f64>,
     /// Node, offset and count of morph weights per part that has any.
     morph_layout: Vec<(usize, usize, usize)>,
+    told: told::Told,
     kept: kept::Kept,
     /// By the file's own tree.
     in_file: Arc<Propagated>,

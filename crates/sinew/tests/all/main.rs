@@ -27,6 +27,7 @@ mod points;
 mod pointwise;
 mod presets;
 mod recipe;
+mod retarget;
 mod retune;
 mod rigid;
 mod sewn;

@@ -2,7 +2,7 @@
 
 use super::{BakeArgs, BakeFormat};
 use crate::fault::Fault;
-use crate::load::{Scene, require_skin};
+use crate::load::Scene;
 use crate::output::{Destination, Outputs, Stopped, check_new_folder, to_new_folder};
 use crate::recipe::LoadedRecipe;
 use crate::talk::Talk;
@@ -18,11 +18,15 @@ pub(super) fn run(
     chosen: &[usize],
     talk: &Talk,
 ) -> Result<(), Fault> {
-    require_skin(scene)?;
     let name = |clip: usize| quoted(&scene.clips[clip].name);
     let clip = match *chosen {
         [clip] => clip,
-        [] => return Err(Fault::in_file(&scene.name, "nothing to bake: there is no clip")),
+        [] => {
+            return Err(Fault::in_file(
+                &scene.name,
+                "nothing to bake: there is no clip; take those of another file by --animations",
+            ));
+        }
         ref many => {
             let names: Vec<_> = many.iter().take(8).map(|&clip| name(clip)).collect();
             return Err(Fault::Usage(format!(

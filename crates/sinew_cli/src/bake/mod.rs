@@ -5,7 +5,7 @@ pub mod report;
 
 use crate::args::{Input, LoopName, RecipeArgs, StrengthArgs, rate};
 use crate::fault::Fault;
-use crate::load::{Scene, load_original};
+use crate::load::{Scene, load_original, require_skin};
 use crate::output::{Destination, Outputs, to_stdout};
 use crate::played::chosen_clips;
 use crate::progress::Progress;
@@ -117,8 +117,9 @@ pub fn run(options: &BakeArgs, talk: &Talk) -> Result<(), Fault> {
     if options.format != BakeFormat::ObjSequence {
         destination.check()?;
     }
-    let scene = load_original(&options.input, &recipe.maps)?;
+    let scene = load_original(&options.input, &recipe.maps, &options.recipe.animations)?;
     talk.warnings(&scene.warnings);
+    require_skin(&scene)?;
     recipe.idle_words(&scene).iter().for_each(|words| talk.note(words));
     let chosen = chosen_clips(&scene, &baking.clips)?;
     if options.format != BakeFormat::Glb {

@@ -81,8 +81,11 @@ struct Report<'a> {
 pub fn run(options: &CheckArgs, talk: &Talk) -> Result<(), Fault> {
     let mut recipe = LoadedRecipe::asked(&options.recipe)?.with_strength(&options.strength)?;
     // With a recipe, effects come from it alone; without one, the file is measured with what it holds.
-    let scene =
-        if recipe.file.is_empty() { load(&options.input, &[])? } else { load_original(&options.input, &recipe.maps)? };
+    let animations = &options.recipe.animations;
+    let scene = match recipe.file.is_empty() {
+        true => load(&options.input, &[], animations)?,
+        false => load_original(&options.input, &recipe.maps, animations)?,
+    };
     recipe.idle_words(&scene).iter().for_each(|words| talk.note(words));
     let culprit =
         if recipe.file.is_empty() { scene.name.clone() } else { format!("{} on {}", recipe.file, scene.name) };

@@ -113,7 +113,7 @@ pub fn run(options: &DemoArgs, talk: &Talk) -> Result<(), Fault> {
 
 impl Show {
     fn scene(&self) -> Result<Scene, Fault> {
-        load_original(&Input::Zoo(self.character.to_owned()), &[])
+        load_original(&Input::Zoo(self.character.to_owned()), &[], &[])
     }
 
     /// The clip, to be drawn as it is baked.
@@ -203,7 +203,7 @@ mod tests {
         all.sort_unstable();
         assert_eq!(characters, all);
         for show in &SHOWS {
-            let scene = load(&Input::Zoo(show.character.to_owned()), &[]).expect("built in");
+            let scene = load(&Input::Zoo(show.character.to_owned()), &[], &[]).expect("built in");
             let clip = &scene.clips[find_clip(&scene, show.clip).expect("its clip")];
             assert!(clip.span().is_some_and(|(start, end)| end - start <= FILM_SECS));
             let mut recipe = LoadedRecipe::preset(show.preset).expect("a preset");

@@ -30,7 +30,7 @@ pub fn run(options: &FrameArgs, talk: &Talk) -> Result<(), Fault> {
     destinations.iter().try_for_each(Destination::check)?;
     let hand_set = options.motion.as_deref().map(MotionFile::read).transpose()?;
     let mut recipe = LoadedRecipe::asked(&options.recipe)?.with_strength(&options.strength)?;
-    let scene = load(&options.input, &recipe.maps)?;
+    let scene = load(&options.input, &recipe.maps, &options.recipe.animations)?;
     talk.warnings(&scene.warnings);
     // JSON holds the bones too.
     if matches!(format, Format::Obj | Format::Ply) {

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 pub fn run(options: &InspectArgs, talk: &Talk) -> Result<(), Fault> {
     let recipe = LoadedRecipe::asked(&options.recipe)?;
-    let scene = load(&options.input, &recipe.maps)?;
+    let scene = load(&options.input, &recipe.maps, &options.recipe.animations)?;
     recipe.idle_words(&scene).iter().for_each(|words| talk.note(words));
     let mut report = Report::new(&scene, &recipe)?;
     report.anatomy = options.anatomy.then(|| AnatomyReport::new(&scene));

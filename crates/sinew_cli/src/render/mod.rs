@@ -51,7 +51,7 @@ pub fn run(options: &RenderArgs, talk: &Talk) -> Result<(), Fault> {
     let destination = options.output.as_deref().map(|path| Destination::new(path, options.force));
     destination.as_ref().map_or(Ok(()), Destination::check)?;
     let mut recipe = LoadedRecipe::asked(&options.recipe)?.with_strength(&options.strength)?;
-    let mut scene = load(&options.input, &recipe.maps)?;
+    let mut scene = load(&options.input, &recipe.maps, &options.recipe.animations)?;
     let document = scene.document.take();
     talk.warnings(&scene.warnings);
     recipe.idle_words(&scene).iter().for_each(|words| talk.note(words));

@@ -1,6 +1,7 @@
 //! The tests of `sinew_cli` through its public interface: one program, because linking each file by itself took longer
 //! than running it.
 
+mod animations;
 mod bake;
 mod bind;
 mod characters;

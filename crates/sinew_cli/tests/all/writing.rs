@@ -301,7 +301,8 @@ fn a_map_that_is_not_the_recipes_is_told() {
     // As it says.
     let text = std::fs::read_to_string(&recipe).expect("readable");
     let head = text.split(", hash = \"").next().expect("a beginning");
-    let tail: String = text.split(", hash = \"").skip(1).filter_map(|part| part.split_once('"')).map(|(_, end)| end).collect();
+    let tail: String =
+        text.split(", hash = \"").skip(1).filter_map(|part| part.split_once('"')).map(|(_, end)| end).collect();
     folder.write("low.sinew.toml", format!("{head}{tail}"));
     assert_eq!((frame().code, frame().stderr.as_str()), (0, ""));
 }

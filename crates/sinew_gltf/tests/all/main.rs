@@ -5,9 +5,12 @@
 
 mod agrees_with_spec;
 mod anatomy_on_real_characters;
+mod avatars;
 mod bind_on_real_characters;
 mod binding;
+mod borrowed;
 mod common;
+mod compressed;
 mod contacts_on_real_characters;
 mod diff;
 mod effects_on_real_characters;
@@ -20,6 +23,7 @@ mod normals_on_real_characters;
 mod posed;
 mod real_characters;
 mod rigid_on_real_characters;
+mod rigid_parts;
 mod sewn_on_real_characters;
 mod springs_on_real_characters;
 mod surfaces;

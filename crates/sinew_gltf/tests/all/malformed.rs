@@ -103,22 +103,45 @@ fn json_text() {
 #[test]
 fn extensions() {
     let requiring = |name: &str| rigged().with("/extensionsRequired", json!([name])).glb();
-    refused(requiring("KHR_draco_mesh_compression"), &["/extensionsRequired/0", "compressed", "gltf-transform"]);
-    refused(requiring("EXT_meshopt_compression"), &["/extensionsRequired/0", "compressed", "gltf-transform"]);
-    let error = refused(requiring("ACME_wobble"), &["ACME_wobble", "export without"]);
+    repaired(requiring("ACME_wobble"), "extension-unknown", &["ACME_wobble"]);
+    let used = rigged().with("/extensionsRequired", json!(["ACME_wobble"]));
+    let used = used.with("/nodes/2/extensions", json!({"ACME_wobble": {}}));
+    let error = refused(used.glb(), &["ACME_wobble", "node 2 \"upper\"", "export without"]);
     assert!(matches!(error, ImportError::Unsupported { .. }));
     attempt(requiring("KHR_materials_unlit")).expect("materials do not touch geometry");
     let draco = json!({"KHR_draco_mesh_compression": {"bufferView": 0}});
     let fallback = rigged().with(&format!("{PRIMITIVE}/extensions"), draco);
     attempt(fallback.glb()).expect("plain accessors beside the compressed ones serve");
     let bare = fallback.without(&format!("/accessors/{POSITIONS}/bufferView"));
-    refused(bare.glb(), &["mesh 0 \"TubeMesh\", primitive 0", "KHR_draco", "gltf-transform"]);
+    refused(bare.glb(), &["mesh 0 \"TubeMesh\", primitive 0", "has no \"attributes\""]);
+    let mut stray =
+        bare.with(&format!("{PRIMITIVE}/extensions/KHR_draco_mesh_compression/attributes"), json!({"POSITION": 0}));
+    refused(stray.glb(), &["mesh 0 \"TubeMesh\", primitive 0", "KHR_draco", "gltf-transform"]);
+    stray.set(&format!("{PRIMITIVE}/extensions/KHR_draco_mesh_compression/bufferView"), json!(99));
+    refused(stray.glb(), &["names buffer view 99"]);
     let mut meshopt = rigged();
     meshopt.push("/buffers", json!({"byteLength": 1000}));
     meshopt.set("/bufferViews/0/buffer", json!(1));
     refused(meshopt.glb(), &["POSITION", "accessor 0", "no data"]);
     meshopt.set("/bufferViews/0/extensions", json!({"EXT_meshopt_compression": {}}));
-    refused(meshopt.glb(), &["POSITION", "EXT_meshopt_compression", "gltf-transform"]);
+    refused(meshopt.glb(), &["buffer view 0", "EXT_meshopt_compression", "has no \"buffer\""]);
+    let packed = |count: u64, stride: u64, mode: &str| {
+        let length = 240;
+        json!({"EXT_meshopt_compression":
+            {"buffer": 0, "byteLength": length, "count": count, "byteStride": stride, "mode": mode}})
+    };
+    for (count, stride, mode, fault) in [
+        (20, 12, "ATTRIBUTES", "its stream does not begin as its mode says"),
+        (20, 12, "TRIANGLES", "is packed as TRIANGLES of 12 bytes"),
+        (60, 4, "WOBBLES", "the mode \"WOBBLES\""),
+        (1 << 60, 12, "ATTRIBUTES", "but is packed as"),
+    ] {
+        meshopt.set("/bufferViews/0/extensions", packed(count, stride, mode));
+        refused(meshopt.glb(), &["buffer view 0", fault, "gltf-transform"]);
+    }
+    meshopt.set("/bufferViews/0/byteLength", json!(1u64 << 45));
+    meshopt.set("/bufferViews/0/extensions", packed(1 << 43, 4, "ATTRIBUTES"));
+    refused(meshopt.glb(), &["buffer view 0", "beyond the limit"]);
 }
 
 #[test]
