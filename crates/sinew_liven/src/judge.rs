@@ -40,6 +40,9 @@ const LEAST_LEFT: f64 = 0.02;
 /// What a part is raised by at most, and in so many rounds: where limits bend what gains give, one is not enough.
 const MOST_RAISED: f64 = 80.0;
 const RAISING: usize = 6;
+/// Of the least that is to be seen, what is enough here and what is aimed at: a percentile of few frames is too high.
+const ENOUGH: f64 = 1.15;
+const RAISED_TO: f64 = 1.25;
 /// The most at once, and the least that more gain is taken to give: its strength goes as that power of it.
 const RAISED_AT_ONCE: f64 = 8.0;
 const LEAST_ANSWER: f64 = 0.2;
@@ -480,7 +483,7 @@ impl Judging<'_> {
         for (index, layer) in self.plan.layers.iter().enumerate().filter(|_| round < RAISING) {
             let Moved::Part(role) = layer.moved else { continue };
             let Some(part) = trial.figures.parts.iter().find(|part| part.role == role) else { continue };
-            if part.motion <= MOVES || part.strength >= least || trial.steps.iter().any(|step| step.layer == index) {
+            if part.motion <= MOVES || part.strength >= ENOUGH * least || trial.steps.iter().any(|step| step.layer == index) {
                 continue;
             }
             // Within its limits nothing is seen of more.
@@ -491,7 +494,7 @@ impl Judging<'_> {
             // Limits bend what gains give: by how much, the last time tells.
             let answer = (part.strength / before).ln() / trial.last_raised[index].ln();
             let answer = if answer > LEAST_ANSWER { answer.min(1.0) } else { LEAST_ANSWER };
-            let wanted = (1.15 * least / part.strength).min(STRICT * most / part.strength);
+            let wanted = (RAISED_TO * least / part.strength).min(STRICT * most / part.strength);
             let factor = if raised > 1.0 { wanted.powf(answer.recip()).min(RAISED_AT_ONCE) } else { wanted };
             trial.raised[index] = (raised * factor).min(MOST_RAISED);
             trial.last_raised[index] = factor;
