@@ -22,6 +22,7 @@ mod map_files;
 mod normals_on_real_characters;
 mod posed;
 mod real_characters;
+mod resolution_on_real_characters;
 mod rigid_on_real_characters;
 mod rigid_parts;
 mod sewn_on_real_characters;

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Cuts every triangle in four at its edges' middles; the first vertices stay what they were.
-fn subdivided(coarse: &RawPrimitive) -> RawPrimitive {
+pub(crate) fn subdivided(coarse: &RawPrimitive) -> RawPrimitive {
     let mut fine =
         RawPrimitive { normals: None, tangents: None, morphs: Vec::new(), maps: Vec::new(), ..coarse.clone() };
     let per_vertex = 2 * coarse.influences.per_vertex;

@@ -64,7 +64,7 @@ pub(crate) struct Body {
 }
 
 /// r of [`super::folds`] up to which volume leaves skin alone, and from which it moves it freely.
-const OPEN: [f64; 2] = [0.8, 1.1];
+const OPEN: [f64; 2] = [0.8, 1.2];
 /// r from which skin folds, so that volume keeps away from it, and up to which it does fully; how far away, in radii, and
 /// the level from which it does not come near at all.
 const FOLDING: [f64; 2] = [0.6, -0.2];
