@@ -17,7 +17,6 @@ use sinew::strength::Solved;
 use sinew_bake::engine::{ENGINES, Engine};
 use sinew_bake::{BakeFailure, Options, Tolerance};
 use sinew_export::{BakedFile, ExportError, bake_solved};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
