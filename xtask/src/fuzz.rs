@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz --minutes N`: libFuzzer on every door in turn, with a limit of memory and of time for each input.
 //!
-//! The compiler of this workspace builds it: coverage is a pass of LLVM that needs no other one. Without sanitizers, which
-//! look for what safe code cannot do; with the checks of a debug build.
+//! The compiler of this workspace builds it: coverage is a pass of LLVM that needs no other one. Without sanitizers,
+//! which look for what safe code cannot do; with the checks of a debug build.
 
 use crate::command::{cargo, root, stdout, succeed, target_dir};
 use std::path::Path;
@@ -49,7 +49,10 @@ pub fn run(minutes: f64, only: &[&str]) -> Result<(), String> {
     succeed(build.arg(host).arg("--target-dir").arg(&folder).env("RUSTFLAGS", FLAGS.join(" ")))?;
     let program = folder.join(host).join("release/doors");
     let mut faults = Vec::new();
-    println!("{:<16} {:>12} {:>9} {:>8} {:>9} {:>10}", "door", "executions", "coverage", "corpus", "peak MB", "slowest s");
+    println!(
+        "{:<16} {:>12} {:>9} {:>8} {:>9} {:>10}",
+        "door", "executions", "coverage", "corpus", "peak MB", "slowest s"
+    );
     let mut total = 0;
     for door in doors.iter().filter(|door| only.is_empty() || only.contains(door)) {
         let account = fuzz(&program, door, &folder, minutes)?;

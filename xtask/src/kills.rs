@@ -34,8 +34,20 @@ const CASES: &[Case] = &[
     case("frame", &["frame", TUBE, "-o", "out.json"]),
     case("render", &["render", TUBE, "--size", "200", "-o", "out.png"]),
     case("render film", &["render", "zoo:tube", "--clip", "0", "--size", "64", "-o", "out.gif"]),
-    case("liven", &["liven", "zoo:tube:vertices=200,bones=3", "--fps", "8", "--best-effort", "-o", "out.glb",
-        "--recipe-out", "out.sinew.toml"]),
+    case(
+        "liven",
+        &[
+            "liven",
+            "zoo:tube:vertices=200,bones=3",
+            "--fps",
+            "8",
+            "--best-effort",
+            "-o",
+            "out.glb",
+            "--recipe-out",
+            "out.sinew.toml",
+        ],
+    ),
 ];
 
 /// What kills came to.
@@ -57,10 +69,16 @@ struct Tally {
 pub fn kills(program: &Path, count: usize) -> Result<(), String> {
     let program = &program.canonicalize().map_err(|error| format!("{}: {error}", program.display()))?;
     let sources = Folder::new()?;
-    sources.write("strokes.json", r#"{"strokes": [{"baseline": [[0,0,0],[0,1,0]], "offset": [[0,0,0],[0.4,0.9,0]],
-        "radius": 1}]}"#)?;
-    sources.write("edits.json", r#"{"edits": [{"name": "low", "rings": 2, "from": [[-0.1,0.6,0.2],[0.1,0.6,0.2]],
-        "to": [[-0.1,0.6,0.35],[0.1,0.6,0.35]]}]}"#)?;
+    sources.write(
+        "strokes.json",
+        r#"{"strokes": [{"baseline": [[0,0,0],[0,1,0]], "offset": [[0,0,0],[0.4,0.9,0]],
+        "radius": 1}]}"#,
+    )?;
+    sources.write(
+        "edits.json",
+        r#"{"edits": [{"name": "low", "rings": 2, "from": [[-0.1,0.6,0.2],[0.1,0.6,0.2]],
+        "to": [[-0.1,0.6,0.35],[0.1,0.6,0.35]]}]}"#,
+    )?;
     succeed(program, &["bake", TUBE, "--clip", "0", "--fps", "12", "--best-effort", "-o", "baked.glb"], &sources)?;
     let mut random = Random(17);
     let mut all = Tally::default();

@@ -1,5 +1,5 @@
-//! What others' code we build on may be used under, and whether it was found unsafe since: `cargo deny` where it is installed,
-//! and in any case the licences, from what cargo itself knows.
+//! What others' code we build on may be used under, and whether it was found unsafe since: `cargo deny` where it is
+//! installed, and in any case the licences, from what cargo itself knows.
 
 use crate::command::{cargo, stdout, succeed, works};
 use serde_json::Value;
@@ -22,14 +22,17 @@ const ALLOWED: &[&str] = &[
 
 /// Every package has a licence of the list.
 pub fn check() -> Result<(), String> {
-    let metadata = stdout(&mut cargo("metadata --format-version 1 --locked")).ok_or("`cargo metadata` does not work")?;
+    let metadata =
+        stdout(&mut cargo("metadata --format-version 1 --locked")).ok_or("`cargo metadata` does not work")?;
     let metadata: Value = serde_json::from_str(&metadata).map_err(|error| error.to_string())?;
     let packages = metadata["packages"].as_array().ok_or("`cargo metadata` lists no packages")?;
     let text = |package: &Value, key: &str| package[key].as_str().unwrap_or_default().to_owned();
     let refused: Vec<String> = packages
         .iter()
         .filter(|package| !is_allowed(&text(package, "license")))
-        .map(|package| format!("{} {}: \"{}\"", text(package, "name"), text(package, "version"), text(package, "license")))
+        .map(|package| {
+            format!("{} {}: \"{}\"", text(package, "name"), text(package, "version"), text(package, "license"))
+        })
         .collect();
     if refused.is_empty() { Ok(()) } else { Err(format!("licences that are not allowed\n{}", refused.join("\n"))) }
 }
@@ -41,7 +44,8 @@ pub fn deny() -> Result<bool, String> {
     }
     // Advisories are fetched; without a network they are those that were fetched last, if any.
     let fetched = works(&mut cargo("deny fetch"));
-    let checks = if fetched { "deny --all-features check" } else { "deny --all-features --offline check bans licenses sources" };
+    let checks =
+        if fetched { "deny --all-features check" } else { "deny --all-features --offline check bans licenses sources" };
     if !fetched {
         eprintln!("THE ADVISORIES CANNOT BE FETCHED: nothing is known of faults found since");
     }

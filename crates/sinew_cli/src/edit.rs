@@ -158,12 +158,7 @@ pub fn run(options: &EditArgs, talk: &Talk) -> Result<(), Fault> {
 }
 
 /// Writes recipe and maps together, once they have been read again and played.
-fn write(
-    options: &EditArgs,
-    scene: &Scene,
-    recipe: &RecipeFile,
-    files: &[(PathBuf, MapFile)],
-) -> Result<(), Fault> {
+fn write(options: &EditArgs, scene: &Scene, recipe: &RecipeFile, files: &[(PathBuf, MapFile)]) -> Result<(), Fault> {
     let unread = |path: &Path, error: &dyn std::fmt::Display| {
         Fault::in_file(
             path.display(),

@@ -1,5 +1,5 @@
-//! Where data goes: stdout, or files that appear whole or not at all. What Sinew itself would read is read again before it
-//! takes its name.
+//! Where data goes: stdout, or files that appear whole or not at all. What Sinew itself would read is read again
+//! before it takes its name.
 
 use crate::fault::Fault;
 use sinew_files::{Existing, FileError, FileSet, NewFolder, Refusal, write_file, write_file_at};
@@ -137,8 +137,10 @@ fn readable(bytes: &[u8], document: &Document, source: &Path) -> Result<(), Faul
     let unread = |why: &dyn std::fmt::Display| {
         Fault::in_file(
             source.display(),
-            format!("the result could not be read again ({why}), so nothing was written; numbers too large for the file's \
-                     format do that"),
+            format!(
+                "the result could not be read again ({why}), so nothing was written; numbers too large for the file's \
+                     format do that"
+            ),
         )
     };
     let again = Document::from_slice("the result", bytes, None).map_err(|error| unread(&error))?;
@@ -257,9 +259,7 @@ fn told(path: &Path, stopped: sinew_files::Stopped<Stopped>) -> Fault {
 fn unwritable(error: FileError) -> Fault {
     let path = error.path.display();
     match error.refusal {
-        Refusal::Exists => {
-            Fault::in_file(path, "already exists; choose another name, or use --force to overwrite it")
-        }
+        Refusal::Exists => Fault::in_file(path, "already exists; choose another name, or use --force to overwrite it"),
         refusal => Fault::in_file(path, refusal),
     }
 }

@@ -43,8 +43,8 @@ fn written_is_read(asset: &Asset) {
     assert_eq!(asset.rig.vertex_count(), again.rig.vertex_count());
 }
 
-/// A baked file whose note alone was changed: it gives back the original or is refused. Where other things changed it gives
-/// back something that can be read, if the whole could.
+/// A baked file whose note alone was changed: it gives back the original or is refused. Where other things changed it
+/// gives back something that can be read, if the whole could.
 pub fn strip_changed(bytes: &[u8]) {
     let mut bytes = Unstructured::new(bytes);
     let mut document = baked().clone();
@@ -55,7 +55,8 @@ pub fn strip_changed(bytes: &[u8]) {
     }
     // A note of version 1 is not protected against itself.
     note_alone &= document.json.pointer("/asset/extras/sinew/check").is_some();
-    let reads = |document: &Document| RawAsset::from_document("fuzz", document.clone()).and_then(RawAsset::check).is_ok();
+    let reads =
+        |document: &Document| RawAsset::from_document("fuzz", document.clone()).and_then(RawAsset::check).is_ok();
     let was_read = reads(&document);
     let before = document.clone();
     match strip(&mut document) {

@@ -152,7 +152,7 @@ fn pose_is_read(program: &Path) -> Result<(), String> {
     let folder = Folder::new()?;
     let offset = "[[0.2, 0.5, 1e100], [1.9, 0.8, 1e30], [1e37, -0.2, 1e19]]";
     let strokes = format!(
-        r#"{{"strokes": [{{"baseline": [[0, 0, 0], [0, 1, 0]], "offset": {offset}, "radius": 1e30, "stretch": true}}]}}"#
+        r#"{{"strokes": [{{"baseline": [[0,0,0], [0,1,0]], "offset": {offset}, "radius": 1e30, "stretch": true}}]}}"#
     );
     folder.write("strokes.json", strokes)?;
     let posed = run(program, &["pose", "zoo:tube", "--strokes", "strokes.json", "-o", "out.glb"], &folder)?;
@@ -200,7 +200,10 @@ fn note_is_checked(program: &Path) -> Result<(), String> {
         let run = run(program, &["strip", "damaged.glb", "--quiet", "--force", "-o", "out.glb"], &folder)?;
         let out = std::fs::read(folder.path().join("out.glb")).ok();
         let is_same = out.is_some_and(|out| out == *original);
-        expect(!run.status.success() || is_same, format!("{place} changed, and another file came back without a word"))?;
+        expect(
+            !run.status.success() || is_same,
+            format!("{place} changed, and another file came back without a word"),
+        )?;
     }
     Ok(())
 }
@@ -240,7 +243,10 @@ fn sequence_leaves_nothing(program: &Path) -> Result<(), String> {
     for round in 0..40 {
         let (code, left) = interrupted(program, &words, 10 + 5 * round)?;
         // It may be done already.
-        expect((left.is_empty() && code == Some(130)) || code == Some(0), format!("exit status {code:?}, {} files left", left.len()))?;
+        expect(
+            (left.is_empty() && code == Some(130)) || code == Some(0),
+            format!("exit status {code:?}, {} files left", left.len()),
+        )?;
     }
     Ok(())
 }

@@ -155,9 +155,7 @@ impl From<&[(&str, Option<u64>)]> for Literal {
     fn from(maps: &[(&str, Option<u64>)]) -> Self {
         let entry = |&(file, hash): &(&str, Option<u64>)| match hash {
             None => Self::from(file),
-            Some(hash) => {
-                Self::table(&[("file", file.into()), ("hash", format!("{hash:016x}").as_str().into())])
-            }
+            Some(hash) => Self::table(&[("file", file.into()), ("hash", format!("{hash:016x}").as_str().into())]),
         };
         Self::list(maps.iter().map(entry))
     }

@@ -1,5 +1,6 @@
-//! What commands leave on the disk: permissions, links, pipes, interrupts; and when every operation on files fails in turn, or
-//! is the last before the process ends: the old files whole or the new files whole, and nothing else after one further run.
+//! What commands leave on the disk: permissions, links, pipes, interrupts; and when every operation on files fails in
+//! turn, or is the last before the process ends: the old files whole or the new files whole, and nothing else after
+//! one further run.
 
 use crate::common::{Folder, Run, command, full, sinew};
 use serde_json::json;
@@ -301,7 +302,8 @@ fn a_map_that_is_not_the_recipes_is_told() {
     // As it says.
     let text = std::fs::read_to_string(&recipe).expect("readable");
     let head = text.split(", hash = \"").next().expect("a beginning");
-    let tail: String = text.split(", hash = \"").skip(1).filter_map(|part| part.split_once('"')).map(|(_, end)| end).collect();
+    let tail: String =
+        text.split(", hash = \"").skip(1).filter_map(|part| part.split_once('"')).map(|(_, end)| end).collect();
     folder.write("low.sinew.toml", format!("{head}{tail}"));
     assert_eq!((frame().code, frame().stderr.as_str()), (0, ""));
 }
