@@ -15,10 +15,13 @@ fn door() -> &'static Target {
 }
 
 /// Seconds of the processor that an input may take: those of a clock depend on what else the machine does.
-const SECONDS: i64 = 10;
+const SECONDS: u64 = 10;
 
-fn processor_secs() -> i64 {
-    rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime).tv_sec
+/// What this process has used of the processor, where the system tells (Linux: user and system time, in hundredths).
+fn processor_secs() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/stat").unwrap_or_default();
+    let fields = status.rsplit(')').next().unwrap_or_default().split_whitespace();
+    fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum::<u64>() / 100
 }
 
 fuzz_target!(init: warm_up(), |bytes: &[u8]| {

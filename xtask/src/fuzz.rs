@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz --minutes N`: libFuzzer on every door in turn, with a limit of memory and of time for each input.
 //!
-//! The compiler of this workspace builds it: coverage is a pass of LLVM that needs no other one. Without sanitizers, which
-//! look for what safe code cannot do; with the checks of a debug build.
+//! The compiler of this workspace builds it: coverage is a pass of LLVM that needs no other one. Without sanitizers,
+//! which look for what safe code cannot do; with the checks of a debug build.
 
 use crate::command::{cargo, root, stdout, succeed, target_dir};
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! What others' code we build on may be used under, and whether it was found unsafe since: `cargo deny` where it is installed,
-//! and in any case the licences, from what cargo itself knows.
+//! What others' code we build on may be used under, and whether it was found unsafe since: `cargo deny` where it is
+//! installed, and in any case the licences, from what cargo itself knows.
 
 use crate::command::{cargo, stdout, succeed, works};
 use serde_json::Value;

@@ -1,6 +1,6 @@
 //! The `sinew` command: a thin skin over the libraries. Flags become plain values (`args`), a character is loaded in
-//! one place (`load`), each command is a module of its own, and here alone exit codes are decided. What is public serves the
-//! program itself and tests that run command lines without starting processes.
+//! one place (`load`), each command is a module of its own, and here alone exit codes are decided. What is public
+//! serves the program itself and tests that run command lines without starting processes.
 
 mod args;
 mod bake;

@@ -1,5 +1,5 @@
-//! Where data goes: stdout, or files that appear whole or not at all. What Sinew itself would read is read again before it
-//! takes its name.
+//! Where data goes: stdout, or files that appear whole or not at all. What Sinew itself would read is read again
+//! before it takes its name.
 
 use crate::fault::Fault;
 use sinew_files::{Existing, FileError, FileSet, NewFolder, Refusal, write_file, write_file_at};

@@ -161,8 +161,8 @@ impl LoadedRecipe {
         let mut words: Vec<String> = self.recipe.clip_patterns().filter(idle).map(say).collect();
         words.extend(self.changed_maps.iter().map(|map| {
             format!(
-                "{}: the map file {} is not as it was when the recipe was written; if you painted it, remove its hash from \
-                 the recipe, otherwise write both again",
+                "{}: the map file {} is not as it was when the recipe was written; if you painted it, remove its hash \
+                 from the recipe, otherwise write both again",
                 self.file,
                 quoted(map)
             )

@@ -8,8 +8,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-/// Removes what is dead in a folder that is about to be written to, once in the life of this program. What cannot be removed
-/// stays: it is no reason not to write.
+/// Removes what is dead in a folder that is about to be written to, once in the life of this program. What cannot be
+/// removed stays: it is no reason not to write.
 pub(crate) fn sweep(folder: &Path) {
     static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let Ok(folder) = folder.canonicalize() else { return };

@@ -1,4 +1,5 @@
-//! Faults on demand, for tests: with the feature `faults` the environment says which operation fails or ends the process.
+//! Faults on demand, for tests: with the feature `faults` the environment says which operation fails or ends the
+//! process.
 
 /// What is to happen instead of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -61,8 +61,8 @@ impl<E> Stopped<E> {
     }
 }
 
-/// Writes one file, which is there whole afterwards or not at all. What is a device or a pipe gets it at once. `look` is
-/// shown the bytes as they lie on the disk, or `None` where they are gone, before the file takes its name.
+/// Writes one file, which is there whole afterwards or not at all. What is a device or a pipe gets it at once. `look`
+/// is shown the bytes as they lie on the disk, or `None` where they are gone, before the file takes its name.
 pub fn write_file<E>(
     path: &Path,
     existing: Existing,

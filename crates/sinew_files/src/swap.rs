@@ -1,8 +1,8 @@
 //! Several files of a folder that take their names together.
 //!
-//! Before the first does, a journal in their container says what was there. Undoing puts back an old file only where the new
-//! one is, and leaves alone what somebody has written since. Names in the journal are in hexadecimal and without folders, so
-//! that it reaches nothing outside the folder it lies in.
+//! Before the first does, a journal in their container says what was there. Undoing puts back an old file only where
+//! the new one is, and leaves alone what somebody has written since. Names in the journal are in hexadecimal and
+//! without folders, so that it reaches nothing outside the folder it lies in.
 
 use crate::container::Container;
 use crate::disk;
@@ -48,8 +48,8 @@ fn old_file(container: &Path, index: usize) -> PathBuf {
     container.join(format!("{index}.old"))
 }
 
-/// Lets the files of a container take their names in its folder, so that it can still be undone; after an error, told with
-/// the file's number, everything is as it was.
+/// Lets the files of a container take their names in its folder, so that it can still be undone; after an error, told
+/// with the file's number, everything is as it was.
 pub(crate) fn make(container: &Container, entries: &[Entry]) -> Result<(), (usize, io::Error)> {
     let container = container.path();
     let folder = crate::target::folder(container);

@@ -1,5 +1,5 @@
-//! Files that commands alone read: motion, strokes, edits. The commands run in this process, on files in a folder of its own,
-//! and what they write must be read by the next command.
+//! Files that commands alone read: motion, strokes, edits. The commands run in this process, on files in a folder of
+//! its own, and what they write must be read by the next command.
 
 use crate::characters::TUBE;
 use crate::mutation::number as any_number;

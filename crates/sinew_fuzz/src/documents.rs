@@ -43,8 +43,8 @@ fn written_is_read(asset: &Asset) {
     assert_eq!(asset.rig.vertex_count(), again.rig.vertex_count());
 }
 
-/// A baked file whose note alone was changed: it gives back the original or is refused. Where other things changed it gives
-/// back something that can be read, if the whole could.
+/// A baked file whose note alone was changed: it gives back the original or is refused. Where other things changed it
+/// gives back something that can be read, if the whole could.
 pub fn strip_changed(bytes: &[u8]) {
     let mut bytes = Unstructured::new(bytes);
     let mut document = baked().clone();

@@ -1,7 +1,7 @@
 //! What a fuzzer does with bytes: one function per door of Sinew that bytes come in by.
 //!
-//! Nothing may panic, whatever the bytes; where something comes out it must be sound. The programs in `fuzz/` hand these
-//! functions to libFuzzer (`cargo xtask fuzz`); the tests of this crate hand them everything that was ever found
+//! Nothing may panic, whatever the bytes; where something comes out it must be sound. The programs in `fuzz/` hand
+//! these functions to libFuzzer (`cargo xtask fuzz`); the tests of this crate hand them everything that was ever found
 //! (`fuzz/corpus`) and the seeds.
 
 mod bake;

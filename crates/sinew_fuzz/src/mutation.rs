@@ -1,5 +1,5 @@
-//! Changes to a document by its structure: a byte of the fuzzer is a place and a deed there, where a byte of the file would
-//! mostly spoil the JSON.
+//! Changes to a document by its structure: a byte of the fuzzer is a place and a deed there, where a byte of the file
+//! would mostly spoil the JSON.
 
 use crate::number;
 use arbitrary::{Result, Unstructured};

@@ -15,8 +15,8 @@
 //!
 //! `bytes` are those of buffer 0. `created` are members that were absent and hold nothing of their own. `added` are the
 //! entries at the end of an array. `replaced` are single members: without `was` there was none, without `now` it was
-//! removed. Checks are fingerprints of what Sinew wrote: where they differ, another program has been at work. The last is that of
-//! the note itself, which says what is to be restored; version 1 had none.
+//! removed. Checks are fingerprints of what Sinew wrote: where they differ, another program has been at work. The last
+//! is that of the note itself, which says what is to be restored; version 1 had none.
 
 use crate::error::{Fault, WriteError};
 use crate::fnv::Fnv1a;

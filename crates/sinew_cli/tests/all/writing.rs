@@ -1,5 +1,6 @@
-//! What commands leave on the disk: permissions, links, pipes, interrupts; and when every operation on files fails in turn, or
-//! is the last before the process ends: the old files whole or the new files whole, and nothing else after one further run.
+//! What commands leave on the disk: permissions, links, pipes, interrupts; and when every operation on files fails in
+//! turn, or is the last before the process ends: the old files whole or the new files whole, and nothing else after
+//! one further run.
 
 use crate::common::{Folder, Run, command, full, sinew};
 use serde_json::json;
@@ -27,7 +28,7 @@ fn cases(sources: &Folder) -> Vec<Case> {
     let edits = sources.write("edits.json", edits.to_string());
     let recipe = sources.write("drag.sinew.toml", "version = 1\n[[effect]]\ntype = 'floppy'\n");
     let baked = sources.join("baked.glb");
-    let bake = ["bake", TUBE, "--recipe", &recipe, "--clip", "0", "--fps", "6", "--best-effort", "--quiet"];
+    let bake = ["bake", TUBE, "--recipe", &recipe, "--clip", "0", "--fps", "6", "--best-effort"];
     let run = sinew(bake.iter().copied().chain(["-o", &baked]));
     assert_eq!(run.code, 0, "{}", run.stderr);
     let case = |name: &'static str, words: &[&str], force: bool| {
