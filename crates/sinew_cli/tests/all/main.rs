@@ -12,6 +12,7 @@ mod edit;
 mod examples;
 mod frame;
 mod inspect;
+mod limits;
 mod liven;
 mod malformed;
 mod map;
