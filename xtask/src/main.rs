@@ -45,6 +45,12 @@ usage: cargo xtask COMMAND
   interop                  tries baked files in the Khronos validator, three.js and Blender, and ARAP against libigl;
                            installs what they need
   packed                   packs the characters of SINEW_ASSETS by Draco and meshopt and compares them with the plain ones
+  scaling [--program SINEW] [AXIS-OR-COMMAND…]
+                           time of every command against vertices, bones, clips, primitives, skins, muscles and bad shapes,
+                           and the exponents; without a filter writes docs/scaling.md
+  scaling --make AXIS N FILE.glb
+                           writes the character of an axis at N
+  hardening-load OLD [NEW] what once took too long or too much in reading, tried with the sinew programs OLD and NEW (this build)
   pictures                 redraws the pictures of the manual
   bind-table               binds all characters of SINEW_ASSETS by every method and by Blender and writes docs/bind.md
   bake-table OLD [ASSET…]  bakes the characters of SINEW_ASSETS with this build and with the sinew program OLD by one recipe:
@@ -87,6 +93,12 @@ fn main() -> ExitCode {
         ["hardening-write", old, new] => report(hardening::write::compare(new.as_ref(), old.as_ref())),
         ["licences"] => report(licences::check().and_then(|()| licences::deny().map(drop))),
         ["interop"] => interop::run(),
+        ["hardening-load", old] => report(
+            kills::built().and_then(|program| hardening::load::compare(&program, std::path::Path::new(old))),
+        ),
+        ["hardening-load", old, new] => {
+            report(hardening::load::compare(std::path::Path::new(new), std::path::Path::new(old)))
+        }
         ["scaling", "--make", axis, n, path] => report(scaling::make(axis, n, path)),
         ["scaling", "--program", program, filter @ ..] => {
             report(scaling::table_of(std::path::Path::new(program), filter))

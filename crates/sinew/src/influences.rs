@@ -54,6 +54,8 @@ impl SkinWeights {
     ) {
         let joints = palette.len() as u32;
         let mut missing = Tally::default();
+        let mut idle = Tally::default();
+        let mut twice = Tally::default();
         let mut invalid = Tally::default();
         let mut unnormalised = Tally::default();
         let mut weightless = Tally::default();
@@ -63,6 +65,9 @@ impl SkinWeights {
             for pair in vertex * raw.per_vertex..(vertex + 1) * raw.per_vertex {
                 let (joint, weight) = (raw.joints[pair], raw.weights[pair]);
                 if weight == 0.0 {
+                    if joint >= joints {
+                        idle.add(vertex, joint as f32);
+                    }
                     continue;
                 }
                 if !weight.is_finite() || weight < 0.0 {
@@ -71,7 +76,10 @@ impl SkinWeights {
                     missing.add(vertex, joint as f32);
                 } else {
                     match scratch.iter_mut().find(|(other, _)| *other == joint) {
-                        Some((_, sum)) => *sum += f64::from(weight),
+                        Some((_, sum)) => {
+                            *sum += f64::from(weight);
+                            twice.add(vertex, joint as f32);
+                        }
                         None => scratch.push((joint, f64::from(weight))),
                     }
                 }
@@ -98,6 +106,12 @@ impl SkinWeights {
         let remedy = "normalise the weights in the modelling tool and export again";
         missing.report(warnings, subject, "joint-out-of-range", "re-export the skin with all its joints", &|joint| {
             format!("names joint {joint}, but the skin has {joints}; that influence was dropped")
+        });
+        idle.report(warnings, subject, "unused-joint-out-of-range", "set joints of weight 0 to 0", &|joint| {
+            format!("names joint {joint} with a weight of 0, but the skin has {joints}; it was ignored")
+        });
+        twice.report(warnings, subject, "joint-twice", "give each joint of a vertex one weight", &|joint| {
+            format!("names joint {joint} more than once; its weights were added")
         });
         invalid
             .report(warnings, subject, "weight-invalid", remedy, &|w| format!("has a weight of {w}; it was dropped"));
@@ -174,11 +188,12 @@ mod tests {
             codes,
             [
                 ("joint-out-of-range", "vertex 1"),
+                ("joint-twice", "vertex 4"),
                 ("weight-invalid", "vertex 2"),
                 ("weights-not-normalised", "vertex 1"),
                 ("vertex-without-weights", "vertex 2")
             ]
         );
-        assert!(warnings[2].message.contains("0.5") && warnings[2].message.contains("1 more"));
+        assert!(warnings[3].message.contains("0.5") && warnings[3].message.contains("1 more"));
     }
 }

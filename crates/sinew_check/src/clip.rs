@@ -223,6 +223,11 @@ impl Checker {
         self.skin.as_ref().map_or(&[], |skin| skin.pieces())
     }
 
+    /// Whether so many triangles lie at one place that crossings and gaps are not looked for.
+    pub fn is_crowded(&self) -> bool {
+        self.skin.as_ref().is_some_and(|skin| skin.is_crowded())
+    }
+
     /// The pieces that the recipe never bends, as comparisons number them.
     pub fn rigid_pieces(&self) -> Vec<usize> {
         let rigid = self.subject.stage.rigid_points();

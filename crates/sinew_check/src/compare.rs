@@ -174,7 +174,8 @@ pub(crate) struct Skin {
     trees: Vec<Tree>,
     gaps: Gaps,
     calipers: Vec<Caliper>,
-    crossing_at_rest: [crossings::Pairs; 2],
+    /// None where too many triangles lie at one place to be looked at.
+    crossing_at_rest: Option<[crossings::Pairs; 2]>,
     /// Per bone: whether what hangs on it is soft. That lies on the ground at times, and does not stand on it.
     is_soft: Vec<bool>,
 }
@@ -193,6 +194,11 @@ impl Skin {
 
     pub fn pieces(&self) -> &[Piece] {
         &self.shape.pieces
+    }
+
+    /// Whether too many triangles lie at one place for crossings and gaps to be looked for.
+    pub fn is_crowded(&self) -> bool {
+        self.crossing_at_rest.is_none()
     }
 
     /// Pieces all of whose points are among these slots, which ascend.
@@ -558,7 +564,9 @@ impl<'a> Comparing<'a> {
 
     fn crossings(&self, playing: &Playing<'_>, times: &[f64], is_brief: bool) -> Crossings {
         let least = if is_brief { UNNOTICED } else { 0.0 };
-        let Skin { shape, trees, crossing_at_rest, .. } = self.skin;
+        let Skin { shape, trees, crossing_at_rest: Some(crossing_at_rest), .. } = self.skin else {
+            return Crossings::default();
+        };
         let rig = self.subject.rig();
         let count = times.len().min(CROSSING_FRAMES);
         // Evenly over the clip, in the middle of each share of it.

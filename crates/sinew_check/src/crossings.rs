@@ -10,7 +10,7 @@
 use crate::crossing::cross;
 use crate::gaps::near_pieces;
 use crate::shape::{Shape, u32_of};
-use crate::tree::{Bounds, Tree};
+use crate::tree::{Bounds, Steps, Tree};
 use glam::DVec3;
 
 /// Share of the size: less deep is not seen, and not looked for.
@@ -38,14 +38,16 @@ pub(crate) struct Crossed {
 #[derive(Default)]
 pub(crate) struct Boxes(Vec<Vec<Bounds>>);
 
-/// All pairs that cross at a frame: within pieces, and between pieces of which `of_interest` says yes.
+/// All pairs that cross at a frame: within pieces, and between pieces of which `of_interest` says yes. `None` where too many
+/// triangles lie at one place to be looked at.
 pub(crate) fn all(
     shape: &Shape,
     trees: &[Tree],
     points: &[DVec3],
     boxes: &mut Boxes,
     of_interest: impl Fn(usize, usize) -> bool,
-) -> [Pairs; 2] {
+) -> Option<[Pairs; 2]> {
+    let mut steps = Steps::for_triangles(shape.triangles.len());
     boxes.0.resize(trees.len(), Vec::new());
     trees.iter().zip(&mut boxes.0).for_each(|(tree, boxes)| tree.fit(points, &shape.triangles, boxes));
     let corners = |face: u32| shape.triangles[face as usize].map(|p| points[p as usize]);
@@ -57,19 +59,19 @@ pub(crate) fn all(
     };
     let (mut within, mut between) = (Pairs::new(), Pairs::new());
     for (tree, boxes) in trees.iter().zip(&boxes.0) {
-        tree.own_pairs(boxes, |a, b| {
+        tree.own_pairs(boxes, &mut steps, |a, b| {
             let (one, two) = (shape.triangles[a as usize], shape.triangles[b as usize]);
             if !one.iter().any(|p| two.contains(p)) && cross_at(a, b) {
                 within.push((a.min(b), a.max(b)));
             }
         });
     }
-    for [one, two] in near_pieces(shape, points, 0.0) {
+    for [one, two] in near_pieces(shape, points, 0.0, &mut steps) {
         let (one, two) = (one as usize, two as usize);
         if !of_interest(one, two) {
             continue;
         }
-        trees[one].pairs(&boxes.0[one], &trees[two], &boxes.0[two], |a, b| {
+        trees[one].pairs(&boxes.0[one], &trees[two], &boxes.0[two], &mut steps, |a, b| {
             if cross_at(a, b) {
                 between.push((a.min(b), a.max(b)));
             }
@@ -77,7 +79,7 @@ pub(crate) fn all(
     }
     within.sort_unstable();
     between.sort_unstable();
-    [within, between]
+    (!steps.ran_out()).then_some([within, between])
 }
 
 /// A tree for each piece.
@@ -120,7 +122,8 @@ pub(crate) fn look(
         apart.length() >= least * shape.sizes[shape.pieces[one].character]
     };
     let in_base = all(shape, trees, base, &mut boxes[0], of_interest);
-    let found = all(shape, trees, effects, &mut boxes[1], of_interest);
+    let found = in_base.is_some().then(|| all(shape, trees, effects, &mut boxes[1], of_interest)).flatten();
+    let (Some(in_base), Some(found)) = (in_base, found) else { return Crossed::default() };
     let fresh = [0, 1].map(|kind| missing(&found[kind], &[&in_base[kind], &rest[kind]]));
     let mut crossed = Crossed {
         within: [missing(&in_base[0], &[&rest[0]]).len(), fresh[0].len()],

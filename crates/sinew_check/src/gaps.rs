@@ -8,7 +8,7 @@
 //! Oracle: a foot moved off its leg by a known amount (`truth.rs`).
 
 use crate::shape::{Shape, u32_of};
-use crate::tree::{Bounds, Nearest, Tree, nearest_on_triangle};
+use crate::tree::{Bounds, Nearest, Steps, Tree, nearest_on_triangle};
 use glam::DVec3;
 
 /// Share of the size: pieces that are nearer at rest touch.
@@ -81,8 +81,8 @@ impl Fitted {
     }
 }
 
-/// Pairs of pieces of one character whose boxes, `margin` sizes wider, meet.
-pub(crate) fn near_pieces(shape: &Shape, points: &[DVec3], margin: f64) -> Vec<[u32; 2]> {
+/// Pairs of pieces of one character whose boxes, `margin` sizes wider, meet, as far as there are `steps`.
+pub(crate) fn near_pieces(shape: &Shape, points: &[DVec3], margin: f64, steps: &mut Steps) -> Vec<[u32; 2]> {
     let boxes: Vec<(DVec3, DVec3)> =
         shape.members.iter().map(|members| crate::shape::bounds(members.iter().map(|&p| points[p as usize]))).collect();
     // A sweep along x: pieces by where they begin.
@@ -94,7 +94,7 @@ pub(crate) fn near_pieces(shape: &Shape, points: &[DVec3], margin: f64) -> Vec<[
         let reach = margin * shape.sizes[shape.pieces[a as usize].character];
         for &b in &order[n + 1..] {
             let (other_low, other_high) = boxes[b as usize];
-            if other_low.x > high.x + reach {
+            if other_low.x > high.x + reach || !steps.take() {
                 break;
             }
             let is_near = (low - reach).cmple(other_high).all() && other_low.cmple(high + reach).all();
@@ -113,7 +113,8 @@ impl Gaps {
         let mut fitted = Fitted::default();
         fitted.clear(trees.len());
         let (mut contacts, mut pairs) = (Vec::new(), Vec::new());
-        let near = near_pieces(shape, rest, TOUCHING);
+        let mut steps = Steps::for_triangles(shape.triangles.len());
+        let near = near_pieces(shape, rest, TOUCHING, &mut steps);
         let mut others = vec![Vec::new(); shape.pieces.len()];
         for &[a, b] in &near {
             others[a as usize].push(b);
@@ -126,7 +127,7 @@ impl Gaps {
             for &point in members {
                 let (at, reach) = (rest[point as usize], TOUCHING * shape.size(point as usize));
                 let mut best: Option<(u32, Nearest)> = None;
-                for &other in &others[piece] {
+                for &other in others[piece].iter().take_while(|_| steps.take()) {
                     let within = best.map_or(reach * reach, |(_, nearest)| nearest.distance_squared);
                     let found = fitted.nearest(shape, trees, other as usize, rest, at, within);
                     best = found.map(|nearest| (other, nearest)).or(best);
@@ -144,7 +145,7 @@ impl Gaps {
                     trees[piece].fit(rest, &shape.triangles, &mut fitted.0[piece]);
                 }
             }
-            trees[one].pairs(&fitted.0[one], &trees[two], &fitted.0[two], |first, second| {
+            trees[one].pairs(&fitted.0[one], &trees[two], &fitted.0[two], &mut steps, |first, second| {
                 for (from, through, other) in [(first, second, b), (second, first, a)] {
                     let triangle = shape.triangles[from as usize];
                     let plane = shape.triangles[through as usize].map(|p| rest[p as usize]);
@@ -156,6 +157,9 @@ impl Gaps {
                     }
                 }
             });
+        }
+        if steps.ran_out() {
+            contacts.clear();
         }
         contacts.sort_by_key(|contact| (contact.edge, contact.other, contact.face));
         contacts.dedup_by_key(|contact| (contact.edge, contact.other, contact.face));

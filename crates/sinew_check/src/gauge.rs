@@ -47,7 +47,7 @@ impl Gauge {
         let trees = trees(&shape);
         let calipers = calipers(&shape, &trees);
         let mut boxes = Boxes::default();
-        let rest = all(&shape, &trees, &shape.rest, &mut boxes, |_, _| true);
+        let rest = all(&shape, &trees, &shape.rest, &mut boxes, |_, _| true).unwrap_or_default();
         Self { shape, trees, calipers, rest, boxes, points: Vec::new() }
     }
 
@@ -70,7 +70,7 @@ impl Gauge {
     pub fn read(&mut self, vertices: &[DVec3]) -> Reading {
         self.shape.gather(vertices, &mut self.points);
         let (shape, points) = (&self.shape, &self.points);
-        let found = all(shape, &self.trees, points, &mut self.boxes, |_, _| true);
+        let found = all(shape, &self.trees, points, &mut self.boxes, |_, _| true).unwrap_or_default();
         let [within, between] = [0, 1].map(|kind| missing(&found[kind], &[&self.rest[kind]]).len());
         let stretch = (shape.edges.iter())
             .filter_map(|&[a, b]| {

@@ -68,6 +68,30 @@ impl Bounds {
     }
 }
 
+/// Steps that may be taken in looking for pairs. Where thousands of triangles lie at one place each meets all others, which
+/// nobody has the time for.
+pub(crate) struct Steps(Option<u64>);
+
+/// Steps per triangle; characters need ten to forty.
+const STEPS_PER_TRIANGLE: u64 = 400;
+
+impl Steps {
+    pub fn for_triangles(triangles: usize) -> Self {
+        Self(Some(STEPS_PER_TRIANGLE * (triangles as u64 + 100)))
+    }
+
+    /// Takes one; `false` where there is none.
+    pub fn take(&mut self) -> bool {
+        self.0 = self.0.and_then(|left| left.checked_sub(1));
+        self.0.is_some()
+    }
+
+    /// Whether one was asked for that was not there.
+    pub fn ran_out(&self) -> bool {
+        self.0.is_none()
+    }
+}
+
 /// A point of a surface, and how far it is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nearest {
@@ -210,13 +234,22 @@ impl Tree {
         best
     }
 
-    /// Pairs of triangles of two trees whose leaves' boxes meet.
-    pub fn pairs(&self, boxes: &[Bounds], other: &Self, others: &[Bounds], mut visit: impl FnMut(u32, u32)) {
+    /// Pairs of triangles of two trees whose leaves' boxes meet, as long as there are `steps` left.
+    pub fn pairs(
+        &self,
+        boxes: &[Bounds],
+        other: &Self,
+        others: &[Bounds],
+        steps: &mut Steps,
+        mut visit: impl FnMut(u32, u32),
+    ) {
         let mut stack = vec![(0u32, 0u32)];
         if self.nodes.is_empty() || other.nodes.is_empty() {
             return;
         }
-        while let Some((a, b)) = stack.pop() {
+        while let Some((a, b)) = stack.pop()
+            && steps.take()
+        {
             if !boxes[a as usize].meets(&others[b as usize]) {
                 continue;
             }
@@ -233,13 +266,15 @@ impl Tree {
         }
     }
 
-    /// Pairs of triangles of this tree whose leaves' boxes meet, each once.
-    pub fn own_pairs(&self, boxes: &[Bounds], mut visit: impl FnMut(u32, u32)) {
+    /// Pairs of triangles of this tree whose leaves' boxes meet, each once, as long as there are `steps` left.
+    pub fn own_pairs(&self, boxes: &[Bounds], steps: &mut Steps, mut visit: impl FnMut(u32, u32)) {
         let mut stack = vec![(0u32, 0u32)];
         if self.nodes.is_empty() {
             return;
         }
-        while let Some((a, b)) = stack.pop() {
+        while let Some((a, b)) = stack.pop()
+            && steps.take()
+        {
             let (one, two) = (&self.nodes[a as usize], &self.nodes[b as usize]);
             if a == b {
                 if one.right == 0 {
@@ -378,10 +413,10 @@ mod tests {
             boxes
         };
         let mut found = Vec::new();
-        one.pairs(&fitted(&one), &two, &fitted(&two), |a, b| found.push((a, b)));
+        one.pairs(&fitted(&one), &two, &fitted(&two), &mut Steps::for_triangles(1000), |a, b| found.push((a, b)));
         check(found, &|a, b| a < 40 && b >= 40);
         let mut found = Vec::new();
-        whole.own_pairs(&fitted(&whole), |a, b| found.push((a, b)));
+        whole.own_pairs(&fitted(&whole), &mut Steps::for_triangles(1000), |a, b| found.push((a, b)));
         check(found, &|_, _| true);
     }
 }

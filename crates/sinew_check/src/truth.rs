@@ -229,7 +229,7 @@ fn crossed_bars_cross_as_all_pairs_say_and_as_deep_as_they_are() {
     let skin = Skin::new(&rig, &meshes.iter().flat_map(|(points, _)| points.iter().copied()).collect::<Vec<_>>());
     let (shape, trees) = (&skin.shape, trees(&skin.shape));
     let lowered = moved(shape, 1, |p| p - DVec3::Y * 0.15);
-    let found = crossings::all(shape, &trees, &lowered, &mut Boxes::default(), |_, _| true);
+    let found = crossings::all(shape, &trees, &lowered, &mut Boxes::default(), |_, _| true).expect("few");
     assert_eq!(found, [brute(shape, &lowered, true), brute(shape, &lowered, false)]);
     assert!(found[0].is_empty() && found[1].len() > 20, "{}", found[1].len());
     let none = [Vec::new(), Vec::new()];

@@ -105,6 +105,7 @@ pub fn run(options: &BindArgs, talk: &Talk) -> Result<(), Fault> {
         let (points, bones) = (count(report.points, "point", "points"), count(report.bones, "bone", "bones"));
         talk.note(&format!("{}: {points} on {bones}{out_of_sight}", skin.meshes.join(", ")));
     }
+    talk.warnings(&document.pack().map_err(|error| Fault::in_file(&name, error))?);
     destination.write_document(&document, Path::new(&name))?;
     if destination != Destination::Stdout {
         talk.note(&format!("wrote {}", options.output.display()));

@@ -98,7 +98,9 @@ pub fn run(options: &PoseArgs, talk: &Talk) -> Result<(), Fault> {
     if let Some((clip, name)) = animated(&scene, &changes) {
         talk.note(&format!("the clip {clip} also animates {name} and overrides its new pose"));
     }
-    sinew_gltf::set_transforms(&mut document, &changes).map_err(|error| Fault::in_file(&scene.name, error))?;
+    let refused = |error| Fault::in_file(&scene.name, error);
+    sinew_gltf::set_transforms(&mut document, &changes).map_err(refused)?;
+    talk.warnings(&document.pack().map_err(refused)?);
     destination.write_document(&document, Path::new(&scene.name))?;
     if destination != Destination::Stdout {
         talk.note(&format!("wrote {}, {} nodes moved", options.output.display(), changes.len()));

@@ -7,6 +7,7 @@
 use crate::accessor::Accessors;
 use crate::error::Fault;
 use crate::meshes::target_count;
+use crate::nodes::UNIT_SLACK;
 use crate::view::View;
 use glam::{Quat, Vec3};
 use sinew::clip::{CurveValue, MorphCurve, Track};
@@ -81,6 +82,14 @@ fn read_clip(animation: &View<'_>, accessors: &Accessors<'_>, warnings: &mut Vec
         }
     }
     tracks.retain(|t| t.translation.is_some() || t.rotation.is_some() || t.scale.is_some() || t.morph.is_some());
+    if tracks.is_empty() {
+        warnings.push(Warning {
+            code: "animation-empty",
+            subject: animation.words(),
+            message: "has no channel that can be played; it was kept as a clip of no length".into(),
+            remedy: "remove the animation, or export it with its channels",
+        });
+    }
     Ok(Clip { name: animation.name(), tracks })
 }
 
@@ -182,7 +191,26 @@ fn quat_curve(
     accessors: &Accessors<'_>,
     warnings: &mut Vec<Warning>,
 ) -> Result<Option<Curve<Quat>>, Fault> {
-    curve(channel, sampler, accessors, warnings, Quat::from_array)
+    let found = curve(channel, sampler, accessors, warnings, Quat::from_array)?;
+    let Some(turns) = &found else { return Ok(found) };
+    let mut long = Dropped::default();
+    for key in 0..turns.times().len() {
+        if (f64::from(turns.key_value(key).length()) - 1.0).abs() > UNIT_SLACK {
+            long.add(key);
+        }
+    }
+    if let Some(key) = long.first {
+        let message = format!(
+            "key {key} at {} s has a rotation of length {}; {} such keys of {} were normalised",
+            turns.times()[key],
+            turns.key_value(key).length(),
+            long.count,
+            turns.times().len()
+        );
+        let remedy = "export rotations as unit quaternions";
+        warnings.push(Warning { code: "key-rotation-not-unit", subject: channel.words(), message, remedy });
+    }
+    Ok(found)
 }
 
 fn curve<T: CurveValue, const N: usize>(

@@ -48,6 +48,8 @@
 //! | skin that no mesh uses | kept | `skin-unused` |
 //! | primitive of points or lines | no triangles; vertices kept if they have positions and, on a skin, weights | `primitive-without-faces` |
 //! | primitive without positions | left empty | `primitive-without-positions` |
+//! | mesh without primitives, primitive of no vertices | left empty | `mesh-empty`, `primitive-without-vertices` |
+//! | joint listed twice by a skin | both are kept | `skin-joint-twice` |
 //! | corners that do not make whole triangles | those left over are ignored | `incomplete-triangle` |
 //! | normals or tangents that are not finite | the attribute is dropped | `direction-not-finite` |
 //! | morph displacements that are not finite | set to zero | `morph-not-finite` |
@@ -59,6 +61,8 @@
 //! | morph channel of a node without morph targets | ignored | `channel-without-targets` |
 //! | second channel for the same property of a node | ignored | `channel-twice` |
 //! | channel without keys | ignored | `channel-without-keys` |
+//! | animation without a channel that can be played | kept as a clip of no length | `animation-empty` |
+//! | key rotation not of length 1 | normalised | `key-rotation-not-unit` |
 //! | key time not finite, or not after the key before | the key is dropped | `key-times-not-increasing` |
 //! | key value not finite, or a rotation of length zero | the key is dropped | `key-value-not-finite` |
 //!

@@ -35,6 +35,14 @@ pub(crate) fn read(
         }
         primitives.push(primitive);
     }
+    if primitives.is_empty() {
+        warnings.push(Warning {
+            code: "mesh-empty",
+            subject: mesh.words(),
+            message: "has no primitives; nothing of it moves".into(),
+            remedy: "remove the mesh",
+        });
+    }
     Ok(primitives)
 }
 
@@ -105,6 +113,14 @@ fn read_primitive(
         return Err(fault.remedy("fix or delete that vertex and export again"));
     }
     let count = positions.len();
+    if count == 0 {
+        warnings.push(Warning {
+            code: "primitive-without-vertices",
+            subject: view.words(),
+            message: "has no vertices; it was left empty".into(),
+            remedy: "remove it from the mesh",
+        });
+    }
     let normals = directions(&attributes, "NORMAL", count, accessors, warnings, |a| {
         Ok(a.floats::<3>()?.into_iter().map(Vec3::from_array).collect())
     })?;

@@ -9,7 +9,7 @@ use sinew::raw::RawBone;
 use sinew::{LocalTransform, Trs, Warning};
 
 /// How far a quaternion's length may be from 1 before it is worth a word: the Khronos validator's own threshold.
-const UNIT_SLACK: f64 = 0.00769;
+pub(crate) const UNIT_SLACK: f64 = 0.00769;
 
 /// How far the last row of a matrix may be from (0, 0, 0, 1) and still be rounding.
 const LAST_ROW_ROUNDING: f64 = 1e-5;

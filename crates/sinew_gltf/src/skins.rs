@@ -9,6 +9,7 @@ use crate::view::View;
 use glam::DAffine3;
 use sinew::Warning;
 use sinew::raw::{RawJoint, RawSkin};
+use std::collections::HashSet;
 
 /// Volume of the image of a unit cube, as a fraction of what its longest side allows, below which a bind counts as
 /// flat.
@@ -37,6 +38,8 @@ pub(crate) fn read(
             }
         };
         let mut palette = Vec::with_capacity(joints.len());
+        let mut listed = HashSet::new();
+        let mut twice: Vec<usize> = Vec::new();
         for (number, joint) in joints.iter().enumerate() {
             let bone_from_rest = match &matrices {
                 None => DAffine3::IDENTITY,
@@ -46,7 +49,19 @@ pub(crate) fn read(
                     bind
                 }
             };
-            palette.push(RawJoint { bone: joint.reference("nodes")?, bone_from_rest });
+            let bone = joint.reference("nodes")?;
+            if !listed.insert(bone) {
+                twice.push(bone);
+            }
+            palette.push(RawJoint { bone, bone_from_rest });
+        }
+        if let Some(first) = twice.first() {
+            warnings.push(Warning {
+                code: "skin-joint-twice",
+                subject: view.words(),
+                message: format!("lists node {first} as a joint more than once ({} in all); each was kept", twice.len()),
+                remedy: "list every joint once, and export again",
+            });
         }
         skins.push(RawSkin { name: view.name(), joints: palette });
     }

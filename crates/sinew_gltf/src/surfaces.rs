@@ -213,7 +213,7 @@ impl<'a> Reader<'a> {
 
     fn image(&self, image: &View<'a>) -> Result<Vec<u8>, Fault> {
         if let Some(uri) = image.get("uri")? {
-            return uri::resolve(&uri, self.document.folder.as_deref(), self.document.limits.file_bytes);
+            return uri::resolve_whole(&uri, self.document.folder.as_deref(), self.document.limits.file_bytes);
         }
         let view = image.need("bufferView")?.reference("bufferViews")?;
         let view = image.entry("bufferViews", view)?;

@@ -1,6 +1,7 @@
 //! Where a buffer's URI may lead: into the file itself, or to a file in the asset's own folder; nowhere else.
 
 use crate::error::{Fault, Kind};
+use crate::limits::RAISE;
 use crate::view::View;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -35,6 +36,15 @@ pub(crate) fn resolve(uri: &View<'_>, folder: Option<&Path>, limit: u64) -> Resu
             Fault::new(Kind::Io(source), element, "", "put the file back beside the asset, or export it again")
         }
     })
+}
+
+/// As [`resolve`], of something that is wanted whole: refused where it is longer.
+pub(crate) fn resolve_whole(uri: &View<'_>, folder: Option<&Path>, limit: u64) -> Result<Vec<u8>, Fault> {
+    let bytes = resolve(uri, folder, limit.saturating_add(1))?;
+    if bytes.len() as u64 <= limit {
+        return Ok(bytes);
+    }
+    Err(Fault::new(Kind::TooLarge, uri.element(), format!("has more bytes than the limit of {limit}"), RAISE))
 }
 
 /// A percent-decoded relative path that stays below where it starts, or why not.

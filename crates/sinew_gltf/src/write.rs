@@ -150,7 +150,7 @@ impl Document {
             let mut keep = |message: String, remedy| {
                 warnings.push(Warning { code: "image-left-outside", subject: image.words(), message, remedy });
             };
-            match uri::resolve(&image.need("uri")?, self.folder.as_deref(), self.limits.file_bytes) {
+            match uri::resolve_whole(&image.need("uri")?, self.folder.as_deref(), self.limits.file_bytes) {
                 Err(fault) => keep(
                     format!("could not be embedded ({}); it keeps its URI \"{text}\"", fault.reason()),
                     "put the image beside the file, or keep the result in the same folder",

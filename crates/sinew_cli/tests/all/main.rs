@@ -13,6 +13,7 @@ mod edit;
 mod examples;
 mod frame;
 mod inspect;
+mod limits;
 mod liven;
 mod malformed;
 mod map;

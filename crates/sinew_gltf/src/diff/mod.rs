@@ -142,7 +142,7 @@ impl<'a> Side<'a> {
             return self.view_bytes(usize::try_from(view).ok()?).map(<[u8]>::to_vec);
         }
         let uri = View::root(self.json).entry("images", index).ok()?.need("uri").ok()?;
-        uri::resolve(&uri, self.document.folder.as_deref(), self.document.limits.file_bytes).ok()
+        uri::resolve_whole(&uri, self.document.folder.as_deref(), self.document.limits.file_bytes).ok()
     }
 }
 

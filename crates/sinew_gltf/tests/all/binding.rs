@@ -108,3 +108,15 @@ fn the_skeleton_may_come_from_another_file() {
         }
     }
 }
+
+#[test]
+fn more_weights_than_may_be_found_are_refused_with_the_limit() {
+    let zoo = sinew_zoo::build("tube:vertices=600,bones=4").expect("a zoo character");
+    let mut document = export(&zoo.raw, &zoo.clips).expect("exports");
+    document.limits.weights = 1000;
+    let before = document.json.clone();
+    let error = bind("tube", &mut document, Skeleton::Own, &BindOptions::default()).expect_err("too many");
+    let words = error.to_string();
+    assert!(words.contains("beyond the limit of 1000") && words.contains("--limits"), "{words}");
+    assert_eq!(document.json, before);
+}
