@@ -1,5 +1,5 @@
-//! Compressed files as plain ones: what meshopt or Draco has packed is unpacked when a document is opened, so that nobody
-//! behind this door knows of it. The extensions go; what is written is not compressed.
+//! Compressed files as plain ones: what meshopt or Draco has packed is unpacked when a document is opened, so that
+//! nobody behind this door knows of it. The extensions go; what is written is not compressed.
 //!
 //! | file | what it holds |
 //! |---|---|
