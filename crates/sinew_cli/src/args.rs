@@ -128,9 +128,9 @@ pub struct RecipeArgs {
     #[arg(long, value_name = "NAME", conflicts_with = "recipe")]
     pub preset: Option<String>,
 
-    /// Also take the clips of another file, such as a walk made for another character or a library of animations without
-    /// meshes: bones are matched by name (prefixes such as mixamorig: do not count) and retargeted where the two are built
-    /// differently. Can be repeated.
+    /// Also take the clips of another file, such as a walk made for another character or a library of animations
+    /// without meshes: bones are matched by name (prefixes such as mixamorig: do not count) and retargeted where the
+    /// two are built differently. Can be repeated.
     #[arg(long, value_name = "OTHER.glb", value_parser = OsStringValueParser::new().map(Input::from))]
     pub animations: Vec<Input>,
 }

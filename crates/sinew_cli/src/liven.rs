@@ -56,9 +56,9 @@ pub struct LivenArgs {
     #[arg(long, value_name = "R.sinew.toml")]
     recipe_out: Option<PathBuf>,
 
-    /// Also take the clips of another file, such as a walk made for another character or a library of animations without
-    /// meshes: bones are matched by name (prefixes such as mixamorig: do not count) and retargeted where the two are built
-    /// differently. Can be repeated.
+    /// Also take the clips of another file, such as a walk made for another character or a library of animations
+    /// without meshes: bones are matched by name (prefixes such as mixamorig: do not count) and retargeted where the
+    /// two are built differently. Can be repeated.
     #[arg(long, value_name = "OTHER.glb", value_parser = OsStringValueParser::new().map(Input::from))]
     animations: Vec<Input>,
 
@@ -96,8 +96,8 @@ pub fn run(options: &LivenArgs, talk: &Talk) -> Result<(), Fault> {
     require_skin(&scene)?;
     let chosen = chosen_clips(&scene, &baking.clips)?;
     if chosen.is_empty() {
-        let fault = "there is no clip: effects add to motion, and nothing moves; add an animation to the file, or take those of \
-                     another by --animations";
+        let fault = "there is no clip: effects add to motion, and nothing moves; add an animation to the file, or \
+                     take those of another by --animations";
         return Err(Fault::in_file(&scene.name, fault));
     }
     let skeleton = scene.rig.skeleton();

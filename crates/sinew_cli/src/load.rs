@@ -9,8 +9,8 @@ use sinew_gltf::map_file::{self, MapFile};
 use sinew_gltf::{Document, ImportError, RawAsset};
 use sinew_zoo::ZooCharacter;
 
-/// Loads a character as it is, with the clips of `animations` besides, and puts painted `maps` on it. Built-in characters lie
-/// in no file unless they are given such clips.
+/// Loads a character as it is, with the clips of `animations` besides, and puts painted `maps` on it. Built-in characters
+/// lie in no file unless they are given such clips.
 pub fn load(input: &Input, maps: &[MapFile], animations: &[Input]) -> Result<Scene, Fault> {
     match input {
         Input::Zoo(spec) if animations.is_empty() => {
@@ -82,11 +82,11 @@ pub fn require_skin(scene: &Scene) -> Result<(), Fault> {
     let tracks = || scene.clips.iter().flat_map(|clip| &clip.tracks);
     let is_node = |track: &Track| track.translation.is_some() || track.rotation.is_some() || track.scale.is_some();
     let words = if tracks().any(|track| track.morph.is_some()) && !tracks().any(is_node) {
-        "moves by morph targets alone: effects add to the motion of bones and nodes, and none moves; animate its bones, or \
-         take the clips of another file by --animations"
+        "moves by morph targets alone: effects add to the motion of bones and nodes, and none moves; animate its \
+         bones, or take the clips of another file by --animations"
     } else {
-        "contains no mesh that bones move, only bones and clips; give the file that has the character's meshes, and this one \
-         as its --animations"
+        "contains no mesh that bones move, only bones and clips; give the file that has the character's meshes, and \
+         this one as its --animations"
     };
     Err(Fault::in_file(&scene.name, words))
 }

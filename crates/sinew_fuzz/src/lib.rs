@@ -10,6 +10,7 @@ mod commands;
 mod documents;
 mod mutation;
 mod number;
+mod packed;
 mod text;
 
 /// A door that bytes come in by.
@@ -26,6 +27,7 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     Target { name: "import", run: documents::import, seeds: documents::import_seeds },
     Target { name: "import_changed", run: documents::import_changed, seeds: mutation::seeds },
+    Target { name: "packed", run: packed::packed, seeds: packed::seeds },
     Target { name: "strip", run: documents::strip_changed, seeds: mutation::seeds },
     Target { name: "recipe", run: text::recipe, seeds: text::recipe_seeds },
     Target { name: "map", run: text::map, seeds: text::map_seeds },

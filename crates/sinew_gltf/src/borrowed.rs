@@ -28,8 +28,8 @@ impl Document {
 }
 
 impl RawAsset {
-    /// This character with the clips of `others` as well, retargeted to its bones; what was matched, and what either side
-    /// has alone, is among the warnings.
+    /// This character with the clips of `others` as well, retargeted to its bones; what was matched, and what either
+    /// side has alone, is among the warnings.
     pub fn with_clips_of(self, others: &[RawAsset]) -> Result<Self, ImportError> {
         let Self { name, raw, clips: own, mut document, .. } = self;
         let mut taken: Vec<String> = own.iter().map(|clip| clip.name.clone()).collect();
@@ -79,7 +79,7 @@ fn unused(name: &str, file: &str, taken: &[String]) -> String {
 
 /// What was done, and what either side has alone.
 fn account(made: &Retargeted, other: &RawAsset, raw: &RawRig) -> Vec<Warning> {
-    let mut message = format!("gave {}: {} bones matched by name", counted(made.clips.len(), "clip"), made.pairs.len());
+    let mut message = format!("gave {}: {} bones matched", counted(made.clips.len(), "clip"), made.pairs.len());
     if (made.scale - 1.0).abs() > 1e-3 {
         message += &format!("; ways are scaled by {:.3}", made.scale);
     }

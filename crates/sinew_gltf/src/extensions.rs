@@ -1,5 +1,5 @@
-//! Which extensions a file may require. Those of looks and information do not stand in the way; an unknown one does where
-//! what is read uses it, because then it may move vertices.
+//! Which extensions a file may require. Those of looks and information do not stand in the way; an unknown one does
+//! where what is read uses it, because then it may move vertices.
 
 use crate::decode;
 use crate::error::{Fault, Kind};

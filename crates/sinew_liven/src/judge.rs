@@ -483,7 +483,10 @@ impl Judging<'_> {
         for (index, layer) in self.plan.layers.iter().enumerate().filter(|_| round < RAISING) {
             let Moved::Part(role) = layer.moved else { continue };
             let Some(part) = trial.figures.parts.iter().find(|part| part.role == role) else { continue };
-            if part.motion <= MOVES || part.strength >= ENOUGH * least || trial.steps.iter().any(|step| step.layer == index) {
+            if part.motion <= MOVES
+                || part.strength >= ENOUGH * least
+                || trial.steps.iter().any(|step| step.layer == index)
+            {
                 continue;
             }
             // Within its limits nothing is seen of more.

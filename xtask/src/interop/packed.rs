@@ -1,5 +1,6 @@
-//! `cargo xtask packed`: characters packed by glTF-Transform, with Draco and meshopt, coarse and fine, move as the plain
-//! ones do. The comparison is a test of `sinew_gltf`, which at other times knows only the small files kept with it.
+//! `cargo xtask packed`: characters packed by glTF-Transform, with Draco and meshopt, coarse and fine, move as the
+//! plain ones do. The comparison is a test of `sinew_gltf`, which at other times knows only the small files kept with
+//! it.
 
 use super::{assets, folder};
 use crate::command::{cargo, program, succeed};

@@ -60,15 +60,18 @@ impl Leg {
         goal.y = stage.target.rest[self.foot.1].translation.y + stage.scale * risen;
         let way = goal - hip;
         let longest = (upper + lower) * (1.0 - 1e-9);
-        let length = way.length().clamp((upper - lower).abs() * (1.0 + 1e-9), longest);
+        let length = way.length().max((upper - lower).abs() * (1.0 + 1e-9)).min(longest);
         let along = way.normalize_or_zero();
-        if along == DVec3::ZERO || upper <= 0.0 || lower <= 0.0 {
+        let is_there = goal.distance(ankle) < 1e-7 * (upper + lower);
+        if is_there || along == DVec3::ZERO || upper <= 0.0 || lower <= 0.0 {
             return;
         }
         // Knees bend to the side they are on; a straight leg's to where the foot points.
         let aside = |v: DVec3| v - along * v.dot(along);
-        let toes = aside(ankle_forward(stage, self.foot.1, posed)) * (1e-3 * upper);
-        let side = (aside(knee - hip) + toes).normalize_or_zero();
+        let own = aside(knee - hip);
+        let straight = (1.0 - own.length() / (0.01 * upper)).max(0.0);
+        let toes = aside(ankle_forward(stage, self.foot.1, posed)) * (1e-3 * upper * straight);
+        let side = (own + toes).normalize_or_zero();
         let along_thigh = (upper * upper - lower * lower + length * length) / (2.0 * length);
         let bent = (upper * upper - along_thigh * along_thigh).max(0.0).sqrt();
         let (new_knee, new_ankle) = (hip + along * along_thigh + side * bent, hip + along * length);

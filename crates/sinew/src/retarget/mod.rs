@@ -1,9 +1,9 @@
 //! Clips of one character on another.
 //!
-//! Bones are paired by name ([`names`]). A paired bone turns, from its rest pose, as its partner turns from its own, both
-//! in the world: bones that only one of the two has between them change nothing. Rest is where the skin was bound, or
-//! the nodes' own transforms without one. Where the two rest in different poses (arms out, arms down), bones are first
-//! laid as their partners lie; where they face different ways, the whole is turned.
+//! Bones are paired by name ([`names`]). A paired bone turns, from its rest pose, as its partner turns from its own,
+//! both in the world: bones that only one of the two has between them change nothing. Rest is where the skin was
+//! bound, or the nodes' own transforms without one. Where the two rest in different poses (arms out, arms down), bones
+//! are first laid as their partners lie; where they face different ways, the whole is turned.
 //!
 //! Ways are scaled by the length of the legs. Feet then come to the height their partners come to, in that measure:
 //! legs whose thighs and shins are longer or shorter by different factors would miss it, so knees give way ([`legs`]).
@@ -49,8 +49,10 @@ pub struct Retargeted {
     pub turned: bool,
 }
 
-/// Gaps between keys are filled so that what is not linear in them is followed.
-const LONGEST_GAP: f64 = 1.0 / 30.0;
+/// Gaps between keys are filled so that what is not linear in them is followed: curves, and else how knees give way.
+/// Keys of clips that were sampled lie nearer and stay as they are, for the distance of keys tells where a loop closes.
+const LONGEST_GAP: f64 = 0.1;
+const LONGEST_GAP_OF_CURVES: f64 = 1.0 / 30.0;
 /// Keys that fill one gap, however long.
 const KEYS_IN_GAP: f64 = 64.0;
 /// Bones that rest further apart in direction are laid as their partners lie; nearer ones differ by build.
@@ -241,9 +243,15 @@ fn moments(tracks: &[Option<&Track>]) -> Vec<f64> {
     keys.sort_by(f64::total_cmp);
     // What rounds to the same number in a file is one key.
     keys.dedup_by(|a, b| *a as f32 == *b as f32);
+    let is_cubic = |track: &&Track| {
+        let interpolations =
+            [track.rotation.as_ref().map(Curve::interpolation), track.translation.as_ref().map(Curve::interpolation)];
+        interpolations.contains(&Some(Interpolation::CubicSpline))
+    };
+    let longest = if tracks.iter().flatten().any(is_cubic) { LONGEST_GAP_OF_CURVES } else { LONGEST_GAP };
     let mut times = Vec::with_capacity(keys.len());
     for pair in keys.windows(2) {
-        let parts = ((pair[1] - pair[0]) / LONGEST_GAP - 1e-6).ceil().clamp(1.0, KEYS_IN_GAP) as usize;
+        let parts = ((pair[1] - pair[0]) / longest - 1e-6).ceil().clamp(1.0, KEYS_IN_GAP) as usize;
         let between = (0..parts).map(|n| pair[0] + (pair[1] - pair[0]) * n as f64 / parts as f64);
         times.extend(between);
     }

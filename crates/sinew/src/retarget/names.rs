@@ -1,11 +1,13 @@
 //! Which bone of one file is which of another, by name.
 //!
-//! Names are compared as they are, then without prefix (`mixamorig:Hips`, `Armature|Hips`, `DEF-Hips`), case and separators, then
-//! without the number that programs append (`Hips.001`, `Hips_02`), and last by the part of a human body they are for
-//! (`LeftArm` of Mixamo, `upperarm_l` of Unreal, `leftUpperArm` of VRM). A later way is asked only for bones that are
-//! still alone, and only where it leaves no choice.
+//! Names are compared as they are, then without prefix (`mixamorig:Hips`, `Armature|Hips`, `DEF-Hips`), case and
+//! separators, then without the number that programs append (`Hips.001`, `Hips_02`), and last by the part of a human
+//! body they are for (`LeftArm` of Mixamo, `upperarm_l` of Unreal, `leftUpperArm` of VRM). A later way is asked only
+//! for bones that are still alone, and only where it leaves no choice. Bones between two pairs are pairs too where
+//! both sides have as many of them; chains that are numbered from opposite ends are none.
 
 use super::Performer;
+use super::rest::Tree;
 use std::collections::HashMap;
 
 /// Parts of a human body, as VRM 1.0 names them, and what Mixamo and Unreal call them; `*` is the side.
@@ -131,8 +133,96 @@ pub(super) fn pairs(source: &Performer<'_>, moving: &[bool], target: &Performer<
             }
         }
     }
+    let lines = (Lines::of(source), Lines::of(target));
+    drop_reversed(&lines, &mut of_source, &mut of_target);
+    fill_between(&lines, &mut of_source, &mut of_target);
     let pair = |(target, source): (usize, &Option<usize>)| source.map(|source| (source, target));
     of_target.iter().enumerate().filter_map(pair).collect()
+}
+
+/// Who descends from whom.
+struct Lines {
+    /// Parents before children.
+    order: Vec<usize>,
+    parent: Vec<Option<usize>>,
+    /// Numbers of a node and of all below it are those from the first to before the second.
+    span: Vec<(usize, usize)>,
+}
+
+impl Lines {
+    fn of(performer: &Performer<'_>) -> Self {
+        let Tree { order, parent, .. } = Tree::new(performer.raw);
+        let mut size = vec![1; parent.len()];
+        for &node in order.iter().rev() {
+            parent[node].iter().for_each(|&above| size[above] += size[node]);
+        }
+        let mut span = vec![(0, 0); parent.len()];
+        let (mut next, mut top) = (vec![0; parent.len()], 0);
+        for &node in &order {
+            let place = parent[node].map_or(&mut top, |above| &mut next[above]);
+            span[node] = (*place, *place + size[node]);
+            *place += size[node];
+            next[node] = span[node].0 + 1;
+        }
+        Self { order, parent, span }
+    }
+
+    fn descends(&self, node: usize, from: usize) -> bool {
+        let ((at, _), (first, end)) = (self.span[node], self.span[from]);
+        first < at && at < end
+    }
+
+    /// The next node above that is among `chosen`.
+    fn nearest(&self, chosen: &[Option<usize>]) -> Vec<Option<usize>> {
+        let mut nearest = vec![None; self.parent.len()];
+        for &node in &self.order {
+            let above = self.parent[node];
+            nearest[node] = above.and_then(|above| if chosen[above].is_some() { Some(above) } else { nearest[above] });
+        }
+        nearest
+    }
+}
+
+/// Chains that are numbered from the other end agree in names and not in place: neither of two such bones is a pair.
+fn drop_reversed((source, target): &(Lines, Lines), of_source: &mut [Option<usize>], of_target: &mut [Option<usize>]) {
+    loop {
+        let nearest = target.nearest(of_target);
+        let reversed = |&node: &usize| {
+            let (mine, above) = (of_target[node]?, nearest[node]?);
+            source.descends(of_target[above]?, mine).then_some([node, above])
+        };
+        let wrong: Vec<usize> = target.order.iter().filter_map(reversed).flatten().collect();
+        if wrong.is_empty() {
+            return;
+        }
+        for node in wrong {
+            of_target[node].take().into_iter().for_each(|partner| of_source[partner] = None);
+        }
+    }
+}
+
+/// Bones without a partner between two pairs are pairs where both sides have as many of them.
+fn fill_between((source, target): &(Lines, Lines), of_source: &mut [Option<usize>], of_target: &mut [Option<usize>]) {
+    let (above_source, above_target) = (source.nearest(of_source), target.nearest(of_target));
+    let between = |lines: &Lines, node: usize, above: usize| -> Vec<usize> {
+        std::iter::successors(lines.parent[node], |&node| lines.parent[node])
+            .take_while(|&node| node != above)
+            .collect()
+    };
+    for &node in &target.order {
+        let Some(partner) = of_target[node] else { continue };
+        let (Some(above), Some(above_partner)) = (above_target[node], above_source[partner]) else { continue };
+        if of_target[above] != Some(above_partner) {
+            continue;
+        }
+        let (here, there) = (between(target, node, above), between(source, partner, above_partner));
+        let is_free = here.iter().all(|&n| of_target[n].is_none()) && there.iter().all(|&n| of_source[n].is_none());
+        if here.len() == there.len() && is_free {
+            for (&target, &source) in here.iter().zip(&there) {
+                (of_target[target], of_source[source]) = (Some(source), Some(target));
+            }
+        }
+    }
 }
 
 #[cfg(test)]

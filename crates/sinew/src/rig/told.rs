@@ -1,4 +1,5 @@
-//! What a file tells of its bones beyond their names: which part of a body each is, and which a player swings by itself.
+//! What a file tells of its bones beyond their names: which part of a body each is, and which a player swings by
+//! itself.
 
 use super::{Rig, kept};
 use crate::skeleton::BoneId;

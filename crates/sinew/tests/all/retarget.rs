@@ -1,10 +1,10 @@
-//! Clips of one character on another: the same one is as before, one of other proportions stands as high, names may have
-//! prefixes, and what only one side has is told.
+//! Clips of one character on another: the same one is as before, one of other proportions stands as high, names may
+//! have prefixes, and what only one side has is told.
 
 use glam::{DAffine3, DQuat, DVec3};
-use sinew::raw::RawSkin;
+use sinew::raw::{RawBone, RawSkin};
 use sinew::retarget::{Performer, Retargeted, retarget};
-use sinew::{Clip, LocalTransform, RawRig};
+use sinew::{Clip, LocalTransform, RawRig, Trs};
 use sinew_zoo::ZooCharacter;
 
 fn dancer() -> ZooCharacter {
@@ -212,9 +212,27 @@ fn what_one_side_lacks_is_told_and_the_rest_moves() {
     other.bones[spine].name = "belly".into();
     other.bones[hand].name = "hook".into();
     let made = retarget(&plain(&raw), &clips, &plain(&other));
-    assert_eq!(made.source_only, [spine, hand]);
-    assert_eq!(made.target_only, [spine, hand]);
+    // The spine has its place between hips and chest; of the hand nobody knows.
+    assert!(made.pairs.contains(&(spine, spine)));
+    assert_eq!(made.source_only, [hand]);
+    assert_eq!(made.target_only, [hand]);
+    // Numbered from the other end: arms that would be tied in knots are left alone.
+    let (upper, lower) = (node(&raw, "upper_arm.R"), node(&raw, "forearm.R"));
+    other.bones[upper].name = "forearm.R".into();
+    other.bones[lower].name = "upper_arm.R".into();
+    let made = retarget(&plain(&raw), &clips, &plain(&other));
+    assert!(made.pairs.iter().all(|(source, target)| source == target), "by place, not by name: {:?}", made.pairs);
     // What the source does between two pairs is done by the second: the head is turned as before.
+    other.bones.push(RawBone {
+        name: "collar".into(),
+        parent: Some(node(&raw, "chest")),
+        local: LocalTransform::Trs(Trs::from_translation(DVec3::ZERO)),
+    });
+    let (neck, collar) = (node(&raw, "neck"), other.bones.len() - 1);
+    other.bones[neck].parent = Some(collar);
+    other.bones[neck].name = "stalk".into();
+    let made = retarget(&plain(&raw), &clips, &plain(&other));
+    assert!(made.source_only.contains(&neck));
     let head = node(&raw, "head");
     for time in times(&clips[0]).step_by(10) {
         let (a, b) = (worlds(&raw, Some(&clips[0]), time)[head], worlds(&other, Some(&made.clips[0]), time)[head]);

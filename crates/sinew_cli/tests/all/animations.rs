@@ -1,5 +1,5 @@
-//! `--animations`: clips of other files on every command that plays clips; what is baked holds them, and strip takes them
-//! off.
+//! `--animations`: clips of other files on every command that plays clips; what is baked holds them, and strip takes
+//! them off.
 
 use crate::common::{Folder, frame, inspect, json, sinew};
 use serde_json::{Value, json};

@@ -17,7 +17,7 @@ use draco_core::geometry_attribute::PointAttribute;
 use draco_core::geometry_indices::PointIndex;
 use draco_core::{DecodeLimits, DecoderBuffer, ErrorKind, Mesh, MeshDecoder};
 use serde_json::{Value, json};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// An accessor that gets its numbers from a stream.
 struct Filled {
@@ -45,7 +45,7 @@ pub(super) fn unpack(document: &mut Document, budget: &Budget, spent: &mut Spent
     let mut plain: Vec<String> = Vec::new();
     // Which stream and attribute (none: its faces) each accessor was filled from.
     let mut sources: HashMap<usize, (usize, Option<u32>)> = HashMap::new();
-    let mut taken: Vec<usize> = Vec::new();
+    let mut taken: HashSet<usize> = HashSet::new();
     let root = View::root(&document.json);
     for mesh in root.list("meshes")? {
         for primitive in mesh.list("primitives")? {

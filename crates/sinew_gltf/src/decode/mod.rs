@@ -1,5 +1,5 @@
-//! Compressed files as plain ones: what meshopt or Draco has packed is unpacked when a document is opened, so that nobody
-//! behind this door knows of it. The extensions go; what is written is not compressed.
+//! Compressed files as plain ones: what meshopt or Draco has packed is unpacked when a document is opened, so that
+//! nobody behind this door knows of it. The extensions go; what is written is not compressed.
 //!
 //! | file | what it holds |
 //! |---|---|
@@ -81,7 +81,9 @@ pub(crate) fn unpack(document: &mut Document) -> Result<(), Fault> {
 
 /// Whether a view or primitive is packed.
 fn mentions(json: &Value) -> bool {
-    let entries = |value: &'_ Value, key: &str| value.get(key).and_then(Value::as_array).cloned().unwrap_or_default();
+    fn entries<'a>(value: &'a Value, key: &str) -> &'a [Value] {
+        value.get(key).and_then(Value::as_array).map_or(&[][..], |entries| entries)
+    }
     let packed = |value: &Value| {
         let extensions = value.get("extensions").and_then(Value::as_object);
         extensions.is_some_and(|extensions| extensions.keys().any(|name| undoes(name)))

@@ -90,15 +90,16 @@ fn effects_leave_alone_what_springs_move() {
     let effects: Vec<EffectSpec> = effects.into_iter().filter(|effect| effect.cone.is_none()).collect();
     let (base, with, without) = (played(&asset, &[]), played(&asset, &effects), played(&free, &effects));
     let (mut alone, mut moved) = (0, 0);
+    let size = asset.rig.characters()[0].size as f32;
     for (n, base) in base.iter().enumerate() {
         let share = share(n % vertices);
         if share > 0.9999 {
-            let size = asset.rig.characters()[0].size as f32;
             assert!(with[n].distance(*base) < 1e-5 * size, "vertex {n} moves by {}", with[n].distance(*base));
             alone += usize::from(without[n].distance(*base) > 1e-3 * size);
         } else if share == 0.0 {
-            assert_eq!(with[n], without[n], "vertex {n}");
-            moved += usize::from(with[n] != *base);
+            // The same but for the order of sums.
+            assert!(with[n].distance(without[n]) < 1e-5 * size, "vertex {n}: {} and {}", with[n], without[n]);
+            moved += usize::from(with[n].distance(*base) > 1e-3 * size);
         }
     }
     assert!(alone > 10 && moved > 100, "{alone}, {moved}");

@@ -1,4 +1,5 @@
-//! Files packed by meshopt or Draco are what they were before, within what packing rounds; broken ones end in one error.
+//! Files packed by meshopt or Draco are what they were before, within what packing rounds; broken ones end in one
+//! error.
 //!
 //! The truth is meshoptimizer's and Draco's own: streams that their encoders packed, with what their decoders say of
 //! them (`tests/packed/streams.json`), and built-in characters packed by glTF-Transform (`tests/packed/*.glb`).
