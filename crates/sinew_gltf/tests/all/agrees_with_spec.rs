@@ -136,7 +136,7 @@ fn every_asset() {
             if has_morphs { ROUNDED } else { EXACT },
             &path.display().to_string(),
         );
-        assert_eq!(compared == 0, asset.raw.skins.is_empty(), "{}", path.display());
+        assert_eq!(compared == 0, asset.raw.meshes.is_empty(), "{}", path.display());
     }
 }
 

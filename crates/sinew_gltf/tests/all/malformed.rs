@@ -448,8 +448,9 @@ fn animations() {
     assert_eq!(key_times(&asset), [0.5, 1.0]);
     let asset = repaired(times([f32::NAN; 3]), "key-times-not-increasing", &[channel, "the channel was ignored"]);
     assert!(asset.clips[0].tracks.is_empty() && asset.raw.animated.is_empty());
-    let asset = attempt(times([0.0, 1.0, 3e9])).expect("long clips are legal");
-    assert_eq!(key_times(&asset), [0.0, 1.0, 3e9]);
+    let asset = attempt(times([0.0, 1.0, 3e3])).expect("long clips are legal");
+    assert_eq!(key_times(&asset), [0.0, 1.0, 3e3]);
+    refused(times([0.0, 1.0, 3e9]), &["3000000000 seconds", "--limits"]);
 
     let asset = repaired(
         rigged().poke(TURNS, 5, f32::NAN).glb(),
@@ -495,7 +496,7 @@ fn painted_maps_and_custom_attributes() {
 
 #[test]
 fn large_but_legal() {
-    const DEPTH: usize = 100_000;
+    const DEPTH: usize = 65_000;
     let mut file = rigged();
     let nodes: Vec<Value> =
         (3..DEPTH).map(|node| if node + 1 < DEPTH { json!({"children": [node + 1]}) } else { json!({}) }).collect();
@@ -529,7 +530,7 @@ fn a_mesh_on_very_many_nodes_is_refused_before_it_fills_the_memory() {
         file.push("/nodes", json!({"mesh": 1}));
     }
     file.set("/nodes/2/children", json!((first..first + 2_000).collect::<Vec<_>>()));
-    refused(file.glb(), &["for this file", "once per node"]);
+    refused(file.glb(), &["for a file", "--limits"]);
 }
 
 /// Things that cost nothing to write down must cost little to read, however often they are named.
@@ -540,7 +541,7 @@ fn repetition_does_not_multiply() {
     primitives.push("/meshes", json!({"primitives": vec![json!({"attributes": {}}); 2_000]}));
     let nodes = primitives.json.pointer_mut("/nodes").and_then(Value::as_array_mut).expect("nodes");
     nodes.extend((0..MANY).map(|_| json!({"mesh": 1, "skin": 0})));
-    refused(primitives.glb(), &["for this file"]);
+    refused(primitives.glb(), &["for a file"]);
 
     let scenes = rigged().with("/scenes", json!(vec![json!({"nodes": [0, 1]}); MANY]));
     let mut scenes = scenes;
@@ -554,7 +555,7 @@ fn repetition_does_not_multiply() {
     nodes.extend((0..MANY).map(|_| json!({"mesh": 0, "skin": 0})));
     let channels = names.json.pointer_mut("/animations/0/channels").and_then(Value::as_array_mut).expect("channels");
     channels.extend((0..MANY).map(|_| json!({"sampler": 0, "target": {"path": "rotation"}})));
-    refused(names.glb(), &["for this file"]);
+    refused(names.glb(), &["for a file"]);
 }
 
 /// Peak memory of this process, where the system tells it.

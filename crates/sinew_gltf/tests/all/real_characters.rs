@@ -68,7 +68,7 @@ fn riders_come_along_and_scenery_does_not() {
     for (file, skinned, riders) in [
         ("RobotExpressive.glb", 2, 12),
         ("KayKit_Knight.glb", 6, 9),
-        ("InterpolationTest.glb", 0, 0),
+        ("InterpolationTest.glb", 0, 9),
         ("asset_generator/Animation_Skin_05.gltf", 1, 1),
     ] {
         let Some(path) = asset(file) else { return };
