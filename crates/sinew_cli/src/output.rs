@@ -159,17 +159,12 @@ impl ReadAs {
 /// A file as it was written is read, and is what was to be written.
 fn readable(reading: ReadAs, bytes: &[u8], document: &Document, source: &Path) -> Result<(), Fault> {
     let unread = |why: &dyn std::fmt::Display| {
-        Fault::in_file(
-            source.display(),
-            format!(
-                "the result could not be read again ({why}), so nothing was written; numbers too large for the file's \
-                     format do that"
-            ),
-        )
+        let fault = "nothing was written, because the result could not be read again";
+        Fault::in_file(source.display(), format!("{fault}: {why}"))
     };
     let again = Document::from_slice("the result", bytes, None).map_err(|error| unread(&error))?;
     if document.is_packed() && (again.json != document.json || again.buffers.first() != document.buffers.first()) {
-        return Err(unread(&"it is another"));
+        return Err(unread(&"it is not what was to be written; check the disk"));
     }
     if reading == ReadAs::File {
         return Ok(());
