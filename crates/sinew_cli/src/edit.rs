@@ -162,7 +162,7 @@ fn write(options: &EditArgs, scene: &Scene, recipe: &RecipeFile, files: &[(PathB
     let unread = |path: &Path, error: &dyn std::fmt::Display| {
         Fault::in_file(
             path.display(),
-            format!("the result could not be read again ({error}), so nothing was written; draw gentler strokes"),
+            format!("nothing was written, because the result could not be read again: {error}"),
         )
     };
     let mut outputs = Outputs::default();

@@ -102,6 +102,11 @@ impl Destination {
 
     /// Writes a document, made from `source`, as GLB, once it has been read again; tells its length.
     pub fn write_document(&self, document: &Document, source: &Path) -> Result<u64, Fault> {
+        self.write_read_as(ReadAs::Character, document, source)
+    }
+
+    /// The same, for documents that need not be characters.
+    pub fn write_read_as(&self, reading: ReadAs, document: &Document, source: &Path) -> Result<u64, Fault> {
         let is_file = match self {
             Self::Stdout => false,
             Self::File { path, .. } => path.is_file() || !path.exists(),
@@ -109,7 +114,7 @@ impl Destination {
         if !is_file {
             // What has gone out cannot be taken back.
             let bytes = document.to_glb().map_err(|error| refused(source)(error).or_in_file(stdout_fault))?;
-            readable(&bytes, document, source)?;
+            readable(reading, &bytes, document, source)?;
             self.write(|out| out.write_all(&bytes))?;
             return Ok(bytes.len() as u64);
         }
@@ -118,7 +123,7 @@ impl Destination {
             let mut bytes = Vec::new();
             file.read_to_end(&mut bytes).map_err(|error| Fault::in_file(self, error))?;
             length = bytes.len() as u64;
-            readable(&bytes, document, source)
+            readable(reading, &bytes, document, source)
         };
         self.write_and_look(|out| document.write_glb(out).map_err(refused(source)), look)?;
         Ok(length)
@@ -132,20 +137,37 @@ fn refused(source: &Path) -> impl Fn(WriteError) -> Stopped {
     }
 }
 
-/// A file as it was written is read as a character, and is what was to be written.
-fn readable(bytes: &[u8], document: &Document, source: &Path) -> Result<(), Fault> {
+/// What a written document must be read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReadAs {
+    /// A checked character.
+    Character,
+    /// A file, whatever it holds.
+    File,
+}
+
+impl ReadAs {
+    /// What it is read as now.
+    pub fn of(document: &Document) -> Self {
+        match RawAsset::from_document("", document.clone()).and_then(RawAsset::check) {
+            Ok(_) => Self::Character,
+            Err(_) => Self::File,
+        }
+    }
+}
+
+/// A file as it was written is read, and is what was to be written.
+fn readable(reading: ReadAs, bytes: &[u8], document: &Document, source: &Path) -> Result<(), Fault> {
     let unread = |why: &dyn std::fmt::Display| {
-        Fault::in_file(
-            source.display(),
-            format!(
-                "the result could not be read again ({why}), so nothing was written; numbers too large for the file's \
-                     format do that"
-            ),
-        )
+        let fault = "nothing was written, because the result could not be read again";
+        Fault::in_file(source.display(), format!("{fault}: {why}"))
     };
     let again = Document::from_slice("the result", bytes, None).map_err(|error| unread(&error))?;
     if document.is_packed() && (again.json != document.json || again.buffers.first() != document.buffers.first()) {
-        return Err(unread(&"it is another"));
+        return Err(unread(&"it is not what was to be written; check the disk"));
+    }
+    if reading == ReadAs::File {
+        return Ok(());
     }
     RawAsset::from_document("the result", again).and_then(RawAsset::check).map(drop).map_err(|error| unread(&error))
 }
@@ -212,7 +234,7 @@ impl Outputs {
     ) -> Result<u64, Fault> {
         self.write(path, force, |out| document.write_glb(out).map_err(refused(source)))?;
         let bytes = self.read_last(path)?;
-        readable(&bytes, document, source)?;
+        readable(ReadAs::Character, &bytes, document, source)?;
         Ok(bytes.len() as u64)
     }
 

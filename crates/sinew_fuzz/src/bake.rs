@@ -30,7 +30,7 @@ pub fn bake_random(bytes: &[u8]) {
 }
 
 pub fn seeds() -> Vec<Vec<u8>> {
-    (0..24u8).map(|n| (0..80u8).map(|k| k.wrapping_mul(2 * n + 1).wrapping_add(n)).collect()).collect()
+    (0..6u8).map(|n| (0..80u8).map(|k| k.wrapping_mul(2 * n + 1).wrapping_add(n)).collect()).collect()
 }
 
 /// The text of a recipe.

@@ -29,9 +29,9 @@ pub fn import_changed(bytes: &[u8]) {
     if change(&mut document, None, &mut bytes).is_err() {
         return;
     }
-    if let Ok(asset) = RawAsset::from_document("fuzz", document).and_then(RawAsset::check) {
-        play(&asset, &lively());
-        written_is_read(&asset);
+    // Written down first: it is files that must be read again, not whatever a program holds in memory.
+    if let Ok(bytes) = document.to_glb() {
+        import(&bytes);
     }
 }
 

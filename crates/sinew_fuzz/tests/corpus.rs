@@ -26,8 +26,10 @@ fn what_was_found_stays_mended() {
 
 #[test]
 fn seeds_pass() {
+    let is_full = std::env::var_os("SINEW_FULL").is_some_and(|value| value == "1");
+    let most = if is_full { usize::MAX } else { 3 };
     for target in TARGETS {
-        for (index, seed) in (target.seeds)().iter().enumerate() {
+        for (index, seed) in (target.seeds)().iter().enumerate().take(most) {
             eprintln!("{} seed {index}", target.name);
             (target.run)(seed);
         }
