@@ -203,7 +203,9 @@ impl Bvh {
             let mut add = |index: u32, group: u32| match own {
                 _ if index == NONE => {}
                 [first, of_first, _] if group == of_first => own[0] = first.min(index),
-                [first, of_first, _] if index < first => own = [index, group, if of_first == NONE { NONE } else { first }],
+                [first, of_first, _] if index < first => {
+                    own = [index, group, if of_first == NONE { NONE } else { first }]
+                }
                 [_, _, other] => own[2] = other.min(index),
             };
             match node.count {
@@ -477,7 +479,9 @@ mod tests {
             let (sin, cos) = (side as f64 / sides as f64 * std::f64::consts::TAU).sin_cos();
             (u * cos + v * sin) * 0.01 + along * up
         };
-        (0..sides).flat_map(|s| [[at(s, 0.0), at(s + 1, 0.0), at(s + 1, 4.0)], [at(s, 0.0), at(s + 1, 4.0), at(s, 4.0)]]).collect()
+        (0..sides)
+            .flat_map(|s| [[at(s, 0.0), at(s + 1, 0.0), at(s + 1, 4.0)], [at(s, 0.0), at(s + 1, 4.0), at(s, 4.0)]])
+            .collect()
     }
 
     #[test]

@@ -10,8 +10,8 @@ use crate::text::count;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use sinew::bind::{BindOptions, Method};
-use sinew_gltf::{Document, RawAsset};
 use sinew_gltf::bind::{Skeleton, bind};
+use sinew_gltf::{Document, RawAsset};
 use std::path::{Path, PathBuf};
 
 #[derive(Debug, Args)]

@@ -109,7 +109,8 @@ pub fn run(options: &PoseArgs, talk: &Talk) -> Result<(), Fault> {
 }
 
 fn read(path: &Path, file: &str) -> Result<Vec<PosingStroke>, Fault> {
-    let text = crate::limits::chosen().read_text(path)
+    let text = crate::limits::chosen()
+        .read_text(path)
         .map_err(|error| Fault::in_file(file, format!("the strokes cannot be read ({error}); check the path")))?;
     let parsed: StrokesFile = serde_json::from_str(&text).map_err(|error| {
         Fault::in_file(file, format!("{error}; correct the JSON there, the manual shows the format"))

@@ -59,7 +59,8 @@ impl LoadedRecipe {
 
     fn read(path: &Path) -> Result<Self, Fault> {
         let file = path.display().to_string();
-        let text = crate::limits::chosen().read_text(path)
+        let text = crate::limits::chosen()
+            .read_text(path)
             .map_err(|error| Fault::in_file(&file, format!("the recipe cannot be read ({error}); check the path")))?;
         let recipe = RecipeFile::parse(&text).map_err(|error| Fault::in_file(&file, error))?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -4,9 +4,9 @@
 //! All bounds are checked before anything is allocated, and what is allocated is drawn from a [`Budget`], so a
 //! file cannot make the reader allocate by declaring.
 
-use crate::limits::{Limits, RAISE};
 use crate::document::DECOMPRESS;
 use crate::error::{Fault, Kind};
+use crate::limits::{Limits, RAISE};
 use crate::view::View;
 use std::cell::Cell;
 

@@ -6,7 +6,6 @@
 //!
 //! Oracle: at the nodes' default transforms the bound mesh is where it was (`tests/binding.rs`).
 
-use crate::limits::{RAISE, beyond};
 use crate::accessor::Accessors;
 use crate::audit::{below, flags};
 use crate::document::Document;
@@ -14,6 +13,7 @@ use crate::edit::Edit;
 use crate::error::{Fault, ImportError, WriteError};
 use crate::export::{append_nodes, write_clip, write_skin_palette};
 use crate::layer::write_skin;
+use crate::limits::{RAISE, beyond};
 use crate::view::View;
 use crate::{RawAsset, meshes, nodes};
 use glam::DAffine3;

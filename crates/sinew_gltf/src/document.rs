@@ -230,7 +230,8 @@ fn check_extensions(root: &View<'_>) -> Result<(), Fault> {
 fn read_buffer(buffer: &View<'_>, bin: Option<&[u8]>, folder: Option<&Path>, left: u64) -> Result<Vec<u8>, Fault> {
     let declared = buffer.need("byteLength")?.whole()?;
     if declared > left && buffer.get("uri")?.is_some() {
-        let fault = format!("declares {declared} bytes, beyond the {left} left of the limit for a file and its buffers");
+        let fault =
+            format!("declares {declared} bytes, beyond the {left} left of the limit for a file and its buffers");
         return Err(Fault::new(Kind::TooLarge, buffer.element(), fault, RAISE));
     }
     let mut bytes = match (buffer.get("uri")?, bin) {

@@ -5,11 +5,11 @@
 //!
 //! Oracle: re-import, and the specification's evaluator, on every built-in character (`tests/export.rs`).
 
-use crate::limits::Limits;
 use crate::document::{Container, Document};
 use crate::edit::{Edit, Kind, Layout, Role};
 use crate::error::WriteError;
 use crate::layer::{DIRECTIONS, POSITIONS, TIMES, VECTORS, WEIGHTS, interpolation_name, write_skin};
+use crate::limits::Limits;
 use crate::meshes::MAP_PREFIX;
 use glam::{DMat4, Quat, Vec3};
 use serde_json::{Map, Value, json};

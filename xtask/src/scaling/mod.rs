@@ -57,12 +57,6 @@ const AXES: &[Axis] = &[
         commands: ALL,
     },
     Axis { name: "skins", most: 2_000, plan: |n| Plan { skins: n, points: 40, ..Plan::default() }, commands: ALL },
-    Axis {
-        name: "characters",
-        most: 500,
-        plan: |n| Plan { characters: n, points: 40, ..Plan::default() },
-        commands: ALL,
-    },
     Axis { name: "pieces", most: 2_000, plan: |n| Plan { pieces: n, points: 40, ..Plan::default() }, commands: ALL },
     Axis {
         name: "muscles",
@@ -136,18 +130,18 @@ struct Row {
 fn rows(program: &Path, folder: &Path, filter: &[&str]) -> Result<(Vec<Row>, Vec<String>), String> {
     let (mut rows, mut steep) = (Vec::new(), Vec::new());
     for axis in AXES {
-        let wanted = |command: &str| {
-            filter.iter().all(|word| axis.name.contains(word) || command == *word)
-        };
+        let wanted = |command: &str| filter.iter().all(|word| axis.name.contains(word) || command == *word);
         let commands: Vec<&'static str> = axis.commands.iter().copied().filter(|command| wanted(command)).collect();
         if commands.is_empty() {
             continue;
         }
-        let mut found: Vec<Row> =
-            commands.iter().map(|&command| Row { axis: axis.name, command, times: Vec::new(), exponent: None }).collect();
+        let mut found: Vec<Row> = commands
+            .iter()
+            .map(|&command| Row { axis: axis.name, command, times: Vec::new(), exponent: None })
+            .collect();
         let smallest = axis.most / 100;
-        let sizes = (0..=2 * STEPS)
-            .map(|step| (smallest as f64 * 10f64.powf(step as f64 / STEPS as f64)).round() as usize);
+        let sizes =
+            (0..=2 * STEPS).map(|step| (smallest as f64 * 10f64.powf(step as f64 / STEPS as f64)).round() as usize);
         let mut floors = vec![0.0; found.len()];
         let mut lost = vec![false; found.len()];
         for (turn, n) in std::iter::once((smallest / 10).max(1)).chain(sizes).enumerate() {
@@ -264,7 +258,8 @@ fn arguments(command: &str, axis: &str, file: &Path, folder: &Path, n: usize) ->
             say(&["--auto", "diameter", "--force", "-o", &out.to_string_lossy()]);
         }
         "pose" => {
-            let stroke = json!({"strokes": [{"baseline": [[0, 0, 0], [0, 2, 0]], "offset": [[0, 0, 0], [0.5, 1.9, 0]]}]});
+            let stroke =
+                json!({"strokes": [{"baseline": [[0, 0, 0], [0, 2, 0]], "offset": [[0, 0, 0], [0.5, 1.9, 0]]}]});
             let strokes = written("strokes.json", stroke.to_string())?;
             let out = folder.join("posed.glb");
             say(&["--strokes", &strokes.to_string_lossy(), "--force", "-o", &out.to_string_lossy()]);
@@ -293,7 +288,7 @@ fn page(rows: &[Row]) -> String {
         let _ = write!(text, "\n## {}\n\n| command |", capitalised(axis.name));
         longest.times.iter().for_each(|(n, _)| drop(write!(text, " {n} |")));
         let _ = writeln!(text, " exponent |\n|---|{}---|", "---|".repeat(longest.times.len()));
-        for row in of_axis {
+        for row in &of_axis {
             let _ = write!(text, "| `{}` |", row.command);
             for at in 0..longest.times.len() {
                 let _ = match row.times.get(at) {
@@ -321,7 +316,7 @@ least two sizes. The exponent may be 1.15 (n log n fits there) for reading, `fra
 
 `frame`, `check` and `bake` play the preset `lively`; `map` is `--auto diameter`, `bind` is `--method heat`. Characters have 400
 points, 4 bones, one clip of half a second and 3 keys, except for what grows; bones and muscles grow on 4,000 points, primitives,
-skins, characters and pieces are tubes of 40 points that touch. The last three tables are shapes that ask for the worst: all
+skins and pieces are tubes of 40 points that touch. The last three tables are shapes that ask for the worst: all
 triangles at one place, a fan of all triangles around one point, a pole of needles across the axes.
 ";
 

@@ -37,7 +37,9 @@ impl Copies for Vertices<'_> {
         }
         hash.add(u64::from(piece.binding));
         // Targets tell apart what lies at one place, so that what is the same is found without asking each for each.
-        for (target, positions) in piece.raw.morphs.iter().enumerate().filter_map(|(t, m)| Some((t, m.positions.as_ref()?))) {
+        for (target, positions) in
+            piece.raw.morphs.iter().enumerate().filter_map(|(t, m)| Some((t, m.positions.as_ref()?)))
+        {
             let delta = positions[vertex - piece.vertices.start] + Vec3::ZERO;
             if delta != Vec3::ZERO {
                 hash.add((piece.mesh as u64) << 32 | target as u64);

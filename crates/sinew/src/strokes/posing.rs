@@ -132,7 +132,9 @@ pub fn pose_by_offset(
     // Parents come first: what is above a bone stands when its turn comes, and what is below waits for its own.
     for bone in skeleton.bones() {
         world.compose_bone(skeleton, &posed, bone);
-        let Some((index, &Selected { t, .. })) = chosen.next_if(|(_, selected)| selected.bone == bone) else { continue };
+        let Some((index, &Selected { t, .. })) = chosen.next_if(|(_, selected)| selected.bone == bone) else {
+            continue;
+        };
         let may_move = posing.stretch || (above[index].is_none() && (posing.is_free)(bone));
         if may_move && world.joint_origin(bone) != targets[index] {
             put(skeleton, &mut posed, &mut world, bone, targets[index]);

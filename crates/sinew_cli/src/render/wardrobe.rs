@@ -34,7 +34,8 @@ impl Wardrobe {
             let surfaces = &surfaces;
             (0..part.primitives.len()).filter_map(move |i| surfaces.get(part.node, i)?.texture.as_ref())
         });
-        let mut worn: Vec<(usize, [TextureWrap; 2])> = uses.map(|TextureUse { image, wrap, .. }| (*image, *wrap)).collect();
+        let mut worn: Vec<(usize, [TextureWrap; 2])> =
+            uses.map(|TextureUse { image, wrap, .. }| (*image, *wrap)).collect();
         worn.sort_unstable();
         worn.dedup();
         let unreadable = |image: usize, error: TextureError| Warning {
@@ -44,7 +45,8 @@ impl Wardrobe {
             remedy: "save the image as PNG or JPEG and export again",
         };
         let limits = document.limits;
-        let planned = planned(&worn.iter().map(|&(image, _)| surfaces.images[image].as_slice()).collect::<Vec<_>>(), &limits);
+        let planned =
+            planned(&worn.iter().map(|&(image, _)| surfaces.images[image].as_slice()).collect::<Vec<_>>(), &limits);
         let mut broken = Vec::new();
         for ((image, wrap), halvings) in worn.into_iter().zip(planned) {
             if broken.contains(&image) {
