@@ -93,9 +93,9 @@ fn main() -> ExitCode {
         ["hardening-write", old, new] => report(hardening::write::compare(new.as_ref(), old.as_ref())),
         ["licences"] => report(licences::check().and_then(|()| licences::deny().map(drop))),
         ["interop"] => interop::run(),
-        ["hardening-load", old] => report(
-            kills::built().and_then(|program| hardening::load::compare(&program, std::path::Path::new(old))),
-        ),
+        ["hardening-load", old] => {
+            report(kills::built().and_then(|program| hardening::load::compare(&program, std::path::Path::new(old))))
+        }
         ["hardening-load", old, new] => {
             report(hardening::load::compare(std::path::Path::new(new), std::path::Path::new(old)))
         }

@@ -72,7 +72,7 @@ impl Bounds {
 /// nobody has the time for.
 pub(crate) struct Steps(Option<u64>);
 
-/// Steps per triangle; characters need ten to forty.
+/// Steps per triangle: more than any real character was seen to need.
 const STEPS_PER_TRIANGLE: u64 = 400;
 
 impl Steps {

@@ -4,6 +4,7 @@ use crate::document::Document;
 use crate::error::ImportError;
 use crate::export::export;
 use crate::import;
+use crate::limits::{Limits, RAISE, beyond};
 use crate::map_file::{self, MapFile, MapFileError};
 use crate::springs::spring_nodes;
 use crate::strip::strip;
@@ -71,6 +72,13 @@ impl Asset {
         match Rig::build(&raw) {
             Ok((rig, found)) => {
                 warnings.extend(found);
+                let limit = document.as_ref().map_or_else(Limits::default, |document| document.limits).crowd;
+                let (characters, vertices) = (rig.characters().len() as u64, rig.vertex_count() as u64);
+                if characters > 1 && characters.saturating_mul(vertices) > limit {
+                    let fault = beyond(characters, &format!("characters of {vertices} vertices together"), limit);
+                    let fault = format!("{fault} for their product");
+                    return Err(ImportError::TooLarge { file: name, element: "the file".into(), fault, remedy: RAISE });
+                }
                 let json = document.as_ref().map(|document| &document.json);
                 let (roles, sprung) = json.map(|json| (humanoid(json), spring_nodes(json))).unwrap_or_default();
                 warnings.extend((!sprung.is_empty()).then(|| springs_kept(sprung.len())));

@@ -30,6 +30,8 @@ pub struct Limits {
     pub pixels: u64,
     /// Skin weights in the making: bones times points.
     pub weights: u64,
+    /// Characters of a file times its vertices: what is known of each character is kept for all points.
+    pub crowd: u64,
 }
 
 impl Default for Limits {
@@ -43,6 +45,7 @@ impl Default for Limits {
             clip_secs: 3_600.0,
             pixels: 1 << 28,
             weights: 1 << 26,
+            crowd: 1 << 23,
         }
     }
 }
@@ -61,6 +64,7 @@ impl Limits {
             clip_secs: self.clip_secs * factor,
             pixels: grown(self.pixels),
             weights: grown(self.weights),
+            crowd: grown(self.crowd),
         }
     }
 

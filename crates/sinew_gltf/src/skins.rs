@@ -59,7 +59,10 @@ pub(crate) fn read(
             warnings.push(Warning {
                 code: "skin-joint-twice",
                 subject: view.words(),
-                message: format!("lists node {first} as a joint more than once ({} in all); each was kept", twice.len()),
+                message: format!(
+                    "lists node {first} as a joint more than once ({} in all); each was kept",
+                    twice.len()
+                ),
                 remedy: "list every joint once, and export again",
             });
         }

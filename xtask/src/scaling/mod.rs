@@ -57,12 +57,6 @@ const AXES: &[Axis] = &[
         commands: ALL,
     },
     Axis { name: "skins", most: 2_000, plan: |n| Plan { skins: n, points: 40, ..Plan::default() }, commands: ALL },
-    Axis {
-        name: "characters",
-        most: 500,
-        plan: |n| Plan { characters: n, points: 40, ..Plan::default() },
-        commands: ALL,
-    },
     Axis { name: "pieces", most: 2_000, plan: |n| Plan { pieces: n, points: 40, ..Plan::default() }, commands: ALL },
     Axis {
         name: "muscles",
@@ -294,7 +288,7 @@ fn page(rows: &[Row]) -> String {
         let _ = write!(text, "\n## {}\n\n| command |", capitalised(axis.name));
         longest.times.iter().for_each(|(n, _)| drop(write!(text, " {n} |")));
         let _ = writeln!(text, " exponent |\n|---|{}---|", "---|".repeat(longest.times.len()));
-        for row in of_axis {
+        for row in &of_axis {
             let _ = write!(text, "| `{}` |", row.command);
             for at in 0..longest.times.len() {
                 let _ = match row.times.get(at) {
@@ -322,7 +316,7 @@ least two sizes. The exponent may be 1.15 (n log n fits there) for reading, `fra
 
 `frame`, `check` and `bake` play the preset `lively`; `map` is `--auto diameter`, `bind` is `--method heat`. Characters have 400
 points, 4 bones, one clip of half a second and 3 keys, except for what grows; bones and muscles grow on 4,000 points, primitives,
-skins, characters and pieces are tubes of 40 points that touch. The last three tables are shapes that ask for the worst: all
+skins and pieces are tubes of 40 points that touch. The last three tables are shapes that ask for the worst: all
 triangles at one place, a fan of all triangles around one point, a pole of needles across the axes.
 ";
 

@@ -43,8 +43,6 @@ pub struct Plan {
     pub primitives: usize,
     /// Meshes, each with a skin of its own over all bones.
     pub skins: usize,
-    /// Skeletons, each with its skins.
-    pub characters: usize,
     /// Seconds of every clip.
     pub seconds: f32,
 }
@@ -61,7 +59,6 @@ impl Default for Plan {
             pieces: 1,
             primitives: 1,
             skins: 1,
-            characters: 1,
             seconds: 0.5,
         }
     }
@@ -164,12 +161,9 @@ impl Plan {
         let mut file = Builder::new();
         let bones = self.bones.max(1);
         let step = HEIGHT / bones as f32;
-        let node_of = |character: usize, bone: usize| 1 + character * bones + bone;
-        let roots: Vec<usize> = (0..self.characters).map(|character| node_of(character, 0)).collect();
-        let mut nodes = vec![json!({"name": "root", "children": roots})];
-        for (character, bone) in
-            (0..self.characters).flat_map(|character| (0..bones).map(move |bone| (character, bone)))
-        {
+        let node_of = |bone: usize| 1 + bone;
+        let mut nodes = vec![json!({"name": "root", "children": [node_of(0)]})];
+        for bone in 0..bones {
             let children: Vec<usize> = match self.layout {
                 Layout::Chain => (bone + 1..bones.min(bone + 2)).collect(),
                 Layout::Star => (1..if bone == 0 { bones } else { 0 }).collect(),
@@ -180,7 +174,7 @@ impl Plan {
             };
             let mut node = json!({"name": format!("bone_{bone}"), "translation": [0.0, up, 0.0]});
             if !children.is_empty() {
-                node["children"] = children.into_iter().map(|child| node_of(character, child)).collect();
+                node["children"] = children.into_iter().map(node_of).collect();
             }
             nodes.push(node);
         }
@@ -192,7 +186,7 @@ impl Plan {
             binds.extend(matrix);
         }
         let binds = file.accessor("MAT4", &binds);
-        let tubes = self.pieces * self.primitives * self.skins * self.characters;
+        let tubes = self.pieces * self.primitives * self.skins;
         // One stands as high as the bones; many fill a cube, each touching those around it.
         let across = (tubes as f32).cbrt().ceil().max(1.0) as usize;
         let spacing = HEIGHT / across as f32;
@@ -203,8 +197,8 @@ impl Plan {
         };
         let mut tube = 0usize;
         let (mut meshes, mut skins, mut in_scene) = (Vec::new(), Vec::new(), vec![0]);
-        for mesh in 0..self.skins * self.characters {
-            let joints: Vec<usize> = (0..bones).map(|bone| node_of(mesh / self.skins, bone)).collect();
+        let joints: Vec<usize> = (0..bones).map(node_of).collect();
+        for mesh in 0..self.skins {
             let mut primitives = Vec::new();
             for _ in 0..self.primitives {
                 let mut skin = Skin::default();
@@ -238,9 +232,8 @@ impl Plan {
         }
         let turns = file.accessor("VEC4", &turns);
         let channel = |node: usize| json!({"sampler": 0, "target": {"node": node, "path": "rotation"}});
-        let swaying = || (0..self.characters).flat_map(|c| (0..moving).map(move |bone| node_of(c, bone)));
         let clip = |n: usize| {
-            let channels: Vec<_> = swaying().map(channel).collect();
+            let channels: Vec<_> = (0..moving).map(node_of).map(channel).collect();
             json!({"name": format!("clip_{n}"), "samplers": [{"input": times, "output": turns}], "channels": channels})
         };
         let clips: Vec<_> = (0..self.clips).map(clip).collect();

@@ -5,9 +5,10 @@
 //! cotangents count as 0, which keeps every weight in [0, 1].
 //!
 //! The matrix is symmetric and, with sources on every piece, positive definite; conjugate gradients solve it to 1e-8 in
-//! some dozen steps, one right side per thread. The preconditioner is the modified incomplete factorisation without fill
-//! `(D + L) D⁻¹ (D + Lᵀ)` (Gustafsson 1978): steps grow with the fourth root of the points, with the square root where
-//! the diagonal alone is taken. A direct factorisation is not worth a linear algebra library.
+//! some dozens of steps, one right side per thread. The preconditioner is the modified incomplete factorisation without fill
+//! `(D + L) D⁻¹ (D + Lᵀ)` (Gustafsson 1978), whose steps grow more slowly with the points than those of the diagonal alone: on a
+//! tube of 300,000 points `bind` takes 14 s of processor time with it and 17 s without. A direct factorisation is not worth
+//! a linear algebra library.
 //!
 //! Oracle: the residual; sums to 1.
 

@@ -94,7 +94,9 @@ pub fn run(options: &CheckArgs, talk: &Talk) -> Result<(), Fault> {
     let in_file = |error| Fault::in_file(&culprit, error);
     let checker = Checker::new(&scene.rig, recipe.recipe()).map_err(in_file)?;
     if checker.is_crowded() {
-        talk.note("so many triangles lie at one place that crossings and gaps are not looked for; remove doubled faces");
+        talk.note(
+            "so many triangles lie at one place that crossings and gaps are not looked for; remove doubled faces",
+        );
     }
     let frames = |index: &usize| {
         let (start, end) = scene.clips[*index].span().unwrap_or_default();
