@@ -54,7 +54,7 @@ usage: cargo xtask COMMAND
   pictures                 redraws the pictures of the manual
   bind-table               binds all characters of SINEW_ASSETS by every method and by Blender and writes docs/bind.md
   bake-table OLD [ASSET…]  bakes the characters of SINEW_ASSETS with this build and with the sinew program OLD by one recipe:
-                           bytes added, time, errors as played by the specification
+                           bytes added, time, errors as played by the specification; with all of them writes docs/bake.md
   liven-table              livens all characters of SINEW_ASSETS and writes docs/liven.md
   methods-table            skins all characters of SINEW_ASSETS by every method and writes docs/methods.md";
 

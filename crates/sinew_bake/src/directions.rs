@@ -72,6 +72,31 @@ impl Fit {
         }
     }
 
+    /// The same for other weights: those seen counted from `low` in units of `range`, and 1, which is the last weight seen.
+    pub fn in_units(self, spans: &[(f32, f32)]) -> Self {
+        let (seen, targets) = (self.right.columns(), spans.len() + 1);
+        let turn = Mat::from_fn(targets, seen, |target, column| match spans.get(target) {
+            Some(&(_, range)) if column == target && range > 0.0 => 1.0 / f64::from(range),
+            Some(&(low, range)) if column + 1 == seen && range > 0.0 => -f64::from(low) / f64::from(range),
+            None if column + 1 == seen => 1.0,
+            _ => 0.0,
+        });
+        let single = Mat::from_fn(seen, targets, |column, target| turn[(target, column)] as f32);
+        let turned = |weights: &[f32]| -> Vec<f32> {
+            let part = |target: usize, column: usize| turn[(target, column)] * f64::from(weights[column]);
+            let sum = |target: usize| (0..seen).map(|column| part(target, column)).sum::<f64>();
+            (0..targets).map(|target| sum(target) as f32).collect()
+        };
+        Self {
+            rows: self.rows,
+            right: self.right.times(single.as_ref()),
+            gram: &turn * &self.gram * turn.transpose(),
+            kept: self.kept.into_iter().map(|(frame, weights)| (frame, turned(&weights))).collect(),
+            seen: self.seen,
+            stride: self.stride,
+        }
+    }
+
     fn keep(&mut self, frame: &[f32], weights: &[f32]) {
         if self.seen.is_multiple_of(self.stride) {
             self.kept.push((frame.to_vec(), weights.to_vec()));

@@ -14,7 +14,7 @@
 //! Oracle: without weights, the singular values of a matrix of known spectrum; the truncation error of Eckart and Young;
 //! reweighting never gives more targets than plain least squares.
 
-use crate::matrix::{Tall, largest_vector};
+use crate::matrix::Tall;
 use crate::range::Range;
 use faer::linalg::triangular_solve::solve_upper_triangular_in_place;
 use faer::{Mat, MatRef, Par, Side};
@@ -49,12 +49,18 @@ pub struct Factors {
 impl Factors {
     /// Weights of a frame for the first `count` targets.
     pub fn weights(&self, frame: &[f32], count: usize) -> Vec<f32> {
-        let points = self.point_weights.len().max(1);
-        let planes = frame.chunks_exact(points);
-        let weighted: Vec<f32> =
-            planes.flat_map(|plane| plane.iter().zip(&self.point_weights).map(|(x, weight)| x * weight)).collect();
-        let product = self.targets.first_transpose_times(count, &weighted);
+        let product = self.weights_of(std::iter::once(frame), count);
         (0..count).map(|target| product[(target, 0)]).collect()
+    }
+
+    /// Weights of many frames for the first `count` targets, one column each.
+    pub fn weights_of<'a>(&self, frames: impl Iterator<Item = &'a [f32]>, count: usize) -> Mat<f32> {
+        let points = self.point_weights.len().max(1);
+        let mut weighted = Vec::with_capacity(frames.size_hint().0 * self.targets.rows());
+        for plane in frames.flat_map(|frame| frame.chunks_exact(points)) {
+            weighted.extend(plane.iter().zip(&self.point_weights).map(|(x, weight)| x * weight));
+        }
+        self.targets.first_transpose_times(count, &weighted)
     }
 }
 
@@ -97,15 +103,8 @@ impl Weighted {
             let wide = FRAMES.min(residual.ncols() - start);
             let mut x = vec![0.0; rows * wide];
             range.basis().add_product(1.0, residual.as_ref().subcols(start, wide), &mut x);
-            let per_frame: Vec<f32> = x.chunks_exact(rows).map(largest_vector).collect();
-            let points = rows / 3;
-            let mut per_point = vec![0.0f32; points];
-            for frame in x.chunks_exact(rows) {
-                for (point, largest) in per_point.iter_mut().enumerate() {
-                    let (x, y, z) = (frame[point], frame[points + point], frame[2 * points + point]);
-                    *largest = largest.max(x * x + y * y + z * z);
-                }
-            }
+            let mut per_point = vec![0.0f32; rows / 3];
+            let per_frame: Vec<f32> = x.chunks_exact(rows).map(|frame| raise(&mut per_point, frame)).collect();
             per_point.iter_mut().for_each(|square| *square = square.sqrt());
             (per_point, per_frame)
         };
@@ -128,6 +127,20 @@ fn largest(values: &[f32]) -> f32 {
     values.iter().copied().fold(0.0, f32::max)
 }
 
+/// Raises squares per point to those of the vectors of a frame; tells the length of the longest.
+fn raise(squares: &mut [f32], frame: &[f32]) -> f32 {
+    let points = squares.len();
+    let (x, rest) = frame.split_at(points);
+    let (y, z) = rest.split_at(points);
+    let mut longest = 0.0f32;
+    for (((largest, x), y), z) in squares.iter_mut().zip(x).zip(y).zip(z) {
+        let square = x * x + y * y + z * z;
+        *largest = if square > *largest { square } else { *largest };
+        longest = if square > longest { square } else { longest };
+    }
+    longest.sqrt()
+}
+
 /// Smallest D² beside the largest. What a frame has outside the range is projected along D and grows by up to the square
 /// root of their ratio on the points that count least.
 const LEAST_POINT_WEIGHT: f32 = 0.01;
@@ -147,7 +160,7 @@ pub fn factor(range: &Range, tolerance: f32, limit: Option<usize>) -> Result<(Fa
     }
     let frames = vec![1.0; coefficients.ncols()];
     let mut best = Weighted::solve(range, &coefficients, points, frames)?;
-    let mut count = fewest(rank, |count| best.worst(range, &coefficients, count) <= tolerance);
+    let mut count = fewest(rank, rank.div_ceil(2), |count| best.worst(range, &coefficients, count) <= tolerance);
     // Fewer and fewer targets, each time from the weights that did for one step more.
     while count > 1 {
         let wanted = count - (count / 16).max(1);
@@ -155,7 +168,7 @@ pub fn factor(range: &Range, tolerance: f32, limit: Option<usize>) -> Result<(Fa
         if worst > tolerance {
             break;
         }
-        count = fewest(wanted, |count| better.worst(range, &coefficients, count) <= tolerance);
+        count = fewest(wanted, 1, |count| better.worst(range, &coefficients, count) <= tolerance);
         best = better;
     }
     if let Some(limit) = limit.filter(|&limit| limit < count) {
@@ -169,14 +182,17 @@ pub fn factor(range: &Range, tolerance: f32, limit: Option<usize>) -> Result<(Fa
 }
 
 /// The smallest number up to `most` that will do, for a test that fails below and passes above; `most` where none does.
-fn fewest(most: usize, will_do: impl Fn(usize) -> bool) -> usize {
+/// It is looked for in steps downwards, the first of `step`, each twice the one before.
+fn fewest(most: usize, mut step: usize, will_do: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (0, most);
     while low < high {
-        let middle = low.midpoint(high);
-        if will_do(middle) {
-            high = middle;
+        let tried = high.saturating_sub(step).max(low.midpoint(high));
+        if will_do(tried) {
+            high = tried;
+            step *= 2;
         } else {
-            low = middle + 1;
+            low = tried + 1;
+            step = usize::MAX;
         }
     }
     low
@@ -223,6 +239,7 @@ fn normalise(points: &mut [f32], frames: &mut [f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::matrix::largest_vector;
     use sinew_testkit::random::Random;
 
     /// Frames `Σ_k s_k u_k v_k(f)` with orthonormal u, and v of length 1 over the frames; s_k = ratioᵏ.
@@ -280,7 +297,7 @@ mod tests {
             let coefficients = range.coefficients();
             let plain = Weighted::solve(&range, &coefficients, vec![1.0; 60], vec![1.0; 80]).unwrap();
             let tolerance = 1.1 * plain.worst(&range, &coefficients, 12);
-            let plain_count = fewest(24, |count| plain.worst(&range, &coefficients, count) <= tolerance);
+            let plain_count = fewest(24, 1, |count| plain.worst(&range, &coefficients, count) <= tolerance);
             let (factors, count) = factor(&range, tolerance, None).unwrap();
             assert!(count <= plain_count);
             fewer += plain_count - count;

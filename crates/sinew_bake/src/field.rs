@@ -3,8 +3,8 @@
 
 use crate::Subject;
 use crate::pull_back::PullBack;
-use glam::{DVec3, Vec3};
-use sinew::Rig;
+use crate::pulled::Pulled;
+use glam::{DMat3, DVec3, Vec3};
 use sinew::Workspace;
 use sinew::raw::RawMorph;
 use std::ops::Range;
@@ -25,6 +25,8 @@ impl Kind {
 pub(crate) struct Field {
     kind: Kind,
     vertices: Vec<u32>,
+    /// The point of the group that each vertex lies at.
+    points: Vec<u32>,
     /// At rest, without the file's own morphs.
     rest: Vec<Vec3>,
     /// The file's own morphs: index of the weight, and displacements by place in `vertices`.
@@ -45,10 +47,16 @@ pub(crate) struct Angles {
 
 impl Field {
     /// The directions of all primitives that have them; `None` where none has.
-    pub fn new(subject: Subject<'_>, parts: &[usize], kind: Kind) -> Option<Self> {
+    pub fn new(subject: Subject<'_>, parts: &[usize], place_of_slot: &[u32], kind: Kind) -> Option<Self> {
         let Subject { raw, rig, .. } = subject;
-        let mut field =
-            Self { kind, vertices: Vec::new(), rest: Vec::new(), morphs: Vec::new(), primitives: Vec::new() };
+        let mut field = Self {
+            kind,
+            vertices: Vec::new(),
+            points: Vec::new(),
+            rest: Vec::new(),
+            morphs: Vec::new(),
+            primitives: Vec::new(),
+        };
         for &part in parts {
             let morph_weights = rig.parts()[part].morph_weights.clone();
             for (number, primitive) in rig.parts()[part].primitives.iter().enumerate() {
@@ -74,6 +82,7 @@ impl Field {
             Kind::Normal => Some(rig.rest_normal(vertex as usize)),
             Kind::Tangent => rig.rest_tangent(vertex as usize),
         };
+        field.points = field.vertices.iter().map(|&vertex| place_of_slot[rig.point(vertex as usize)]).collect();
         field.rest = field.vertices.iter().map(rest).collect::<Option<_>>()?;
         (!field.vertices.is_empty()).then_some(field)
     }
@@ -97,40 +106,41 @@ impl Field {
         rest
     }
 
-    fn wanted(&self, workspace: &Workspace, vertex: usize) -> DVec3 {
+    fn wanted(&self, workspace: &Workspace, vertex: usize) -> Vec3 {
         match self.kind {
-            Kind::Normal => workspace.mesh().normals[vertex].as_dvec3(),
-            Kind::Tangent => workspace.mesh().tangents[vertex].truncate().as_dvec3(),
+            Kind::Normal => workspace.mesh().normals[vertex],
+            Kind::Tangent => workspace.mesh().tangents[vertex].truncate(),
         }
     }
 
-    /// The right morph at this frame, x y z per direction.
-    pub fn deltas(&self, rig: &Rig, workspace: &Workspace, morph_weights: &[f32]) -> Vec<f32> {
-        let rest = self.morphed(morph_weights);
+    /// The right morph at this frame, x y z per direction. `pulls` is per point: what carries it, back from there, and
+    /// whether it is seen.
+    pub fn deltas(&self, workspace: &Workspace, pulls: &[(DMat3, PullBack, bool)]) -> Vec<f32> {
+        let rest = self.morphed(&workspace.pose().morph_weights);
         let mut out = Vec::with_capacity(3 * self.len());
-        for (&vertex, rest) in self.vertices.iter().zip(rest) {
-            let (vertex, rest) = (vertex as usize, rest.as_dvec3());
-            let world_from_rest = workspace.engine().world_from_rest(rig.point(vertex));
-            let pull = PullBack::new(world_from_rest, 0.0);
-            let length = (world_from_rest * rest).length();
-            let delta = pull.rest_from_world * (self.wanted(workspace, vertex) * length) - rest;
+        for ((&vertex, &point), rest) in self.vertices.iter().zip(&self.points).zip(rest) {
+            let (world_from_rest, pull, is_seen) = &pulls[point as usize];
+            let rest = rest.as_dvec3();
+            let length = (*world_from_rest * rest).length();
+            let wanted = self.wanted(workspace, vertex as usize).as_dvec3();
+            let delta = pull.rest_from_world * (wanted * length) - rest;
             // Where skinning is flat, a direction cannot be told: it stays as it is.
-            let delta = if pull.flattened || !delta.is_finite() { DVec3::ZERO } else { delta };
+            let delta = if pull.flattened || !is_seen || !delta.is_finite() { DVec3::ZERO } else { delta };
             out.extend(delta.as_vec3().to_array());
         }
         out
     }
 
-    /// Angles with `played`, the sum of the targets' displacements at this frame.
-    pub fn angles(&self, rig: &Rig, workspace: &Workspace, morph_weights: &[f32], played: &[f32]) -> Angles {
+    /// Angles in the world between what two morphs of the directions make of them; `wanted` is the right one.
+    pub fn angles(&self, pulled: &Pulled, morph_weights: &[f32], wanted: &[f32], played: &[f32]) -> Angles {
         let mut angles = Angles { vertices: self.len(), ..Angles::default() };
         let rest = self.morphed(morph_weights);
-        for ((&vertex, rest), played) in self.vertices.iter().zip(rest).zip(played.chunks_exact(3)) {
-            let vertex = vertex as usize;
-            let world_from_rest = workspace.engine().world_from_rest(rig.point(vertex));
-            let wanted = self.wanted(workspace, vertex);
-            let after = angle(world_from_rest * (rest + Vec3::from_slice(played)).as_dvec3(), wanted);
-            let before = angle(world_from_rest * rest.as_dvec3(), wanted);
+        let morphs = wanted.chunks_exact(3).zip(played.chunks_exact(3));
+        for ((&point, rest), (wanted, played)) in self.points.iter().zip(rest).zip(morphs) {
+            let world_from_rest = pulled.carry(point as usize);
+            let wanted = world_from_rest * (rest + Vec3::from_slice(wanted));
+            let after = angle(world_from_rest * (rest + Vec3::from_slice(played)), wanted);
+            let before = angle(world_from_rest * rest, wanted);
             angles.largest = angles.largest.max(after);
             angles.largest_before = angles.largest_before.max(before);
             angles.sum += after;
@@ -155,7 +165,37 @@ fn displacements(morph: &RawMorph, kind: Kind) -> &[Vec3] {
 }
 
 /// Between two directions; 0 where one has no length.
-fn angle(a: DVec3, b: DVec3) -> f64 {
-    let angle = a.cross(b).length().atan2(a.dot(b));
-    if angle.is_finite() { angle } else { 0.0 }
+fn angle(a: Vec3, b: Vec3) -> f64 {
+    let (sine, cosine) = (a.cross(b).length(), a.dot(b));
+    let (small, large) = (sine.min(cosine.abs()), sine.max(cosine.abs()));
+    if !(large > 0.0 && large.is_finite()) {
+        return 0.0;
+    }
+    let acute = arctangent(small / large);
+    let steep = if sine > cosine.abs() { std::f32::consts::FRAC_PI_2 - acute } else { acute };
+    f64::from(if cosine < 0.0 { std::f32::consts::PI - steep } else { steep })
+}
+
+/// For 0 to 1, within 1.2e-5 (Hastings, Approximations for Digital Computers, 1955): angles are shown to a hundredth of a degree,
+/// and the library's is what a look at all normals would spend most time on.
+fn arctangent(x: f32) -> f32 {
+    let square = x * x;
+    let series = 0.180_141 + square * (-0.085_133 + square * 0.020_835_1);
+    x * (0.999_866 + square * (-0.330_299_5 + square * series))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn angles_are_those_of_the_library() {
+        for degrees in 0..=180 {
+            let truth = f64::from(degrees).to_radians();
+            let (a, b) = (Vec3::new(0.0, 3e-3, 0.0), Vec3::new(0.0, truth.cos() as f32, truth.sin() as f32));
+            assert!((angle(a, b) - truth).abs() < 2e-5, "{degrees}: {}", angle(a, b));
+        }
+        assert_eq!(angle(Vec3::ZERO, Vec3::X), 0.0);
+        assert_eq!(angle(Vec3::NAN, Vec3::X), 0.0);
+    }
 }

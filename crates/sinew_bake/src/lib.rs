@@ -10,7 +10,7 @@
 //! | `sampling`, `stage` | when clips are looked at; one frame, with and without effects |
 //! | `groups` | which meshes share their targets |
 //! | [`pull_back`] | world displacements to rest space |
-//! | `range` | one pass over all frames, in bounded memory |
+//! | `range` | one pass over frames, in bounded memory |
 //! | `factor` | few targets for many frames |
 //! | `keys` | the moments that become keys |
 //! | `directions`, `field` | normals and tangents on the same weights |
@@ -18,9 +18,8 @@
 //! | [`engine`] | what engines can play |
 //! | [`report`] | what was done, and how well |
 //!
-//! Frames are evaluated four times (to learn, to measure the trade, to fit normals, to measure the result), so that
-//! memory does not grow with the number of clips. Everything is the same to the bit at any thread count; work runs in
-//! the rayon pool of the caller.
+//! Frames are held as memory allows and evaluated again where it does not, so that memory is bounded whatever the number of
+//! clips. Everything is the same to the bit at any thread count; work runs in the rayon pool of the caller.
 
 mod bake;
 mod directions;

@@ -31,19 +31,24 @@ pub fn play<E: From<BakeFailure>>(
     let stage = Stage::new(subject.rig, clip.recipe.unwrap_or(subject.recipe)).map_err(BakeFailure::from)?;
     let playing = stage.motion(clip.clip, &clip.settings).map_err(BakeFailure::from)?;
     for (block, times) in times.chunks(FRAMES).enumerate() {
-        let meshes = each_frame(&playing, times, Wanted::Directions, |place, workspace| {
-            let mesh = workspace.take_mesh();
-            if let Some(vertex) = mesh.positions.iter().position(|position| !position.is_finite()) {
-                let holds = |part: &&sinew::rig::Part| part.primitives.iter().any(|p| p.vertices.contains(&vertex));
-                let part = subject.rig.parts().iter().find(holds);
-                return Err(BakeFailure::NotFinite {
-                    clip: clip.clip.name.clone(),
-                    time: times[place],
-                    mesh: part.map_or(String::new(), |part| part.name.clone()),
-                });
-            }
-            Ok(mesh)
-        })?;
+        let meshes = each_frame(
+            &playing,
+            times,
+            |_| Wanted::Directions,
+            |place, workspace| {
+                let mesh = workspace.take_mesh();
+                if let Some(vertex) = mesh.positions.iter().position(|position| !position.is_finite()) {
+                    let holds = |part: &&sinew::rig::Part| part.primitives.iter().any(|p| p.vertices.contains(&vertex));
+                    let part = subject.rig.parts().iter().find(holds);
+                    return Err(BakeFailure::NotFinite {
+                        clip: clip.clip.name.clone(),
+                        time: times[place],
+                        mesh: part.map_or(String::new(), |part| part.name.clone()),
+                    });
+                }
+                Ok(mesh)
+            },
+        )?;
         for (place, mesh) in meshes.iter().enumerate() {
             see(block * FRAMES + place, mesh)?;
         }

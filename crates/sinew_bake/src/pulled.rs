@@ -1,13 +1,18 @@
 //! Frames as the bake sees them: what the effects do to every point, pulled back through the blended 3×3 that stands
 //! between a morph and the world.
 
-use crate::BakeFailure;
+use crate::field::{Field, Kind};
 use crate::groups::{Group, Point};
 use crate::matrix::Tall;
 use crate::pull_back::PullBack;
-use glam::Vec3;
+use crate::{BakeFailure, Subject};
+use glam::{DMat3, Mat3, Vec3};
 use rayon::prelude::*;
 use sinew::{Cpu, Outputs, Playing, Stage, Workspace};
+
+/// Points whose errors are summed at a time: few enough that those of all targets stay in the second cache.
+pub(crate) const TILE: usize = 512;
+const LANES: usize = 16;
 
 /// What of a frame is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,17 +21,53 @@ pub(crate) enum Wanted {
     Directions,
 }
 
-/// How much each slot is stretched at the nodes' default transforms.
-pub(crate) fn rest_stretch(stage: &Stage) -> Vec<f64> {
-    let mut workspace = workspace(Wanted::Positions);
-    stage.resting(&mut workspace).deform(&Cpu::serial());
-    let engine = workspace.engine();
-    let stretch = |point| engine.world_from_rest(point).to_cols_array().iter().map(|x| x * x).sum::<f64>().sqrt();
-    (0..engine.len()).map(stretch).collect()
+fn outputs(wanted: Wanted) -> Outputs {
+    Outputs { directions: wanted == Wanted::Directions, base: false, engine: true }
 }
 
-fn workspace(wanted: Wanted) -> Workspace {
-    Workspace::with(Outputs { directions: wanted == Wanted::Directions, base: false, engine: true })
+/// Frames of each clip looked at for points that are hidden at rest.
+const LOOKS: usize = 16;
+
+/// How much each slot is stretched at the nodes' default transforms; where it is next to nothing, as of a prop that clips
+/// take out, at the most in some frames of the clips.
+pub(crate) fn stretches(stage: &Stage, motions: &[Playing<'_>]) -> Vec<f64> {
+    let mut workspace = Workspace::with(outputs(Wanted::Positions));
+    stage.resting(&mut workspace).deform(&Cpu::serial());
+    let of_slots = |workspace: &Workspace| -> Vec<f64> {
+        (0..workspace.engine().len()).map(|point| stretch(workspace.engine().world_from_rest(point))).collect()
+    };
+    let mut stretches = of_slots(&workspace);
+    let top = stretches.iter().copied().fold(0.0, f64::max);
+    let is_hidden: Vec<bool> = stretches.iter().map(|&stretch| stretch < SEEN.0 * top).collect();
+    if !is_hidden.contains(&true) {
+        return stretches;
+    }
+    for motion in motions {
+        let (start, end) = (motion.report().start, motion.report().last_key);
+        for look in 0..LOOKS {
+            motion.frame(start + (end - start) * look as f64 / LOOKS as f64, &mut workspace);
+            let here = of_slots(&workspace);
+            let hidden = stretches.iter_mut().zip(&is_hidden).zip(here).filter(|((_, is_hidden), _)| **is_hidden);
+            hidden.for_each(|((stretch, _), here)| *stretch = stretch.max(here));
+        }
+    }
+    stretches
+}
+
+/// Of a matrix: 1 for a rotation.
+fn stretch(world_from_rest: DMat3) -> f64 {
+    let squares: f64 = world_from_rest.to_cols_array().iter().map(|x| x * x).sum();
+    (squares / 3.0).sqrt()
+}
+
+/// Skin shrunk to less than the first share of its size is not seen, from the second on it is seen as any other: bones
+/// scaled to about nothing hide what they carry, and what no morph can move there nobody misses.
+const SEEN: (f64, f64) = (0.05, 0.2);
+
+/// How much skin of that stretch is seen, from 0 to 1.
+fn seen(stretch: f64) -> f64 {
+    let share = ((stretch - SEEN.0) / (SEEN.1 - SEEN.0)).clamp(0.0, 1.0);
+    share * share * (3.0 - 2.0 * share)
 }
 
 /// A group ready to be pulled back.
@@ -35,6 +76,8 @@ pub(crate) struct PulledGroup {
     pub group: Group,
     /// World length of a unit of rest length per point: rest displacements are kept multiplied by it.
     pub scales: Vec<f64>,
+    /// Normals and tangents of its vertices.
+    pub fields: Vec<Field>,
 }
 
 /// The displacements of one group at one frame.
@@ -42,30 +85,34 @@ pub(crate) struct PulledGroup {
 pub(crate) struct Pulled {
     /// Rest displacements in world lengths: x of all points, y, z.
     pub x: Vec<f32>,
-    /// Per point, what such a displacement is in the world: six planes of the symmetric G, |A u|² = xᵀ G x.
-    pub metric: Vec<f32>,
+    /// What carries such a displacement into the world: nine planes, row by row.
+    pub linear: Vec<f32>,
     /// Points where skinning is too flat.
     pub flattened: Vec<Flattened>,
     /// Length of the largest displacement in the world, and its point.
     pub largest: (f64, usize),
+    /// Per field, the right morph of its directions, x y z each; empty where directions were not wanted.
+    pub deltas: Vec<Vec<f32>>,
 }
 
-/// What a flattened point leaves undone: |A e + ρ|² = eᵀ G e + 2 e·h + |ρ|².
+/// What a flattened point leaves undone in the world.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Flattened {
     pub point: usize,
-    pub h: Vec3,
-    pub left: f32,
+    pub left: Vec3,
 }
 
 impl PulledGroup {
-    pub fn new(group: Group, rest_stretch: &[f64]) -> Self {
-        let own = |point: &Point| rest_stretch[point.slot as usize] / 3f64.sqrt();
+    /// `place_of_slot` tells where a group has a slot of the rig.
+    pub fn new(subject: Subject<'_>, group: Group, stretches: &[f64], place_of_slot: &[u32]) -> Self {
+        let own = |point: &Point| stretches[point.slot as usize];
         let top = group.points.iter().map(own).fold(0.0, f64::max);
-        // Where nothing is stretched at rest (a prop scaled to nothing), rest lengths count as world lengths.
+        // Where nothing is ever stretched, rest lengths count as world lengths.
         let least = if top > 0.0 { 1e-3 * top } else { 1.0 };
         let scales = group.points.iter().map(|point| own(point).max(least)).collect();
-        Self { group, scales }
+        let field = |&kind: &Kind| Field::new(subject, &group.parts, place_of_slot, kind);
+        let fields = Kind::ALL.iter().filter_map(field).collect();
+        Self { group, scales, fields }
     }
 
     /// Rest displacements in world lengths.
@@ -81,11 +128,13 @@ impl PulledGroup {
     /// Pulls the frame in `workspace` back. `None` where something is not finite.
     pub fn pull(&self, workspace: &Workspace) -> Option<Pulled> {
         let count = self.group.points.len();
-        let mut out = Pulled { x: vec![0.0; 3 * count], metric: vec![0.0; 6 * count], ..Pulled::default() };
+        let mut out = Pulled { x: vec![0.0; 3 * count], linear: vec![0.0; 9 * count], ..Pulled::default() };
+        let mut pulls = Vec::with_capacity(if workspace.outputs.directions { count } else { 0 });
         for (index, (point, &scale)) in self.group.points.iter().zip(&self.scales).enumerate() {
             let (slot, vertex) = (point.slot as usize, point.vertex as usize);
-            let d = (workspace.mesh().positions[vertex] - workspace.engine().position(slot)).as_dvec3();
             let world_from_rest = workspace.engine().world_from_rest(slot);
+            let seen = seen(stretch(world_from_rest) / scale);
+            let d = (workspace.mesh().positions[vertex] - workspace.engine().position(slot)).as_dvec3() * seen;
             let pull = PullBack::new(world_from_rest, scale);
             let u = pull.rest_from_world * d;
             if !(u.is_finite() && world_from_rest.is_finite()) {
@@ -95,56 +144,99 @@ impl PulledGroup {
                 out.largest = (d.length(), index);
             }
             let x = u * scale;
-            let scaled = world_from_rest * (1.0 / scale);
-            let gram = scaled.transpose() * scaled;
             (0..3).for_each(|axis| out.x[axis * count + index] = x[axis] as f32);
-            let six = [gram.x_axis.x, gram.y_axis.y, gram.z_axis.z, gram.x_axis.y, gram.x_axis.z, gram.y_axis.z];
-            six.iter().enumerate().for_each(|(plane, &value)| out.metric[plane * count + index] = value as f32);
-            if pull.flattened {
-                let left = d - world_from_rest * u;
-                let h = (scaled.transpose() * left).as_vec3();
-                out.flattened.push(Flattened { point: index, h, left: left.length_squared() as f32 });
+            let rows = (world_from_rest * (1.0 / scale)).transpose().to_cols_array();
+            rows.iter().enumerate().for_each(|(plane, &value)| out.linear[plane * count + index] = value as f32);
+            if pull.flattened && seen > 0.0 {
+                let left = (d - world_from_rest * u).as_vec3();
+                out.flattened.push(Flattened { point: index, left });
+            }
+            if workspace.outputs.directions {
+                pulls.push((world_from_rest, pull, seen > 0.0));
             }
         }
-        out.metric.iter().all(|x| x.is_finite()).then_some(out)
+        if workspace.outputs.directions {
+            out.deltas = self.fields.iter().map(|field| field.deltas(workspace, &pulls)).collect();
+        }
+        out.linear.iter().all(|x| x.is_finite()).then_some(out)
     }
 }
 
 impl Pulled {
+    /// Number of points.
+    fn len(&self) -> usize {
+        self.linear.len() / 9
+    }
+
+    /// Bytes it takes.
+    pub fn bytes(&self) -> usize {
+        4 * (self.x.len() + self.linear.len() + self.deltas.iter().map(Vec::len).sum::<usize>())
+    }
+
+    /// What carries a point's rest displacements, in world lengths, into the world.
+    pub fn carry(&self, point: usize) -> Mat3 {
+        let count = self.len();
+        let row =
+            |row: usize| Vec3::from_array(std::array::from_fn(|axis| self.linear[(3 * row + axis) * count + point]));
+        Mat3::from_cols(row(0), row(1), row(2)).transpose()
+    }
+
     /// Largest and summed length in the world of what a rest displacement `e` off the right one leaves.
     pub fn world_error(&self, e: &[f32]) -> WorldError {
-        let count = self.x.len() / 3;
-        let plane = |index: usize| &self.metric[index * count..(index + 1) * count];
-        let (xx, yy, zz, xy, xz, yz) = (plane(0), plane(1), plane(2), plane(3), plane(4), plane(5));
-        let (ex, ey, ez) = (&e[..count], &e[count..2 * count], &e[2 * count..3 * count]);
-        let mut squares = vec![0.0f32; count];
-        for i in 0..count {
-            let (x, y, z) = (ex[i], ey[i], ez[i]);
-            squares[i] =
-                xx[i] * x * x + yy[i] * y * y + zz[i] * z * z + 2.0 * (xy[i] * x * y + xz[i] * x * z + yz[i] * y * z);
-        }
-        for flat in &self.flattened {
-            let i = flat.point;
-            squares[i] += 2.0 * flat.h.dot(Vec3::new(ex[i], ey[i], ez[i])) + flat.left;
-        }
+        let count = self.len();
         let mut error = WorldError::default();
-        for (point, square) in squares.iter().enumerate() {
-            let length = square.max(0.0).sqrt();
-            error.sum += f64::from(length);
-            if length > error.largest {
-                (error.largest, error.point) = (length, point);
-            }
+        for first in (0..count).step_by(TILE) {
+            let points = first..(first + TILE).min(count);
+            let plane = |axis: usize| &e[axis * count..][points.clone()];
+            self.add_world_error(first, [plane(0), plane(1), plane(2)], &mut error);
         }
         error
     }
 
+    /// The same of some points, from `first` on and at most [`TILE`] of them, beside what `error` holds.
+    pub fn add_world_error(&self, first: usize, [ex, ey, ez]: [&[f32]; 3], error: &mut WorldError) {
+        let (count, len) = (self.len(), ex.len().min(TILE));
+        let (ex, ey, ez) = (&ex[..len], &ey[..len], &ez[..len]);
+        let mut lengths = [0.0f32; TILE];
+        let squares = &mut lengths[..len];
+        for row in 0..3 {
+            let plane = |axis: usize| &self.linear[(3 * row + axis) * count + first..][..len];
+            let (ax, ay, az) = (plane(0), plane(1), plane(2));
+            for i in 0..len {
+                let moved = ax[i] * ex[i] + ay[i] * ey[i] + az[i] * ez[i];
+                squares[i] += moved * moved;
+            }
+        }
+        let flat = self.flattened.partition_point(|flat| flat.point < first);
+        for flat in self.flattened[flat..].iter().take_while(|flat| flat.point < first + len) {
+            let i = flat.point - first;
+            squares[i] = (self.carry(flat.point) * Vec3::new(ex[i], ey[i], ez[i]) + flat.left).length_squared();
+        }
+        // Lanes of their own, which the compiler may keep in one register.
+        let (mut sums, mut tops) = ([0.0f32; LANES], [0.0f32; LANES]);
+        for chunk in lengths[..len.next_multiple_of(LANES)].chunks_exact_mut(LANES) {
+            for lane in 0..LANES {
+                let length = chunk[lane].sqrt();
+                chunk[lane] = length;
+                sums[lane] += length;
+                tops[lane] = if length > tops[lane] { length } else { tops[lane] };
+            }
+        }
+        error.sum += sums.iter().map(|&sum| f64::from(sum)).sum::<f64>();
+        let top = tops.iter().copied().fold(0.0, f32::max);
+        if top > error.largest {
+            error.largest = top;
+            error.point = first + lengths.iter().position(|&length| length == top).unwrap_or(0);
+        }
+    }
+
     /// Per point, a bound of the stretch from rest displacements to the world, squared.
     pub fn stretch_bounds(&self) -> impl Iterator<Item = f32> + '_ {
-        let count = self.x.len() / 3;
-        (0..count).map(move |i| {
-            let at = |plane: usize| self.metric[plane * count + i];
-            let (xy, xz, yz) = (at(3).abs(), at(4).abs(), at(5).abs());
-            (at(0) + xy + xz).max(at(1) + xy + yz).max(at(2) + xz + yz)
+        (0..self.len()).map(move |point| {
+            let carry = self.carry(point);
+            let gram = carry.transpose() * carry;
+            let row = |column: Vec3| column.abs().element_sum();
+            row(gram.x_axis).max(row(gram.y_axis)).max(row(gram.z_axis))
         })
     }
 }
@@ -157,22 +249,20 @@ pub(crate) struct WorldError {
     pub sum: f64,
 }
 
-/// Evaluates many frames of one clip on all cores, in order; `see` gets each frame's workspace.
+/// Evaluates many frames of one clip on all cores, in order; `see` gets each frame's workspace, with what is wanted of it.
 pub(crate) fn each_frame<T: Send>(
     playing: &Playing<'_>,
     times: &[f64],
-    wanted: Wanted,
+    wanted: impl Fn(usize) -> Wanted + Sync,
     see: impl Fn(usize, &mut Workspace) -> Result<T, BakeFailure> + Sync,
 ) -> Result<Vec<T>, BakeFailure> {
     times
         .par_iter()
         .enumerate()
-        .map_init(
-            || workspace(wanted),
-            |workspace, (index, &time)| {
-                playing.frame(time, workspace);
-                see(index, workspace)
-            },
-        )
+        .map_init(Workspace::default, |workspace, (index, &time)| {
+            workspace.outputs = outputs(wanted(index));
+            playing.frame(time, workspace);
+            see(index, workspace)
+        })
         .collect()
 }

@@ -4,8 +4,9 @@
 //! Frames come in blocks. A block is projected on what is known (twice: the second time takes out what rounding left);
 //! the frame that is worst represented, in the length of its worst point, joins the basis, until every frame of the block
 //! is represented to `precision`. So `|x − Q c|∞ ≤ precision` holds for every frame seen, unless the basis is full: then it
-//! is turned to its principal axes and the weaker half is given up. Coefficients are kept for a bounded number of frames,
-//! evenly spread; what the basis gave up or skipped is seen when the result is measured against the frames themselves.
+//! is turned to its principal axes and the weaker half is given up. Coefficients are kept of the frames that made the
+//! basis grow, which are the extremes, and of a bounded number of others, evenly spread; what the basis gave up or skipped
+//! is seen when the result is measured against the frames themselves.
 //!
 //! Oracle: a matrix of known rank gives that rank, and every frame back.
 
@@ -14,19 +15,27 @@ use crate::matrix::{Tall, largest_vector};
 use faer::Mat;
 use rayon::prelude::*;
 
-/// Frames whose coefficients are kept: past it, every second one.
-const MOST_FRAMES: usize = 2048;
+/// Frames whose coefficients are kept beside those that made the basis grow: past it, every second one.
+const MOST_FRAMES: usize = 512;
 
 /// What has been seen so far.
 #[derive(Debug)]
 pub struct Range {
     basis: Tall,
     /// Coefficients per kept frame; shorter than the basis where it grew later.
-    frames: Vec<Vec<f32>>,
+    frames: Vec<Kept>,
     seen: usize,
     stride: usize,
     precision: f32,
     most_columns: usize,
+}
+
+/// A frame that is kept.
+#[derive(Clone, Debug, Default)]
+struct Kept {
+    coefficients: Vec<f32>,
+    /// Whether the basis grew by it.
+    is_extreme: bool,
 }
 
 impl Range {
@@ -50,7 +59,7 @@ impl Range {
     /// Coefficients of the kept frames, one column each.
     pub fn coefficients(&self) -> Mat<f64> {
         Mat::from_fn(self.basis.columns(), self.frames.len(), |row, column| {
-            self.frames[column].get(row).copied().map_or(0.0, f64::from)
+            self.frames[column].coefficients.get(row).copied().map_or(0.0, f64::from)
         })
     }
 
@@ -59,14 +68,14 @@ impl Range {
         let rows = self.basis.rows();
         let mut residual = Tall::from_columns(rows, frames);
         let count = residual.columns();
-        let mut coefficients: Vec<Vec<f32>> = vec![Vec::new(); count];
+        let mut kept = vec![Kept::default(); count];
         if self.basis.columns() + count > self.most_columns && self.basis.columns() > self.most_columns / 2 {
             self.give_up_half()?;
         }
         for _ in 0..2 {
             let part = self.basis.transpose_times(residual.data());
             self.basis.add_product(-1.0, part.as_ref(), residual.data_mut());
-            for (column, coefficients) in coefficients.iter_mut().enumerate() {
+            for (column, Kept { coefficients, .. }) in kept.iter_mut().enumerate() {
                 coefficients.resize(self.basis.columns(), 0.0);
                 coefficients.iter_mut().enumerate().for_each(|(row, c)| *c += part[(row, column)]);
             }
@@ -87,21 +96,22 @@ impl Range {
                     part
                 })
                 .collect();
-            coefficients.iter_mut().zip(parts).for_each(|(coefficients, part)| coefficients.push(part));
+            kept.iter_mut().zip(parts).for_each(|(kept, part)| kept.coefficients.push(part));
+            kept[worst].is_extreme = true;
             self.basis.push(&direction);
         }
-        for coefficients in coefficients {
-            if self.seen.is_multiple_of(self.stride) {
-                self.frames.push(coefficients);
+        for kept in kept {
+            if kept.is_extreme || self.seen.is_multiple_of(self.stride) {
+                self.frames.push(kept);
             }
             self.seen += 1;
         }
-        while self.frames.len() > MOST_FRAMES {
+        while self.frames.iter().filter(|kept| !kept.is_extreme).count() > MOST_FRAMES {
             self.stride *= 2;
             let mut index = 0;
-            self.frames.retain(|_| {
-                index += 1;
-                index % 2 == 1
+            self.frames.retain(|kept| {
+                index += usize::from(!kept.is_extreme);
+                kept.is_extreme || index % 2 == 1
             });
         }
         Ok(())
@@ -129,7 +139,7 @@ impl Range {
         self.basis = self.basis.times(turn.as_ref());
         let turned = kept.transpose() * &coefficients;
         for (column, frame) in self.frames.iter_mut().enumerate() {
-            *frame = (0..turned.nrows()).map(|row| turned[(row, column)] as f32).collect();
+            frame.coefficients = (0..turned.nrows()).map(|row| turned[(row, column)] as f32).collect();
         }
         Ok(())
     }

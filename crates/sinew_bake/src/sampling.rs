@@ -47,12 +47,9 @@ impl Grid {
         Ok(Self { closes: closes && times.len() > 1, times })
     }
 
-    /// The moment to look at for `time`: a loop shows at its end what it shows at its start, bit for bit.
-    pub fn look(&self, time: f64) -> f64 {
-        match &self.times[..] {
-            [first, .., last] if self.closes && time == *last => *first,
-            _ => time,
-        }
+    /// The place that shows what `place` shows: a loop shows at its end what it shows at its start, bit for bit.
+    pub fn shown(&self, place: usize) -> usize {
+        if self.closes && place + 1 == self.times.len() { 0 } else { place }
     }
 
     /// The place of `time`, if it is a sample or a midpoint.

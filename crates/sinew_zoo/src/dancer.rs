@@ -3,12 +3,13 @@
 use crate::ZooCharacter;
 use crate::body::{Body, near, past};
 use crate::lathe::lathe;
-use crate::looping::Loop;
+use crate::looping::{Loop, RATE};
 use crate::solid::{ball, blend, ellipsoid, limb, v};
 use crate::surface_nets::Surface;
-use glam::{DQuat, DVec3};
-use sinew::Clip;
+use glam::{DQuat, DVec3, Quat, Vec3};
+use sinew::clip::{Track, slerp};
 use sinew::raw::RawBone;
+use sinew::{Clip, Curve, Interpolation};
 use std::cmp::Ordering;
 use std::f64::consts::TAU;
 
@@ -33,11 +34,13 @@ struct Bones {
     legs: [[usize; 3]; 2],
 }
 
-pub(crate) fn dancer() -> ZooCharacter {
+/// With a third clip of so many seconds that never repeats, where asked for.
+pub(crate) fn dancer(seconds: Option<f64>) -> ZooCharacter {
     let mut body = Body::root("hips", v(0.0, 0.98, 0.0));
     let bones = bones(&mut body);
     parts(&mut body);
-    let clips = vec![twirl(&bones, body.bones()), sway(&bones, body.bones())];
+    let mut clips = vec![twirl(&bones, body.bones()), sway(&bones, body.bones())];
+    clips.extend(seconds.map(|seconds| dance(&clips[0], &clips[1], seconds)));
     body.finish(NAME, ABOUT, clips)
 }
 
@@ -259,4 +262,40 @@ fn sway(bones: &Bones, rest: &[RawBone]) -> Clip {
         clip.turn(foot, |t| DQuat::from_rotation_x(0.25 * free(t) - 0.05));
     }
     clip.finish()
+}
+
+/// Both loops blended bone by bone, each bone at a pace of its own: paces and blends are multiples of the golden ratio,
+/// so that no moment comes back. The hips only twirl: half-way to a full turn there is no middle.
+fn dance(twirl: &Clip, sway: &Clip, seconds: f64) -> Clip {
+    const GOLDEN: f64 = 0.618_033_988_749_894_8;
+    let frames = (seconds * RATE).round().max(1.0) as usize;
+    let times: Vec<f64> = (0..=frames).map(|frame| frame as f64 / RATE).collect();
+    let length = |clip: &Clip| clip.span().map_or(1.0, |(start, end)| end - start);
+    let (period, other_period) = (length(twirl), length(sway));
+    let track = |(bone, track): (usize, &Track)| {
+        let own = (GOLDEN * bone as f64).fract();
+        let places = times.iter().map(|&time| {
+            let pace = (0.85 + 0.3 * own) * time;
+            let share =
+                if bone == 0 { 0.0 } else { 0.5 - 0.5 * (TAU * (GOLDEN * (0.2 + 0.1 * own) * time + own)).cos() };
+            (pace.rem_euclid(period), (GOLDEN * pace + own).rem_euclid(other_period), share)
+        });
+        let places: Vec<(f64, f64, f64)> = places.collect();
+        let other = sway.tracks.iter().find(|other| other.node == track.node)?;
+        let turn = |a: &Curve<Quat>, b: &Curve<Quat>| {
+            let values = places.iter().map(|&(at, other, share)| slerp(a.sample(at), b.sample(other), share).as_quat());
+            Curve::new(Interpolation::Linear, times.clone(), values.collect()).ok()
+        };
+        let shift = |a: &Curve<Vec3>, b: &Curve<Vec3>| {
+            let values = places.iter().map(|&(at, other, s)| a.sample(at).lerp(b.sample(other), s).as_vec3());
+            Curve::new(Interpolation::Linear, times.clone(), values.collect()).ok()
+        };
+        Some(Track {
+            node: track.node,
+            rotation: track.rotation.as_ref().zip(other.rotation.as_ref()).and_then(|(a, b)| turn(a, b)),
+            translation: track.translation.as_ref().zip(other.translation.as_ref()).and_then(|(a, b)| shift(a, b)),
+            ..Track::default()
+        })
+    };
+    Clip { name: "dance".to_owned(), tracks: twirl.tracks.iter().enumerate().filter_map(track).collect() }
 }

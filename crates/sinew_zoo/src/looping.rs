@@ -6,7 +6,7 @@ use sinew::raw::RawBone;
 use sinew::{Clip, Curve, Interpolation};
 
 /// Keys per second.
-const RATE: f64 = 30.0;
+pub(crate) const RATE: f64 = 30.0;
 
 /// A loop under construction: LINEAR keys, 30 per second, the last equal to the first.
 pub(crate) struct Loop<'a> {

@@ -29,10 +29,13 @@ const TUBE_OPTIONS: &[(&str, &str)] = &[
     ("length", "length over all in metres, at least twice the radius"),
 ];
 
+const DANCER_OPTIONS: &[(&str, &str)] =
+    &[("seconds", "length of a third clip, \"dance\", that never repeats, 0.1 to 600")];
+
 const ENTRIES: &[Entry] = &[
     Entry { name: tube::NAME, about: tube::ABOUT, options: TUBE_OPTIONS, make: make_tube },
     Entry { name: flower::NAME, about: flower::ABOUT, options: &[], make: |_| Ok(flower::flower()) },
-    Entry { name: dancer::NAME, about: dancer::ABOUT, options: &[], make: |_| Ok(dancer::dancer()) },
+    Entry { name: dancer::NAME, about: dancer::ABOUT, options: DANCER_OPTIONS, make: make_dancer },
     Entry { name: calf::NAME, about: calf::ABOUT, options: &[], make: |_| Ok(calf::calf()) },
     Entry { name: bird::NAME, about: bird::ABOUT, options: &[], make: |_| Ok(bird::bird()) },
     Entry { name: snail::NAME, about: snail::ABOUT, options: &[], make: |_| Ok(snail::snail()) },
@@ -207,6 +210,16 @@ fn make_tube(values: &OptionValues<'_>) -> Result<ZooCharacter, ZooError> {
         }
     }
     Ok(tube::tube(&options))
+}
+
+fn make_dancer(values: &OptionValues<'_>) -> Result<ZooCharacter, ZooError> {
+    let Some(&(option, given)) = values.first() else { return Ok(dancer::dancer(None)) };
+    let (character, given) = (dancer::NAME, given.to_owned());
+    match given.parse::<f64>() {
+        Ok(seconds) if (0.1..=600.0).contains(&seconds) => Ok(dancer::dancer(Some(seconds))),
+        Ok(_) => Err(ZooError::OutOfRange { character, option, given, allowed: "0.1 to 600 seconds".to_owned() }),
+        Err(_) => Err(ZooError::NotANumber { character, option, given }),
+    }
 }
 
 /// The name that takes the fewest edits to reach; the first of equals.

@@ -14,7 +14,8 @@ use crate::report::{
 use std::collections::BTreeSet;
 
 impl Run<'_> {
-    pub(super) fn report(&self, solutions: &[Solution], measured: Vec<Measured>) -> Report {
+    /// `measured` is per clip and group.
+    pub(super) fn report(&self, solutions: &[Solution], measured: &[Vec<Measured>]) -> Report {
         let mut clips: Vec<ClipReport> = Vec::new();
         for (index, (clip, grid)) in self.clips.iter().zip(&self.grids).enumerate() {
             let mut report = ClipReport {
@@ -25,8 +26,8 @@ impl Run<'_> {
                 largest_share: 0.0,
                 seam: grid.closes.then(Seam::default),
             };
-            for ((group, solution), measured) in self.groups.iter().zip(solutions).zip(&measured) {
-                report.largest_share = report.largest_share.max(measured.per_clip[index] / group.group.size);
+            for ((group, solution), measured) in self.groups.iter().zip(solutions).zip(&measured[index]) {
+                report.largest_share = report.largest_share.max(measured.error.largest / group.group.size);
                 if solution.count == 0 {
                     continue;
                 }
@@ -42,7 +43,10 @@ impl Run<'_> {
             clips.push(report);
         }
         let mut groups: Vec<GroupReport> = Vec::new();
-        for ((group, solution), measured) in self.groups.iter().zip(solutions).zip(measured) {
+        for (index, (group, solution)) in self.groups.iter().zip(solutions).enumerate() {
+            let mut found = Measured::default();
+            measured.iter().for_each(|clip| found.merge(&clip[index]));
+            let measured = found.averaged();
             let mut displacement = (0.0, 0, 0, 0);
             for (clip, fits) in solution.trade.fits.iter().enumerate() {
                 for (place, fit) in fits.iter().enumerate() {
@@ -53,7 +57,7 @@ impl Run<'_> {
             }
             let (length, clip, place, point) = displacement;
             let angle = |kind: Kind| {
-                let found = solution.fields.iter().position(|(field, _)| field.kind() == kind)?;
+                let found = group.fields.iter().position(|field| field.kind() == kind)?;
                 measured.angles.get(found).copied()
             };
             groups.push(GroupReport {

@@ -128,17 +128,16 @@ impl Solution {
         match &self.unrounded {
             Some((written, fields)) => {
                 self.written = written.clone();
-                self.fields.iter_mut().zip(fields).for_each(|((_, targets), exact)| targets.clone_from(exact));
+                self.fields.clone_from(fields);
             }
             None => {
-                let fields = self.fields.iter().map(|(_, targets)| targets.clone()).collect();
-                self.unrounded = Some((self.written.clone(), fields));
+                self.unrounded = Some((self.written.clone(), self.fields.clone()));
             }
         }
         let ladders: Vec<Vec<Form>> = (0..self.count)
             .map(|target| {
                 let reach = largest(self.written.column(target));
-                let directions = self.fields.iter().map(|(_, targets)| direction_reach(targets.column(target)));
+                let directions = self.fields.iter().map(|targets| direction_reach(targets.column(target)));
                 let directions = directions.fold(0.0, f64::max);
                 if whole_numbers { Form::ladder(reach, directions) } else { vec![Form::default()] }
             })
@@ -176,15 +175,35 @@ impl Solution {
         for (target, form) in forms.iter().enumerate() {
             let held = |numbers: &mut [f32], storage| numbers.iter_mut().for_each(|x| *x = form.played(storage, *x));
             held(self.written.column_mut(target), form.positions);
-            self.fields.iter_mut().for_each(|(_, targets)| held(targets.column_mut(target), form.directions));
+            self.fields.iter_mut().for_each(|targets| held(targets.column_mut(target), form.directions));
         }
         self.played = group.in_world(&self.written);
         self.forms = forms;
+        let used = |targets: &Tall| {
+            let is_used = |&target: &usize| targets.column(target).iter().any(|x| *x != 0.0);
+            let used: Vec<usize> = (0..self.count).filter(is_used).collect();
+            let mut columns = Tall::new(targets.rows());
+            used.iter().for_each(|&target| columns.push(targets.column(target)));
+            (used, columns)
+        };
+        self.used = self.fields.iter().map(used).collect();
     }
 
-    /// Allows less, if it can: whatever follows from the allowance is to be chosen again.
-    pub(super) fn tighten(&mut self) -> bool {
-        std::mem::replace(&mut self.allowance, Allowance::STRICT) != Allowance::STRICT
+    /// Allows less: at first to the keys of the clips that are `off`, then to everything. Tells whether it could.
+    pub(super) fn tighten(&mut self, off: &[bool]) -> bool {
+        let clips = || self.key_allowances.iter().zip(off);
+        if clips().any(|(allowance, &is_off)| is_off && *allowance != Allowance::STRICT) {
+            self.stale_keys.clone_from_slice(off);
+        } else if self.allowance != Allowance::STRICT && off.contains(&true) {
+            self.allowance = Allowance::STRICT;
+            self.stale_forms = true;
+            self.stale_keys.fill(true);
+        } else {
+            return false;
+        }
+        let stale = self.key_allowances.iter_mut().zip(&self.stale_keys).filter(|(_, stale)| **stale);
+        stale.for_each(|(allowance, _)| *allowance = Allowance::STRICT);
+        true
     }
 
     /// What a frame with the given error of the targets leaves.

@@ -3,6 +3,7 @@
 //!
 //! | module | what it does |
 //! |---|---|
+//! | `frames` | the frames, each evaluated once as long as memory lasts |
 //! | `trade` | what any number of targets would give; the smallest that will do |
 //! | `solution` | the targets kept, their weights and keys |
 //! | `forms` | how few bits each target is stored in |
@@ -11,6 +12,7 @@
 
 mod account;
 mod forms;
+mod frames;
 mod result;
 mod solution;
 mod trade;
@@ -19,20 +21,26 @@ pub use forms::Storage;
 
 use crate::factor::factor;
 use crate::groups::groups;
-use crate::pulled::{Pulled, PulledGroup, Wanted, each_frame, rest_stretch};
+use crate::matrix::largest_vector;
+use crate::pulled::{Pulled, PulledGroup, stretches};
 use crate::range::Range;
 use crate::sampling::Grid;
 use crate::{BakeClip, BakeFailure, Baked, Options, Progress, Subject};
+use frames::{Frame, Frames};
+use rayon::prelude::*;
+use result::Measured;
 use sinew::rig::PartKind;
 use sinew::{Playing, Rig, Stage, Workspace};
 use solution::Solution;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use trade::directions_within;
+use trade::{Trade, directions_within};
 
 /// Share of the tolerance the targets may use up; the rest, and whatever a frame does not use, is for rounding and keys.
 const TARGETS_SHARE: f64 = 0.85;
-/// Precision of the range, as a share of the tolerance.
-const RANGE_SHARE: f64 = 0.05;
+/// Precision of the range, as a share of the tolerance. What it leaves out lies across what targets leave: their squares add
+/// up.
+const RANGE_SHARE: f64 = 0.2;
 /// Most columns of a range.
 const RANGE_COLUMNS: usize = 1024;
 /// Most bytes of all ranges together.
@@ -53,42 +61,43 @@ pub fn bake(
     if clips.is_empty() {
         return Err(BakeFailure::NothingToBake("there is no clip"));
     }
-    let run = Run::new(subject, clips, options, progress)?;
-    let ranges = run.learn()?;
-    let mut factored = Vec::with_capacity(ranges.len());
-    for (range, group) in ranges.iter().zip(&run.groups) {
-        let tolerance = (TARGETS_SHARE - RANGE_SHARE) * options.tolerance.units(group.group.size);
-        factored.push(factor(
-            range,
-            tolerance as f32,
-            directions_within(options.max_targets).filter(|_| options.best_effort),
-        )?);
+    let stages = Stages::new(subject, clips)?;
+    let run = Run::new(subject, &stages, clips, options, progress)?;
+    let mut frames = Frames::new(&run);
+    let mut trades = run.targets(&mut frames, Extent::Fast)?;
+    if run.is_short(&trades) {
+        trades = run.targets(&mut frames, Extent::All)?;
     }
-    drop(ranges);
-    let trades = run.trade(factored)?;
     let counts = run.choose_counts(&trades)?;
-    let mut solutions: Vec<Solution> = (run.groups.iter().zip(trades).zip(counts))
-        .map(|((group, trade), count)| Solution::new(group, trade, count))
-        .collect();
-    run.fit_directions(&mut solutions)?;
+    let solutions = run.groups.iter().zip(trades).zip(counts);
+    let solutions = solutions.map(|((group, trade), count)| Solution::new(group, trade, count));
+    let mut solutions = solutions.collect::<Result<Vec<_>, _>>()?;
+    let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); clips.len()];
     loop {
-        for (group, solution) in run.groups.iter().zip(&mut solutions).filter(|(_, solution)| !solution.is_settled) {
-            solution.store(group, options.tolerance.units(group.group.size), options.whole_numbers);
-            solution.choose_keys(&run.grids, options.tolerance.units(group.group.size));
+        for (group, solution) in run.groups.iter().zip(&mut solutions) {
+            let tolerance = options.tolerance.units(group.group.size);
+            if std::mem::take(&mut solution.stale_forms) {
+                solution.store(group, tolerance, options.whole_numbers);
+            }
+            solution.choose_keys(&run.grids, tolerance);
         }
-        let refined = run.refine(&mut solutions)?;
-        let measured = run.measure(&solutions, &refined)?;
-        let report = run.report(&solutions, measured);
+        for (clip, measured) in measured.iter_mut().enumerate() {
+            if solutions.iter().any(|solution| solution.stale_keys[clip]) {
+                let refined = run.refine(clip, &mut solutions)?;
+                *measured = run.measure(&mut frames, clip, &solutions, &refined)?;
+            }
+        }
         let mut retried = false;
-        for (group, solution) in report.groups.iter().zip(&mut solutions) {
-            let is_off = group.error.largest > options.tolerance.units(group.size);
-            solution.is_settled = !(is_off && solution.tighten());
-            retried |= !solution.is_settled;
+        for (index, (group, solution)) in run.groups.iter().zip(&mut solutions).enumerate() {
+            let tolerance = options.tolerance.units(group.group.size);
+            let off: Vec<bool> = measured.iter().map(|clip| clip[index].error.largest > tolerance).collect();
+            solution.stale_keys.fill(false);
+            retried |= solution.tighten(&off);
         }
         if retried {
-            run.meter.total.fetch_add(run.grids.iter().map(|grid| grid.times.len()).sum(), Ordering::Relaxed);
             continue;
         }
+        let report = run.report(&solutions, &measured);
         if !report.within_tolerance() && !options.best_effort {
             return Err(run.missed(&report));
         }
@@ -96,15 +105,28 @@ pub fn bake(
     }
 }
 
+/// What frames are made on: one stage for all clips but those with a recipe of their own.
+struct Stages {
+    shared: Stage,
+    own: Vec<Option<Stage>>,
+}
+
+impl Stages {
+    fn new(subject: Subject<'_>, clips: &[BakeClip<'_>]) -> Result<Self, BakeFailure> {
+        let shared = Stage::new(subject.rig, subject.recipe)?;
+        let own = |clip: &BakeClip<'_>| clip.recipe.map(|recipe| Stage::new(subject.rig, recipe)).transpose();
+        Ok(Self { shared, own: clips.iter().map(own).collect::<Result<_, _>>()? })
+    }
+}
+
 /// What all steps share.
 struct Run<'a> {
     subject: Subject<'a>,
-    stage: Stage,
-    /// Those of clips with a recipe of their own.
-    own_stages: Vec<Option<Stage>>,
     groups: Vec<PulledGroup>,
     place_of_slot: Vec<u32>,
     clips: &'a [BakeClip<'a>],
+    /// The clips, bound once: smoothing and filters run over all of their keys.
+    motions: Vec<Playing<'a>>,
     grids: Vec<Grid>,
     options: &'a Options,
     meter: Meter<'a>,
@@ -127,26 +149,25 @@ impl Meter<'_> {
 impl<'a> Run<'a> {
     fn new(
         subject: Subject<'a>,
+        stages: &'a Stages,
         clips: &'a [BakeClip<'a>],
         options: &'a Options,
         tell: &'a (dyn Fn(Progress) + Sync),
     ) -> Result<Self, BakeFailure> {
-        let stage = Stage::new(subject.rig, subject.recipe)?;
-        let own = |clip: &BakeClip<'_>| clip.recipe.map(|recipe| Stage::new(subject.rig, recipe)).transpose();
-        let own_stages = clips.iter().map(own).collect::<Result<_, _>>()?;
-        let rest_stretch = rest_stretch(&stage);
+        let bind = |(BakeClip { clip, settings, .. }, own): (&'a BakeClip<'a>, &'a Option<Stage>)| {
+            own.as_ref().unwrap_or(&stages.shared).motion(clip, settings)
+        };
+        let motions = clips.iter().zip(&stages.own).map(bind).collect::<Result<Vec<_>, _>>()?;
+        let grid =
+            |(motion, clip): (&Playing<'_>, &BakeClip<'_>)| Grid::new(motion.report(), options.fps, &clip.clip.name);
+        let grids = motions.iter().zip(clips).map(grid).collect::<Result<_, _>>()?;
+        let stretches = stretches(&stages.shared, &motions);
         let (found, place_of_slot) = groups(subject.rig);
-        let groups = found.into_iter().map(|group| PulledGroup::new(group, &rest_stretch)).collect();
+        let group = |group| PulledGroup::new(subject, group, &stretches, &place_of_slot);
+        let groups = found.into_iter().map(group).collect();
         let meter = Meter { done: AtomicUsize::new(0), total: AtomicUsize::new(0), tell };
-        let mut run =
-            Self { subject, stage, own_stages, groups, place_of_slot, clips, grids: Vec::new(), options, meter };
-        for (index, clip) in clips.iter().enumerate() {
-            run.grids.push(Grid::new(run.motion(index)?.report(), options.fps, &clip.clip.name)?);
-        }
-        let (samples, all) = (run.samples(), run.grids.iter().map(|grid| grid.times.len()).sum::<usize>());
-        let directions =
-            subject.rig.parts().iter().flat_map(|part| &part.primitives).any(|p| p.has_normals || p.has_tangents);
-        run.meter.total.store(3 * all + if directions { samples } else { 0 }, Ordering::Relaxed);
+        let run = Self { subject, groups, place_of_slot, clips, motions, grids, options, meter };
+        run.meter.total.store(run.grids.iter().map(|grid| grid.times.len()).sum(), Ordering::Relaxed);
         Ok(run)
     }
 
@@ -158,12 +179,6 @@ impl<'a> Run<'a> {
         self.grids.iter().map(Grid::samples).sum()
     }
 
-    fn motion(&self, clip: usize) -> Result<Playing<'_>, BakeFailure> {
-        let stage = self.own_stages[clip].as_ref().unwrap_or(&self.stage);
-        let BakeClip { clip, settings, .. } = &self.clips[clip];
-        Ok(stage.motion(clip, settings)?)
-    }
-
     fn pull(&self, group: &PulledGroup, clip: usize, time: f64, workspace: &Workspace) -> Result<Pulled, BakeFailure> {
         group.pull(workspace).ok_or_else(|| BakeFailure::NotFinite {
             clip: self.clips[clip].clip.name.clone(),
@@ -172,35 +187,90 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Frames evaluated together: as many as fit.
-    fn block(&self) -> usize {
-        let bytes: usize = self.groups.iter().map(|group| 12 * group.group.points.len()).sum();
-        (BLOCK_BYTES / bytes.max(1)).clamp(4, 64)
+    /// What any number of targets would give.
+    fn targets(&self, frames: &mut Frames, extent: Extent) -> Result<Vec<Trade>, BakeFailure> {
+        let ranges = self.learn(frames, extent)?;
+        let limit = directions_within(self.options.max_targets).filter(|_| self.options.best_effort);
+        let share = (TARGETS_SHARE * TARGETS_SHARE - RANGE_SHARE * RANGE_SHARE).sqrt();
+        let factored = ranges.iter().zip(&self.groups).map(|(range, group)| {
+            factor(range, (share * self.options.tolerance.units(group.group.size)) as f32, limit)
+        });
+        let factored = factored.collect::<Result<Vec<_>, _>>()?;
+        drop(ranges);
+        self.trade(frames, factored)
     }
 
-    /// One pass over samples and midpoints: what the effects do.
-    fn learn(&self) -> Result<Vec<Range>, BakeFailure> {
+    /// One pass over samples, and over those midpoints where the motion is faster than samples are: what the effects do.
+    fn learn(&self, frames: &mut Frames, extent: Extent) -> Result<Vec<Range>, BakeFailure> {
         let rows: usize = self.groups.iter().map(|group| 3 * group.group.points.len()).sum();
         let columns = (RANGE_BYTES / (4 * rows.max(1))).clamp(32, RANGE_COLUMNS);
-        let range = |group: &PulledGroup| {
-            let precision = RANGE_SHARE * self.options.tolerance.units(group.group.size);
-            Range::new(3 * group.group.points.len(), precision, columns)
-        };
+        let precision = |group: &PulledGroup| RANGE_SHARE * self.options.tolerance.units(group.group.size);
+        let range = |group: &PulledGroup| Range::new(3 * group.group.points.len(), precision(group), columns);
         let mut ranges: Vec<Range> = self.groups.iter().map(range).collect();
+        let step = if extent == Extent::All { 1 } else { 2 };
+        let block = self.block();
         for (index, grid) in self.grids.iter().enumerate() {
-            let motion = self.motion(index)?;
-            let looks: Vec<f64> = grid.times.iter().map(|&time| grid.look(time)).collect();
-            for times in looks.chunks(self.block()) {
-                let frames = each_frame(&motion, times, Wanted::Positions, |place, workspace| {
-                    self.meter.frame("sampling the motion");
-                    let pull = |group| Ok(self.pull(group, index, times[place], workspace)?.x);
-                    self.groups.iter().map(pull).collect::<Result<Vec<Vec<f32>>, BakeFailure>>()
-                })?;
-                for (group, range) in ranges.iter_mut().enumerate() {
-                    range.add(frames.iter().flat_map(|frame| &frame[group]).copied().collect())?;
+            let places: Vec<usize> = (0..grid.times.len()).step_by(step).collect();
+            // Frames before the block too: a midpoint is judged by two samples on either side.
+            let mut window: Vec<Arc<Frame>> = Vec::new();
+            for (piece, places) in places.chunks(block).enumerate() {
+                let found = self.look(frames, index, places, "sampling the motion")?;
+                add(&mut ranges, &found)?;
+                if extent == Extent::All {
+                    continue;
                 }
+                let first = piece * block - window.len();
+                window.extend(found);
+                let is_last = places.last().is_some_and(|&last| last + 1 == grid.times.len());
+                let judged = window.len().saturating_sub(if is_last { 1 } else { 2 });
+                let is_fast = |&at: &usize| {
+                    let near = &window[at.saturating_sub(1)..(at + 3).min(window.len())];
+                    self.groups.iter().enumerate().any(|(group, pulled)| {
+                        let x: Vec<&[f32]> = near.iter().map(|frame| &frame.groups[group].x[..]).collect();
+                        off_the_line(&x) > precision(pulled) as f32
+                    })
+                };
+                let from = if piece == 0 { 0 } else { 1 };
+                let fast: Vec<usize> = (from..judged).into_par_iter().filter(is_fast).collect();
+                let fast: Vec<usize> = fast.into_iter().map(|at| 2 * (first + at) + 1).collect();
+                for fast in fast.chunks(block) {
+                    add(&mut ranges, &self.look(frames, index, fast, "sampling the motion")?)?;
+                }
+                window.drain(..window.len().saturating_sub(3));
             }
         }
         Ok(ranges)
     }
+}
+
+/// How much of the motion is learnt from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// Samples, and midpoints that are not half-way between them.
+    Fast,
+    /// Samples and midpoints.
+    All,
+}
+
+fn add(ranges: &mut [Range], frames: &[Arc<Frame>]) -> Result<(), BakeFailure> {
+    for (group, range) in ranges.iter_mut().enumerate() {
+        range.add(frames.iter().flat_map(|frame| &frame.groups[group].x).copied().collect())?;
+    }
+    Ok(())
+}
+
+/// How far a point is, at the most, from half-way between two samples, by the cubic through two samples on either side, or
+/// the parabola where there is one less: `|x₁ + x₂ − x₀ − x₃| / 16`, `|x₀ − 2 x₁ + x₂| / 8`.
+fn off_the_line(x: &[&[f32]]) -> f32 {
+    let factors: &[f32] = match x.len() {
+        4 => &[-1.0 / 16.0, 1.0 / 16.0, 1.0 / 16.0, -1.0 / 16.0],
+        3 => &[1.0 / 8.0, -1.0 / 4.0, 1.0 / 8.0],
+        // Two samples tell nothing about what lies between them.
+        _ => return f32::INFINITY,
+    };
+    let mut sum = vec![0.0f32; x[0].len()];
+    for (x, &factor) in x.iter().zip(factors) {
+        sum.iter_mut().zip(*x).for_each(|(sum, x)| *sum += factor * x);
+    }
+    largest_vector(&sum)
 }

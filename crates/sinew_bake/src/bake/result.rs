@@ -1,125 +1,89 @@
-//! Normals on the weights that are played, everything measured against the frames once more, and the result.
+//! Everything measured against the frames once more, and the result.
 
-use super::solution::{Solution, column};
-use super::{BLOCK_BYTES, Run};
-use crate::directions::Fit;
-use crate::field::{Field, Kind};
+use super::Run;
+use super::frames::{Frame, Frames};
+use super::solution::{Refined, Solution};
+use crate::field::{Angles, Kind};
 use crate::matrix::Tall;
-use crate::pulled::{Wanted, each_frame};
+use crate::pulled::{Pulled, PulledGroup, WorldError};
 use crate::report::{AngleError, Error, Report};
 use crate::{BakeFailure, Baked, BakedPart, PrimitiveTarget};
+use faer::Mat;
 use glam::Vec3;
+use rayon::prelude::*;
+use std::sync::Arc;
 
-/// What the last look at all frames found in a group.
-#[derive(Default)]
+/// What the last look at all frames of a clip found in a group.
+#[derive(Clone, Default)]
 pub(super) struct Measured {
+    /// The mean is not filled in.
     pub error: Error,
     pub between: f64,
     pub sum: f64,
     pub count: usize,
-    pub per_clip: Vec<f64>,
     pub angles: Vec<AngleError>,
     pub angle_counts: Vec<usize>,
 }
 
-impl Run<'_> {
-    /// One pass over all samples: normals and tangents on the weights of the frames.
-    pub(super) fn fit_directions(&self, solutions: &mut [Solution]) -> Result<(), BakeFailure> {
-        let fields: Vec<Vec<Field>> = self
-            .groups
-            .iter()
-            .zip(&*solutions)
-            .map(|(group, solution)| match solution.count {
-                0 => Vec::new(),
-                _ => Kind::ALL.iter().filter_map(|&kind| Field::new(self.subject, &group.group.parts, kind)).collect(),
-            })
-            .collect();
-        if fields.iter().all(Vec::is_empty) {
-            return Ok(());
+impl Measured {
+    /// Takes in what was found in another clip.
+    pub(super) fn merge(&mut self, other: &Self) {
+        if other.error.largest > self.error.largest {
+            self.error = other.error.clone();
         }
-        let mut fits: Vec<Vec<Fit>> = fields
-            .iter()
-            .zip(&*solutions)
-            .map(|(fields, solution)| fields.iter().map(|field| Fit::new(field.len(), solution.count)).collect())
-            .collect();
-        let largest: usize = fields.iter().flatten().map(|field| 12 * field.len()).sum();
-        let block = (BLOCK_BYTES / largest.max(1)).clamp(4, 64);
-        for (index, grid) in self.grids.iter().enumerate() {
-            let motion = self.motion(index)?;
-            let samples: Vec<f64> = grid.times.iter().step_by(2).map(|&time| grid.look(time)).collect();
-            for (piece, times) in samples.chunks(block).enumerate() {
-                let frames = each_frame(&motion, times, Wanted::Directions, |_, workspace| {
-                    self.meter.frame("fitting normals");
-                    let morphs = &workspace.pose().morph_weights[..];
-                    let deltas = |field: &Field| field.deltas(self.rig(), workspace, morphs);
-                    Ok(fields.iter().map(|fields| fields.iter().map(deltas).collect::<Vec<_>>()).collect::<Vec<_>>())
-                })?;
-                for (group, (fits, solution)) in fits.iter_mut().zip(&*solutions).enumerate() {
-                    let weights = solution.weights[index].iter().step_by(2).skip(piece * block).take(times.len());
-                    let weights: Vec<&[f32]> = weights.map(Vec::as_slice).collect();
-                    for (field, fit) in fits.iter_mut().enumerate() {
-                        fit.add(frames.iter().flat_map(|frame| &frame[group][field]).copied().collect(), &weights);
-                    }
-                }
-            }
+        self.between = self.between.max(other.between);
+        self.sum += other.sum;
+        self.count += other.count;
+        self.angles.resize(other.angles.len(), AngleError::default());
+        self.angle_counts.resize(other.angles.len(), 0);
+        for (angle, here) in self.angles.iter_mut().zip(&other.angles) {
+            angle.largest = angle.largest.max(here.largest);
+            angle.largest_before = angle.largest_before.max(here.largest_before);
+            angle.mean += here.mean;
+            angle.mean_before += here.mean_before;
         }
-        for ((solution, fields), fits) in solutions.iter_mut().zip(fields).zip(fits) {
-            for (field, fit) in fields.into_iter().zip(fits) {
-                solution.fields.push((field, fit.solve()?));
-            }
-        }
-        Ok(())
+        self.angle_counts.iter_mut().zip(&other.angle_counts).for_each(|(sum, here)| *sum += here);
     }
 
-    /// The last pass: what is played against what is wanted, at samples, midpoints, and the moments in `refined`.
-    pub(super) fn measure(&self, solutions: &[Solution], refined: &[Vec<f64>]) -> Result<Vec<Measured>, BakeFailure> {
-        let mut measured: Vec<Measured> = solutions
-            .iter()
-            .map(|solution| Measured {
-                angles: vec![AngleError::default(); solution.fields.len()],
-                angle_counts: vec![0; solution.fields.len()],
-                ..Measured::default()
-            })
-            .collect();
-        let wanted = if solutions.iter().all(|solution| solution.fields.is_empty()) {
-            Wanted::Positions
-        } else {
-            Wanted::Directions
+    /// Makes means of sums.
+    pub(super) fn averaged(mut self) -> Self {
+        self.error.mean = self.sum / self.count.max(1) as f64;
+        for (angle, &count) in self.angles.iter_mut().zip(&self.angle_counts) {
+            angle.mean /= count.max(1) as f64;
+            angle.mean_before /= count.max(1) as f64;
+        }
+        self
+    }
+}
+
+impl Run<'_> {
+    /// What is played in a clip against what is wanted: at samples, midpoints, and the moments in `refined`; normals where
+    /// they are looked at.
+    pub(super) fn measure(
+        &self,
+        frames: &mut Frames,
+        index: usize,
+        solutions: &[Solution],
+        refined: &[Refined],
+    ) -> Result<Vec<Measured>, BakeFailure> {
+        let grid = &self.grids[index];
+        let of_solution = |solution: &Solution| Measured {
+            angles: vec![AngleError::default(); solution.fields.len()],
+            angle_counts: vec![0; solution.fields.len()],
+            ..Measured::default()
         };
-        for (index, grid) in self.grids.iter().enumerate() {
-            let motion = self.motion(index)?;
-            let mut times = [&grid.times[..], &refined[index]].concat();
-            times.sort_by(f64::total_cmp);
-            let looks: Vec<f64> = times.iter().map(|&time| grid.look(time)).collect();
-            let frames = each_frame(&motion, &looks, wanted, |place, workspace| {
-                self.meter.frame("checking the result");
-                let mut found = Vec::with_capacity(solutions.len());
-                for (group, solution) in self.groups.iter().zip(solutions) {
-                    let pulled = self.pull(group, index, times[place], workspace)?;
-                    let weights = solution.curves[index].at(times[place]);
-                    let mut error = pulled.x.clone();
-                    solution.played.add_product(-1.0, column(&weights), &mut error);
-                    let morphs = &workspace.pose().morph_weights[..];
-                    let angle = |(field, targets): &(Field, Tall)| {
-                        field.angles(self.rig(), workspace, morphs, targets.times(column(&weights)).data())
-                    };
-                    found.push((pulled.world_error(&error), solution.fields.iter().map(angle).collect::<Vec<_>>()));
-                }
-                Ok(found)
-            })?;
-            for measured in &mut measured {
-                measured.per_clip.push(0.0);
-            }
-            for (&time, found) in times.iter().zip(frames) {
+        let mut measured: Vec<Measured> = solutions.iter().map(of_solution).collect();
+        let block = self.block();
+        let places: Vec<usize> = (0..grid.times.len()).collect();
+        for places in places.chunks(block) {
+            let times: Vec<f64> = places.iter().map(|&place| grid.times[place]).collect();
+            let found = self.look(frames, index, places, "checking the result")?;
+            let found = self.off(index, &times, &found, solutions);
+            for (&time, found) in times.iter().zip(found) {
                 for ((measured, (error, angles)), group) in measured.iter_mut().zip(found).zip(&self.groups) {
                     let largest = f64::from(error.largest);
-                    if grid.place(time).is_none() {
-                        measured.between = measured.between.max(largest);
-                        continue;
-                    }
                     measured.sum += error.sum;
                     measured.count += group.group.points.len();
-                    measured.per_clip[index] = measured.per_clip[index].max(largest);
                     if largest > measured.error.largest {
                         measured.error.largest = largest;
                         measured.error.at = self.locate(group, largest, index, time, error.point);
@@ -135,14 +99,37 @@ impl Run<'_> {
                 }
             }
         }
-        for measured in &mut measured {
-            measured.error.mean = measured.sum / measured.count.max(1) as f64;
-            for (sums, &count) in measured.angles.iter_mut().zip(&measured.angle_counts) {
-                sums.mean /= count.max(1) as f64;
-                sums.mean_before /= count.max(1) as f64;
+        for refined in refined.chunks(block) {
+            let (times, frames): (Vec<f64>, Vec<Arc<Frame>>) = refined.iter().cloned().unzip();
+            for found in self.off(index, &times, &frames, solutions) {
+                let between = measured.iter_mut().zip(found);
+                between.for_each(|(here, (error, _))| here.between = here.between.max(f64::from(error.largest)));
             }
         }
         Ok(measured)
+    }
+
+    /// By frame and group, how far points are off, and directions.
+    fn off(
+        &self,
+        clip: usize,
+        times: &[f64],
+        frames: &[Arc<Frame>],
+        solutions: &[Solution],
+    ) -> Vec<Vec<(WorldError, Vec<Angles>)>> {
+        let played: Vec<Played> = solutions.iter().map(|solution| Played::new(solution, clip, times)).collect();
+        let of_frame = |(at, frame): (usize, &Arc<Frame>)| {
+            let of_group = |(group, (pulled, played)): (&PulledGroup, (&Pulled, &Played))| {
+                let mut error = pulled.x.clone();
+                error.iter_mut().zip(played.positions.column(at)).for_each(|(x, played)| *x -= played);
+                let directions = group.fields.iter().zip(&pulled.deltas).zip(&played.directions);
+                let angles = directions
+                    .map(|((field, wanted), played)| field.angles(pulled, &frame.morphs, wanted, played.column(at)));
+                (pulled.world_error(&error), angles.collect())
+            };
+            self.groups.iter().zip(frame.groups.iter().zip(&played)).map(of_group).collect()
+        };
+        frames.par_iter().enumerate().map(of_frame).collect()
     }
 
     pub(super) fn result(&self, solutions: Vec<Solution>, report: Report) -> Baked {
@@ -166,8 +153,8 @@ impl Run<'_> {
                     primitives
                         .map(|(number, primitive)| {
                             let directions = |kind: Kind| {
-                                let (field, targets) =
-                                    solution.fields.iter().find(|(field, _)| field.kind() == kind)?;
+                                let mut fields = group.fields.iter().zip(&solution.fields);
+                                let (field, targets) = fields.find(|(field, _)| field.kind() == kind)?;
                                 let mut directions = field.of_primitive(part, number, targets.column(target))?;
                                 directions.iter_mut().for_each(|direction| *direction = direction.map(scaled));
                                 Some(directions)
@@ -189,5 +176,26 @@ impl Run<'_> {
         let curves = |clip: usize| parts.iter().map(|&(_, group)| solutions[group].written_curve(clip)).collect();
         let clips = (0..self.clips.len()).map(curves).collect();
         Baked { parts: parts.into_iter().map(|(part, _)| part).collect(), clips, report }
+    }
+}
+
+/// What targets do to a group at some moments, one column each.
+struct Played {
+    positions: Tall,
+    /// Per field; zero where its targets are.
+    directions: Vec<Tall>,
+}
+
+impl Played {
+    fn new(solution: &Solution, clip: usize, times: &[f64]) -> Self {
+        let weights: Vec<Vec<f32>> = times.iter().map(|&time| solution.curves[clip].at(time)).collect();
+        let matrix = Mat::from_fn(solution.count, times.len(), |row, column| weights[column][row]);
+        let directions = |(used, targets): &(Vec<usize>, Tall)| {
+            targets.times(Mat::from_fn(used.len(), times.len(), |row, column| weights[column][used[row]]).as_ref())
+        };
+        Self {
+            positions: solution.played.times(matrix.as_ref()),
+            directions: solution.used.iter().map(directions).collect(),
+        }
     }
 }

@@ -2,15 +2,18 @@
 
 use super::Run;
 use super::forms::{Allowance, Form};
+use super::frames::Frame;
 use super::trade::{FrameFit, Trade, written_targets};
 use crate::BakeFailure;
-use crate::field::Field;
+use crate::factor::FactorError;
 use crate::keys::{self, Moved, WeightCurve};
 use crate::matrix::Tall;
-use crate::pulled::{Pulled, PulledGroup, Wanted, each_frame};
+use crate::pulled::{Pulled, PulledGroup, Wanted};
 use crate::report::Seam;
 use crate::sampling::Grid;
 use faer::MatRef;
+use rayon::prelude::*;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 /// How often the time between two moments is halved where the motion is faster than the samples.
@@ -32,7 +35,10 @@ pub(super) struct Solution {
     /// Least weight of each direction, and how far its weights reach from there.
     spans: Vec<(f32, f32)>,
     pub curves: Vec<WeightCurve>,
-    pub fields: Vec<(Field, Tall)>,
+    /// Directions of each field of the group.
+    pub fields: Vec<Tall>,
+    /// Of each field, the targets that have any, and their columns.
+    pub used: Vec<(Vec<usize>, Tall)>,
     /// How each target is stored.
     pub forms: Vec<Form>,
     /// Per clip and place, how far points may be off because of it.
@@ -40,12 +46,15 @@ pub(super) struct Solution {
     /// Targets, and those of directions, before they were rounded.
     pub unrounded: Option<(Tall, Vec<Tall>)>,
     pub allowance: Allowance,
-    /// Whether forms and keys stand.
-    pub is_settled: bool,
+    /// Per clip, what keys are chosen by.
+    pub key_allowances: Vec<Allowance>,
+    /// Whether forms are to be chosen, and the keys of which clips.
+    pub stale_forms: bool,
+    pub stale_keys: Vec<bool>,
 }
 
 impl Solution {
-    pub(super) fn new(group: &PulledGroup, mut trade: Trade, directions: usize) -> Self {
+    pub(super) fn new(group: &PulledGroup, mut trade: Trade, directions: usize) -> Result<Self, FactorError> {
         let points = group.group.points.len();
         trade.factors.targets.truncate(directions);
         let mut spans = vec![(0.0f32, 0.0f32); directions];
@@ -73,7 +82,10 @@ impl Solution {
         let weights = trade.fits.iter().map(|fits| fits.iter().map(unit).collect()).collect();
         trade.fits.iter_mut().flatten().for_each(|fit| fit.weights = Vec::new());
         let rounding = trade.fits.iter().map(|fits| vec![0.0; fits.len()]).collect();
-        Self {
+        let fits = std::mem::take(&mut trade.directions).into_iter().filter(|_| count > 0);
+        let fields = fits.map(|fit| fit.in_units(&spans).solve()).collect::<Result<_, FactorError>>()?;
+        let clips = trade.fits.len();
+        Ok(Self {
             trade,
             directions,
             count,
@@ -81,14 +93,17 @@ impl Solution {
             written,
             weights,
             spans,
-            curves: Vec::new(),
-            fields: Vec::new(),
+            curves: vec![WeightCurve { times: Vec::new(), weights: Vec::new() }; clips],
+            fields,
+            used: Vec::new(),
             forms: vec![Form::default(); count],
             rounding,
             unrounded: None,
             allowance: Allowance::LOOSE,
-            is_settled: false,
-        }
+            key_allowances: vec![Allowance::LOOSE; clips],
+            stale_forms: true,
+            stale_keys: vec![true; clips],
+        })
     }
 
     /// The weights of a frame outside the grid, and the error they leave.
@@ -109,11 +124,11 @@ impl Solution {
         self.trade.ladder.iter().position(|&rung| rung == self.directions).unwrap_or(0)
     }
 
+    /// Keys of the clips that need some.
     pub(super) fn choose_keys(&mut self, grids: &[Grid], tolerance: f64) {
         let rung = self.rung();
-        let Allowance { all, least_keys, .. } = self.allowance;
-        self.curves.clear();
-        for (clip, grid) in grids.iter().enumerate() {
+        for (clip, grid) in grids.iter().enumerate().filter(|(clip, _)| self.stale_keys[*clip]) {
+            let Allowance { all, least_keys, .. } = self.key_allowances[clip];
             let errors = self.trade.fits[clip].iter().zip(&self.rounding[clip]);
             let allowed = errors.map(|(fit, rounding)| {
                 let error = f64::from(fit.errors[rung]) + f64::from(*rounding);
@@ -124,7 +139,7 @@ impl Solution {
                 0 => WeightCurve { times: vec![grid.times[0]], weights: vec![Vec::new()] },
                 _ => keys::curve(&self.moved(), &grid.times, &self.weights[clip], &allowed),
             };
-            self.curves.push(curve);
+            self.curves[clip] = curve;
         }
     }
 
@@ -159,49 +174,46 @@ impl Solution {
 
 impl Run<'_> {
     /// Where a midpoint had to become a key, the motion is faster than the samples: half-way to its neighbours it is
-    /// looked at again, and so on. Returns the moments looked at, per clip.
-    pub(super) fn refine(&self, solutions: &mut [Solution]) -> Result<Vec<Vec<f64>>, BakeFailure> {
-        let mut refined = Vec::with_capacity(self.clips.len());
-        for (index, grid) in self.grids.iter().enumerate() {
-            let mut looked_at = Vec::new();
-            let mut open = stretches_between_samples(grid, index, solutions);
-            let motion = if open.is_empty() { None } else { Some(self.motion(index)?) };
-            for _ in 0..HALVINGS {
-                open.retain(|stretch| stretch.from < stretch.middle() && stretch.middle() < stretch.to);
-                let times: Vec<f64> = open.iter().map(Stretch::middle).collect();
-                let (Some(motion), false) = (&motion, times.is_empty()) else { break };
-                self.meter.total.fetch_add(2 * times.len(), Ordering::Relaxed);
-                let fits = each_frame(motion, &times, Wanted::Positions, |place, workspace| {
-                    self.meter.frame("placing keys");
-                    let project = |&group: &usize| {
-                        let pulled = self.pull(&self.groups[group], index, times[place], workspace)?;
-                        Ok(solutions[group].project(&pulled))
-                    };
-                    open[place].groups.iter().map(project).collect::<Result<Vec<_>, BakeFailure>>()
-                })?;
-                let mut next = Vec::new();
-                for (stretch, fits) in open.into_iter().zip(fits) {
-                    let middle = stretch.middle();
-                    let mut groups = stretch.groups;
-                    let mut fits = fits.into_iter();
-                    groups.retain(|&group| {
-                        let Some((weights, error)) = fits.next() else { return false };
-                        let tolerance = self.options.tolerance.units(self.groups[group].group.size);
-                        solutions[group].put_key_unless_within(tolerance, index, middle, weights, error)
-                    });
-                    if !groups.is_empty() {
-                        next.push(Stretch { from: stretch.from, to: middle, groups: groups.clone() });
-                        next.push(Stretch { from: middle, to: stretch.to, groups });
-                    }
-                }
-                open = next;
-                looked_at.extend(times);
+    /// looked at again, and so on. Returns the frames of a clip looked at.
+    pub(super) fn refine(&self, index: usize, solutions: &mut [Solution]) -> Result<Vec<Refined>, BakeFailure> {
+        let mut looked_at = Vec::new();
+        let mut open = stretches_between_samples(&self.grids[index], index, solutions);
+        for _ in 0..HALVINGS {
+            open.retain(|stretch| stretch.from < stretch.middle() && stretch.middle() < stretch.to);
+            let times: Vec<f64> = open.iter().map(Stretch::middle).collect();
+            if times.is_empty() {
+                break;
             }
-            refined.push(looked_at);
+            self.meter.total.fetch_add(times.len(), Ordering::Relaxed);
+            let frames = self.evaluate(index, &times, |_| Wanted::Positions, "placing keys")?;
+            let project = |(stretch, frame): (&Stretch, &Arc<Frame>)| -> Vec<(Vec<f32>, f32)> {
+                stretch.groups.iter().map(|&group| solutions[group].project(&frame.groups[group])).collect()
+            };
+            let fits: Vec<_> = open.par_iter().zip(&frames).map(project).collect();
+            let mut next = Vec::new();
+            for (stretch, fits) in open.into_iter().zip(fits) {
+                let middle = stretch.middle();
+                let mut groups = stretch.groups;
+                let mut fits = fits.into_iter();
+                groups.retain(|&group| {
+                    let Some((weights, error)) = fits.next() else { return false };
+                    let tolerance = self.options.tolerance.units(self.groups[group].group.size);
+                    solutions[group].put_key_unless_within(tolerance, index, middle, weights, error)
+                });
+                if !groups.is_empty() {
+                    next.push(Stretch { from: stretch.from, to: middle, groups: groups.clone() });
+                    next.push(Stretch { from: middle, to: stretch.to, groups });
+                }
+            }
+            open = next;
+            looked_at.extend(times.into_iter().zip(frames));
         }
-        Ok(refined)
+        Ok(looked_at)
     }
 }
+
+/// A moment between samples and midpoints, and its frame.
+pub(super) type Refined = (f64, Arc<Frame>);
 
 /// Time between two keys of some groups.
 struct Stretch {
@@ -224,7 +236,7 @@ fn stretches_between_samples(grid: &Grid, clip: usize, solutions: &[Solution]) -
         solution.count > 0 && solution.curves[clip].times.binary_search_by(|key| key.total_cmp(&time)).is_ok()
     };
     let stretch = |pair: &[f64]| {
-        let is_open = |group: &usize| !solutions[*group].is_settled;
+        let is_open = |group: &usize| solutions[*group].stale_keys[clip];
         let both = |group: &usize| is_open(group) && pair.iter().all(|&time| has_key(&solutions[*group], time));
         Stretch { from: pair[0], to: pair[1], groups: (0..solutions.len()).filter(both).collect() }
     };
@@ -232,13 +244,15 @@ fn stretches_between_samples(grid: &Grid, clip: usize, solutions: &[Solution]) -
     grid.times.windows(2).map(stretch).filter(|stretch| !stretch.groups.is_empty()).collect()
 }
 
-/// Weights of directions as those of targets: in 0…1, and the last fully on.
+/// Weights of directions as those of targets: in 0…1, and the last fully on. Where nothing moves all of them are 0: the
+/// base to the bit, and on the way to the next key the displacement grows in a straight line all the same.
 fn unit_weights(weights: &[f32], spans: &[(f32, f32)]) -> Vec<f32> {
+    let moves = weights.iter().take(spans.len()).any(|weight| *weight != 0.0);
     // A target that no frame uses stays at 0.
     let unit = |(&weight, &(low, range)): (&f32, &(f32, f32))| {
-        if range > 0.0 { ((weight - low) / range).clamp(0.0, 1.0) } else { 0.0 }
+        if moves && range > 0.0 { ((weight - low) / range).clamp(0.0, 1.0) } else { 0.0 }
     };
-    let all_on = (!spans.is_empty()).then_some(1.0);
+    let all_on = (!spans.is_empty()).then_some(if moves { 1.0 } else { 0.0 });
     weights.iter().zip(spans).map(unit).chain(all_on).collect()
 }
 

@@ -1,12 +1,14 @@
 //! What any number of targets would give, measured on every frame, and the smallest number that will do.
 
+use super::frames::Frames;
 use super::{Run, TARGETS_SHARE};
+use crate::directions::Fit;
 use crate::factor::Factors;
-use crate::pulled::{Pulled, PulledGroup, Wanted, each_frame};
+use crate::pulled::{Pulled, PulledGroup, TILE, WorldError};
 use crate::report::{Shortfall, TradePoint, is_round};
 use crate::{BakeFailure, Options};
-use std::sync::atomic::Ordering;
-use std::sync::{Mutex, PoisonError};
+use faer::MatRef;
+use rayon::prelude::*;
 
 /// How one frame of a group is reproduced, before keys are chosen.
 #[derive(Default)]
@@ -14,6 +16,8 @@ pub(super) struct FrameFit {
     pub weights: Vec<f32>,
     /// Largest error per rung of the ladder.
     pub errors: Vec<f32>,
+    /// Sum of the errors per rung; empty once they have been summed up.
+    sums: Vec<f64>,
     pub largest: (f64, usize),
     /// Point, and the distance no target can make up for.
     pub flattened: Vec<(usize, f32)>,
@@ -30,11 +34,40 @@ pub(super) struct Trade {
     pub stretch: Vec<f32>,
     /// Targets there could be.
     pub rank: usize,
+    /// Sums for the fit of normals and tangents to the weights of all directions and to 1.
+    pub directions: Vec<Fit>,
 }
+
+impl Trade {
+    /// Directions that are looked at.
+    fn most(&self) -> usize {
+        self.ladder.last().copied().unwrap_or(0)
+    }
+
+    /// Takes in the directions of frames, where they have some.
+    fn fit_directions(&mut self, frames: &[&Pulled], weights: MatRef<'_, f32>) {
+        let has_directions = |(_, pulled): &(usize, &&Pulled)| !pulled.deltas.is_empty();
+        let some: Vec<(usize, &&Pulled)> = frames.iter().enumerate().filter(has_directions).collect();
+        let of_frame = |at: usize| (0..weights.nrows()).map(|row| weights[(row, at)]).chain([1.0]).collect();
+        let of_frames: Vec<Vec<f32>> = some.iter().map(|(at, _)| of_frame(*at)).collect();
+        let of_frames: Vec<&[f32]> = of_frames.iter().map(Vec::as_slice).collect();
+        for (field, fit) in self.directions.iter_mut().enumerate() {
+            let deltas = some.iter().flat_map(|(_, pulled)| &pulled.deltas[field]).copied();
+            fit.add(deltas.collect(), &of_frames);
+        }
+    }
+}
+
+/// Frames one thread looks at while a tile of all targets is in its cache.
+const FRAMES: usize = 8;
 
 impl Run<'_> {
     /// One pass over samples and midpoints: what any number of targets would give.
-    pub(super) fn trade(&self, factored: Vec<(Factors, usize)>) -> Result<Vec<Trade>, BakeFailure> {
+    pub(super) fn trade(
+        &self,
+        frames: &mut Frames,
+        factored: Vec<(Factors, usize)>,
+    ) -> Result<Vec<Trade>, BakeFailure> {
         let limit = directions_within(self.options.max_targets);
         let mut trades = Vec::with_capacity(factored.len());
         for ((factors, estimate), group) in factored.into_iter().zip(&self.groups) {
@@ -48,9 +81,10 @@ impl Run<'_> {
                 fits: Vec::new(),
                 stretch: vec![0.0; group.group.points.len()],
                 rank,
+                directions: Vec::new(),
             });
         }
-        self.measure_trades(&mut trades)?;
+        self.measure_trades(frames, &mut trades)?;
         let too_short = |(trade, group): (&Trade, &PulledGroup)| {
             let tolerance = TARGETS_SHARE * self.options.tolerance.units(group.group.size);
             trade.ladder.last().is_some_and(|&last| last < trade.rank)
@@ -58,42 +92,59 @@ impl Run<'_> {
         };
         if trades.iter().zip(&self.groups).any(too_short) {
             trades.iter_mut().for_each(|trade| trade.ladder = ladder(0, trade.rank, limit));
-            let all: usize = self.grids.iter().map(|grid| grid.times.len()).sum();
-            self.meter.total.fetch_add(all, Ordering::Relaxed);
-            self.measure_trades(&mut trades)?;
+            self.measure_trades(frames, &mut trades)?;
         }
         Ok(trades)
     }
 
-    fn measure_trades(&self, trades: &mut [Trade]) -> Result<(), BakeFailure> {
-        let stretch: Vec<Mutex<Vec<f32>>> = trades.iter().map(|trade| Mutex::new(trade.stretch.clone())).collect();
+    /// Whether no number of targets looked at will do for a group.
+    pub(super) fn is_short(&self, trades: &[Trade]) -> bool {
+        let will_do = |(trade, group): (&Trade, &PulledGroup)| {
+            let tolerance = TARGETS_SHARE * self.options.tolerance.units(group.group.size);
+            trade.curve.iter().any(|point| point.largest <= tolerance)
+        };
+        !trades.iter().zip(&self.groups).all(will_do)
+    }
+
+    fn measure_trades(&self, frames: &mut Frames, trades: &mut [Trade]) -> Result<(), BakeFailure> {
+        for (trade, group) in trades.iter_mut().zip(&self.groups) {
+            let most = trade.most();
+            let fields = group.fields.iter().filter(|_| most > 0);
+            trade.directions = fields.map(|field| Fit::new(field.len(), most + 1)).collect();
+            trade.fits.clear();
+        }
         let mut sums: Vec<Vec<f64>> = trades.iter().map(|trade| vec![0.0; trade.ladder.len()]).collect();
-        trades.iter_mut().for_each(|trade| trade.fits.clear());
+        let mut stretch: Vec<Vec<f32>> = trades.iter().map(|trade| vec![0.0; trade.stretch.len()]).collect();
+        let block = self.block();
         for (index, grid) in self.grids.iter().enumerate() {
-            let motion = self.motion(index)?;
-            let looks: Vec<f64> = grid.times.iter().map(|&time| grid.look(time)).collect();
-            let frames = each_frame(&motion, &looks, Wanted::Positions, |place, workspace| {
-                self.meter.frame("measuring targets");
-                let mut fits = Vec::with_capacity(trades.len());
-                for ((trade, group), stretch) in trades.iter().zip(&self.groups).zip(&stretch) {
-                    let pulled = self.pull(group, index, grid.times[place], workspace)?;
-                    let mut largest = stretch.lock().unwrap_or_else(PoisonError::into_inner);
-                    largest.iter_mut().zip(pulled.stretch_bounds()).for_each(|(l, here)| *l = l.max(here.sqrt()));
-                    drop(largest);
-                    fits.push(fit(trade, &pulled));
-                }
-                Ok(fits)
-            })?;
-            trades.iter_mut().for_each(|trade| trade.fits.push(Vec::with_capacity(frames.len())));
-            for frame in frames {
-                for ((trade, sums), (fit, errors)) in trades.iter_mut().zip(&mut sums).zip(frame) {
-                    sums.iter_mut().zip(errors).for_each(|(sum, error)| *sum += error);
-                    trade.fits[index].push(fit);
+            trades.iter_mut().for_each(|trade| trade.fits.push(Vec::with_capacity(grid.times.len())));
+            let places: Vec<usize> = (0..grid.times.len()).collect();
+            for places in places.chunks(block) {
+                let found = self.look(frames, index, places, "measuring targets")?;
+                for (group, ((trade, sums), stretch)) in trades.iter_mut().zip(&mut sums).zip(&mut stretch).enumerate()
+                {
+                    let pulled: Vec<&Pulled> = found.iter().map(|frame| &frame.groups[group]).collect();
+                    let weights = trade.factors.weights_of(pulled.iter().map(|pulled| &pulled.x[..]), trade.most());
+                    trade.fit_directions(&pulled, weights.as_ref());
+                    let (known, weights) = (&*trade, weights.as_ref());
+                    let fits: Vec<(Vec<FrameFit>, Vec<f32>)> = pulled
+                        .par_chunks(FRAMES)
+                        .enumerate()
+                        .map(|(chunk, pulled)| fits(known, pulled, weights.subcols(chunk * FRAMES, pulled.len())))
+                        .collect();
+                    for (fits, bounds) in fits {
+                        stretch.iter_mut().zip(bounds).for_each(|(largest, here)| *largest = largest.max(here));
+                        for mut fit in fits {
+                            sums.iter_mut().zip(&fit.sums).for_each(|(sum, error)| *sum += error);
+                            fit.sums = Vec::new();
+                            trade.fits[index].push(fit);
+                        }
+                    }
                 }
             }
         }
         for (((trade, stretch), sums), group) in trades.iter_mut().zip(stretch).zip(&sums).zip(&self.groups) {
-            trade.stretch = stretch.into_inner().unwrap_or_else(PoisonError::into_inner);
+            trade.stretch = stretch.into_iter().map(f32::sqrt).collect();
             let fits = || trade.fits.iter().flatten();
             let points = (fits().count() * group.group.points.len()).max(1) as f64;
             let point = |(rung, &directions): (usize, &usize)| TradePoint {
@@ -157,23 +208,45 @@ fn ladder(from: usize, most: usize, limit: Option<usize>) -> Vec<usize> {
     rungs
 }
 
-/// Weights of a frame, and its errors on every rung: the largest in the fit, and their sums.
-fn fit(trade: &Trade, pulled: &Pulled) -> (FrameFit, Vec<f64>) {
-    let most = trade.ladder.last().copied().unwrap_or(0);
-    let weights = trade.factors.weights(&pulled.x, most);
-    let mut residual = pulled.x.clone();
-    let (mut errors, mut sums) = (Vec::with_capacity(trade.ladder.len()), Vec::with_capacity(trade.ladder.len()));
-    let mut next = 0;
-    for &rung in &trade.ladder {
-        for target in next..rung {
-            let weight = weights[target];
-            residual.iter_mut().zip(trade.factors.targets.column(target)).for_each(|(x, m)| *x -= weight * m);
+/// Frames with their weights and their errors on every rung, and how much each point is stretched in them, squared.
+fn fits(trade: &Trade, frames: &[&Pulled], weights: MatRef<'_, f32>) -> (Vec<FrameFit>, Vec<f32>) {
+    let points = trade.stretch.len();
+    let mut errors = vec![vec![WorldError::default(); trade.ladder.len()]; frames.len()];
+    let mut residual = [[0.0f32; TILE]; 3];
+    for first in (0..points).step_by(TILE) {
+        let len = TILE.min(points - first);
+        for (frame, (pulled, errors)) in frames.iter().zip(&mut errors).enumerate() {
+            for (axis, plane) in residual.iter_mut().enumerate() {
+                plane[..len].copy_from_slice(&pulled.x[axis * points + first..][..len]);
+            }
+            let mut next = 0;
+            for (&rung, error) in trade.ladder.iter().zip(errors) {
+                for target in next..rung {
+                    let (weight, column) = (weights[(target, frame)], trade.factors.targets.column(target));
+                    for (axis, plane) in residual.iter_mut().enumerate() {
+                        let column = &column[axis * points + first..][..len];
+                        plane[..len].iter_mut().zip(column).for_each(|(x, m)| *x -= weight * m);
+                    }
+                }
+                next = rung;
+                let [x, y, z] = &residual;
+                pulled.add_world_error(first, [&x[..len], &y[..len], &z[..len]], error);
+            }
         }
-        next = rung;
-        let error = pulled.world_error(&residual);
-        errors.push(error.largest);
-        sums.push(error.sum);
     }
-    let flattened = pulled.flattened.iter().filter(|flat| flat.left > 0.0).map(|flat| (flat.point, flat.left.sqrt()));
-    (FrameFit { weights, errors, largest: pulled.largest, flattened: flattened.collect() }, sums)
+    let of_frame = |(frame, (pulled, errors)): (usize, (&&Pulled, Vec<WorldError>))| {
+        let flat = pulled.flattened.iter().map(|flat| (flat.point, flat.left.length()));
+        FrameFit {
+            weights: (0..weights.nrows()).map(|row| weights[(row, frame)]).collect(),
+            errors: errors.iter().map(|error| error.largest).collect(),
+            sums: errors.iter().map(|error| error.sum).collect(),
+            largest: pulled.largest,
+            flattened: flat.filter(|(_, left)| *left > 0.0).collect(),
+        }
+    };
+    let mut stretch = vec![0.0f32; points];
+    for pulled in frames {
+        stretch.iter_mut().zip(pulled.stretch_bounds()).for_each(|(largest, here)| *largest = largest.max(here));
+    }
+    (frames.iter().zip(errors).enumerate().map(of_frame).collect(), stretch)
 }

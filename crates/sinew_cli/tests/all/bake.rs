@@ -263,6 +263,24 @@ fn best_effort_writes_what_the_limit_allows_and_says_so() {
 }
 
 #[test]
+fn loops_are_read_as_asked() {
+    let folder = Folder::new();
+    let bake = |looping: &[&str]| {
+        let out = folder.join("out.glb");
+        let arguments = ["bake", "zoo:calf", "--clip", "trot", "-o", &out, "--force", "--json"];
+        json([&arguments[..], looping].concat())["clips"][0].clone()
+    };
+    for looping in [&[][..], &["--loop", "auto"], &["--loop", "yes"]] {
+        let seam = &bake(looping)["seam"];
+        assert_eq!(seam["position_share"], 0.0, "{looping:?}");
+        assert!(seam["velocity_share_per_second"].as_f64().is_some_and(|jump| jump >= 0.0), "{looping:?}");
+    }
+    assert!(bake(&["--loop", "no"])["seam"].is_null());
+    let run = sinew(["bake", "zoo:calf", "-o", &folder.join("other.glb"), "--loop", "maybe"]);
+    assert!(run.code == 2 && run.stderr.contains("maybe"), "{}", run.stderr);
+}
+
+#[test]
 fn caches_hold_the_frames_in_the_order_of_the_mesh_beside_them() {
     let folder = Folder::new();
     let (pc2, mdd) = (folder.join("trot.pc2"), folder.join("again.mdd"));
