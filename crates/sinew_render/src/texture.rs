@@ -287,9 +287,9 @@ fn read_png(bytes: &[u8], halvings: u32, whole: u64) -> Result<Level, TextureErr
     let mut reader = decoder.read_info()?;
     let size = checked(reader.info().width as usize, reader.info().height as usize)?;
     let (color_type, _) = reader.output_color_type();
-    let pixel = |bytes: &[u8]| match bytes {
-        &[grey, alpha] => [grey, grey, grey, alpha],
-        &[r, g, b, a] => [r, g, b, a],
+    let pixel = |bytes: &[u8]| match *bytes {
+        [grey, alpha] => [grey, grey, grey, alpha],
+        [r, g, b, a] => [r, g, b, a],
         _ => [0; 4],
     };
     let bytes_per_pixel = color_type.samples();
