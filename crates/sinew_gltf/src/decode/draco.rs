@@ -209,8 +209,11 @@ fn attribute(member: &View<'_>, accessor: usize, id: u32, mesh: &Mesh) -> Result
     Ok(Filled { accessor, bytes, count: points, component, stride: Some(stride), replaces: None })
 }
 
+/// Writes the bytes of one element from those of another.
+type Converter = Box<dyn FnMut(&[u8], &mut [u8])>;
+
 /// How a number of the stream becomes one of the accessor; none if it cannot without guessing.
-fn converter(from: &PointAttribute, to: Component, is_normalized: bool) -> Option<Box<dyn FnMut(&[u8], &mut [u8])>> {
+fn converter(from: &PointAttribute, to: Component, is_normalized: bool) -> Option<Converter> {
     let stored = match from.data_type() {
         DataType::Int8 => Component::I8,
         DataType::Uint8 | DataType::Bool => Component::U8,

@@ -346,7 +346,7 @@ fn quaternion([x, y, z, last]: [i32; 4], _: u32) -> [i32; 4] {
     let w = (1.0 - x * x - y * y - z * z).max(0.0).sqrt();
     let mut out = [0; 4];
     for (n, value) in [w, x, y, z].into_iter().enumerate() {
-        out[(last as usize & 3) + n & 3] = round(value * 32767.0);
+        out[((last as usize & 3) + n) & 3] = round(value * 32767.0);
     }
     out
 }
