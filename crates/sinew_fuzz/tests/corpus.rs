@@ -1,5 +1,7 @@
 //! Everything that a fuzzer ever found, and the seeds, go through their doors.
 
+#![allow(clippy::print_stderr, reason = "tells what it was at where it fails")]
+
 use sinew_fuzz::TARGETS;
 use std::path::Path;
 
