@@ -129,12 +129,17 @@ impl Tall {
         let starts: Vec<usize> = (0..self.rows).step_by(ROWS).collect();
         let piece = |start: usize| {
             let rows = ROWS.min(self.rows - start);
-            let scaled = Mat::from_fn(rows, columns, |row, column| {
-                let weight = f64::from(weights[(start + row) % weights.len()]);
-                f64::from(self.column(column)[start + row]) * weight.sqrt()
-            });
+            // Once per row: the weights of a coordinate begin anew somewhere in it.
+            let root = |row: usize| f64::from(weights[(start + row) % weights.len()]).sqrt();
+            let roots: Vec<f64> = (0..rows).map(root).collect();
+            let mut scaled = Vec::with_capacity(rows * columns);
+            for column in 0..columns {
+                let column = &self.column(column)[start..start + rows];
+                scaled.extend(column.iter().zip(&roots).map(|(x, root)| f64::from(*x) * root));
+            }
+            let scaled = MatRef::from_column_major_slice(&scaled, rows, columns);
             let mut gram = Mat::zeros(columns, columns);
-            matmul(&mut gram, Accum::Replace, scaled.transpose(), &scaled, 1.0, Par::Seq);
+            matmul(&mut gram, Accum::Replace, scaled.transpose(), scaled, 1.0, Par::Seq);
             gram
         };
         let mut sum = Mat::zeros(columns, columns);

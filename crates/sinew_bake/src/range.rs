@@ -16,7 +16,7 @@ use faer::Mat;
 use rayon::prelude::*;
 
 /// Frames whose coefficients are kept beside those that made the basis grow: past it, every second one.
-const MOST_FRAMES: usize = 512;
+const MOST_FRAMES: usize = 256;
 
 /// What has been seen so far.
 #[derive(Debug)]

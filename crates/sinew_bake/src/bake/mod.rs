@@ -38,9 +38,9 @@ use trade::{Trade, directions_within};
 
 /// Share of the tolerance the targets may use up; the rest, and whatever a frame does not use, is for rounding and keys.
 const TARGETS_SHARE: f64 = 0.85;
-/// Precision of the range, as a share of the tolerance. What it leaves out lies across what targets leave: their squares add
-/// up.
-const RANGE_SHARE: f64 = 0.2;
+/// Precision of the range, as a share of the tolerance. What it leaves out lies across what targets leave: their squares
+/// add up.
+const RANGE_SHARE: f64 = 0.25;
 /// Most columns of a range.
 const RANGE_COLUMNS: usize = 1024;
 /// Most bytes of all ranges together.

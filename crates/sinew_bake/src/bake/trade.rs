@@ -75,7 +75,7 @@ impl Run<'_> {
             // Some more than needed: the estimate does not know what A does to errors.
             let most = (estimate + estimate / 8 + 6).min(rank);
             trades.push(Trade {
-                ladder: ladder(estimate - estimate / 4, most, limit),
+                ladder: ladder(estimate - estimate / 8, most, limit),
                 factors,
                 curve: Vec::new(),
                 fits: Vec::new(),
