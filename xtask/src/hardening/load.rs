@@ -183,10 +183,10 @@ fn limits(program: &Path, folder: &Path) -> Result<(), String> {
 /// A character with every small fault that is mended.
 fn mended() -> Builder {
     let mut file = Builder::rigged();
-    let mut joints = vec![0u8, 1, 0, 0].repeat(Builder::RIGGED_VERTICES);
+    let mut joints = [0u8, 1, 0, 0].repeat(Builder::RIGGED_VERTICES);
     // The first vertex names a joint that is not there, with no weight; the second one joint twice.
     joints[2] = 9;
-    let mut weights = vec![0.5f32, 0.5, 0.0, 0.0].repeat(Builder::RIGGED_VERTICES);
+    let mut weights = [0.5f32, 0.5, 0.0, 0.0].repeat(Builder::RIGGED_VERTICES);
     (joints[5], weights[4], weights[5]) = (0, 0.5, 0.5);
     let (joints, weights) = (file.accessor("VEC4", &joints), file.accessor("VEC4", &weights));
     file.set("/meshes/0/primitives/0/attributes/JOINTS_0", joints.into());

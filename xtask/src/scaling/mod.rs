@@ -286,7 +286,7 @@ fn page(rows: &[Row]) -> String {
         let of_axis: Vec<&Row> = rows.iter().filter(|row| row.axis == axis.name).collect();
         let Some(longest) = of_axis.iter().max_by_key(|row| row.times.len()) else { continue };
         let _ = write!(text, "\n## {}\n\n| command |", capitalised(axis.name));
-        longest.times.iter().for_each(|(n, _)| drop(write!(text, " {n} |")));
+        longest.times.iter().for_each(|(n, _)| text.push_str(&format!(" {n} |")));
         let _ = writeln!(text, " exponent |\n|---|{}---|", "---|".repeat(longest.times.len()));
         for row in &of_axis {
             let _ = write!(text, "| `{}` |", row.command);
