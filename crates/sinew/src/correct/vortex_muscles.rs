@@ -1,10 +1,10 @@
 //! Flesh that lags behind, swings on, sags and bulges (KD 5).
 //!
 //! Muscles are ellipsoids, capsules or pieces of the skin itself, placed by the recipe or fitted to the nodes that follow a
-//! bone most; where the recipe names none, every fleshy segment has one. Each gives vortices to one field
-//! ([`crate::kinodynamic`]) that carries the skin: muscles that touch move each other's skin. A muscle with a map of its
-//! own has a field of its own, of which each node takes what is painted; all fields are followed as one. Fields keep
-//! volume; painted maps on them do not.
+//! bone most. Each gives vortices to one field ([`crate::kinodynamic`]) that carries the skin: muscles that touch move each
+//! other's skin. A muscle with a map of its own has a field of its own, of which each node takes what is painted; all fields
+//! are followed as one. Where the recipe names none, every bone that carries flesh (`flesh`) has one, and its shares are
+//! its map. Fields keep volume; maps on them nearly, as both sides of a limb go the same way.
 //!
 //! The sway of a limb is what the oscillators of [`crate::motion`] make of what it feels: run ahead over the clip, so every
 //! frame stands alone and loops close; or over a window of time before the frame, at whose start the flesh hangs still.
@@ -18,6 +18,7 @@
 use super::body::{Body, Reach, Surface};
 use super::bound::{Binding, Bound, Log, PosedBones, Work};
 use super::entry::{Correction, bones};
+use super::flesh::{Flesh, flesh};
 use super::muscle_spec::{FLESH_SIGNALS, FittedShape, MUSCLE_TABLE};
 use super::report::MuscleReport;
 use crate::kinodynamic::{Blocks, Follow, Followers, Following, Muscle, Shape, Sway, VortexField, spread};
@@ -73,8 +74,14 @@ const PARAMS: &[ParamSpec] = &[
     ParamSpec::number("stretch", "", [-1.0, 1.0], 0.0, "squash (negative) or stretch along the longest axis"),
     ParamSpec::number("contraction", "", [-1.0, 1.5], 0.6, "bulge when the bones that flex a muscle turn by 180°"),
     ParamSpec::number("stiffening", "", [0.0, 1000.0], 0.0, "how much sheared flesh stiffens: κ of the shear strain"),
-    ParamSpec::number("limit", "× muscle radius", [0.01, 2.0], 0.5, "how far a muscle may leave its place"),
-    ParamSpec::number("reach", "× muscle radius", [1.5, 4.0], 2.0, "how far the skin is carried along"),
+    ParamSpec::number("limit", "× muscle radius", [0.01, 2.0], 0.35, "how far a muscle may leave its place"),
+    ParamSpec::number(
+        "reach",
+        "× muscle radius",
+        [1.5, 6.0],
+        4.0,
+        "how far skin is carried along; below 3, more within than on the skin",
+    ),
     ParamSpec::number("samples", "", [16.0, 400.0], 64.0, "number of vortices per muscle"),
     ParamSpec::choice(
         "history",
@@ -104,9 +111,6 @@ fn flesh_signals(values: &Values) -> Vec<[FilteredSignal; FLESH_SIGNALS]> {
     filters.into_iter().map(|filter| felt.map(|signal| FilteredSignal { signal, filter })).collect()
 }
 
-/// Share of the character's volume, and thickness in that of its thickest segment, that make a segment fleshy.
-const FLESHY_SHARE: f64 = 0.05;
-const FLESHY_THICKNESS: f64 = 0.5;
 /// Radii of a muscle, in those of the ellipsoid through its skin.
 const UNDER_THE_SKIN: f64 = 0.8;
 
@@ -211,21 +215,14 @@ impl Muscles {
             }
         };
         let named = !(binding.distances.is_empty() && asked.is_empty());
-        let shapes: Vec<Option<Shape>> =
-            (0..surface.segments.len()).map(|s| fitted(&skin.segment(s), default)).collect();
-        let radius = |shape: &Option<Shape>| shape.as_ref().map_or(0.0, Shape::radius);
-        let thickest = shapes.iter().map(radius).fold(0.0, f64::max);
-        // A helmet is no flesh.
-        let is_rider: Vec<bool> = binding.rider_nodes().collect();
-        for (index, (segment, shape)) in surface.segments.iter().zip(&shapes).enumerate() {
-            let rigid = surface.segment_nodes.of(index).iter().any(|&node| is_rider[node as usize]);
-            let flexing = binding.distances.iter().rev().find(|(bones, _)| bones.contains(&segment.bone));
-            let fleshy = segment.share >= FLESHY_SHARE && radius(shape) >= FLESHY_THICKNESS * thickest;
-            if let Some((_, flexed_by)) = flexing {
-                place(segment.bone, shape.clone(), flexed_by, None);
-            } else if !named && fleshy && !rigid {
-                place(segment.bone, shape.clone(), &[], None);
+        for (index, segment) in surface.segments.iter().enumerate() {
+            if let Some((_, by)) = binding.distances.iter().rev().find(|(bones, _)| bones.contains(&segment.bone)) {
+                place(segment.bone, fitted(&skin.segment(index), default), by, None);
             }
+        }
+        for Flesh { bone, entry, nodes, shares } in if named { Vec::new() } else { flesh(rig, surface) } {
+            let skin = skin.seen_from(entry, nodes.iter().map(|&node| (node as usize, 1.0)));
+            place(bone, fitted(&skin, default), &[], Some(shares));
         }
         for (bones, row) in asked {
             let painted = row.map("map").map(|painted| on_nodes(surface, painted));

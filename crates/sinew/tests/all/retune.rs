@@ -123,6 +123,9 @@ fn every_parameter_of_every_correction() {
             spec.values.set("iterations", 6.0).unwrap();
             spec.tables.add("stiffness", "tube.2", stiffer(2.0)).unwrap();
         }
+        if entry.name == "muscles" {
+            spec.tables.add("muscles", "tube.2", Row::of([("flexed_by", Cell::Bones(vec!["tube.3".into()]))])).unwrap();
+        }
         let with = |spec: CorrectionSpec| Recipe { corrections: vec![spec], ..recipe(vec![effect("floppy", &[])]) };
         for (name, values) in others(entry.params, &spec.values) {
             let to = with(CorrectionSpec { values, ..spec.clone() });
