@@ -10,7 +10,7 @@
 //! All of it follows from bind pose and weights, by lengths over lengths: any scale, any fineness, and both sides alike.
 
 use super::body::{AllWays, Surface, Ways, smoothstep};
-use crate::anatomy::{Anatomy, Role, Segment};
+use crate::anatomy::{Anatomy, Role, Segment, Side};
 use crate::control_points::DisjointSets;
 use crate::edge_graph::EdgeGraph;
 use crate::rig::Rig;
@@ -36,7 +36,7 @@ pub(super) struct Flesh {
 }
 
 /// What swings as one.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     Trunk,
     Soft,
@@ -60,10 +60,15 @@ impl Part {
 
 /// One part of the body.
 struct Mass {
+    part: Part,
+    side: Side,
     segments: Vec<usize>,
     /// Those of its skin alone, without what lies on it.
     nodes: Vec<u32>,
+    centre: DVec3,
     thickness: f64,
+    /// Mean share of other bones in its skin.
+    blended: f64,
 }
 
 const NO_MASS: u32 = u32::MAX;
@@ -74,8 +79,13 @@ pub(super) fn flesh(rig: &Rig, surface: &Surface) -> Vec<Flesh> {
     let (mut masses, mass_of_node) = masses(rig, surface, &anatomy);
     let ways = rig.kept::<AllWays>().of(surface);
     for mass in &mut masses {
-        let of_node = |&node: &u32| (ways.radii[node as usize], surface.areas[node as usize]);
-        mass.thickness = mean(mass.nodes.iter().map(of_node));
+        let over_skin = |value: &dyn Fn(usize) -> f64| {
+            mean(mass.nodes.iter().map(|&node| (value(node as usize), surface.areas[node as usize])))
+        };
+        let thickness = over_skin(&|node| ways.radii[node]);
+        let blended = over_skin(&|node| 1.0 - surface.main_weight[node]);
+        let centre = DVec3::from([0, 1, 2].map(|axis| over_skin(&|node| surface.bind[node][axis])));
+        (mass.thickness, mass.blended, mass.centre) = (thickness, blended, centre);
     }
     let thickest = masses.iter().map(|mass| mass.thickness).fold(0.0, f64::max);
     let held = ways_from_ends(surface, &ways, &mass_of_node);
@@ -83,11 +93,11 @@ pub(super) fn flesh(rig: &Rig, surface: &Surface) -> Vec<Flesh> {
     let joint = |entry: u32| surface.world_from_bind(entry, &bone_from_rest).inverse().translation;
     let mut found = Vec::new();
     for (index, mass) in masses.iter().enumerate() {
-        let blended = |&node: &u32| (1.0 - surface.main_weight[node as usize], surface.areas[node as usize]);
-        let soft = smoothstep(SOFT, mean(mass.nodes.iter().map(blended)));
-        let fleshy = soft * smoothstep(THICK, mass.thickness / thickest);
+        let other = mirrored(&masses, mass).unwrap_or(mass);
+        let [thick, soft] = [mass.thickness + other.thickness, mass.blended + other.blended].map(|sum| 0.5 * sum);
+        let fleshy = smoothstep(SOFT, soft) * smoothstep(THICK, thick / thickest);
         // Not a number where nothing has a thickness.
-        if !(fleshy > 0.0) {
+        if fleshy.is_nan() || fleshy <= 0.0 {
             continue;
         }
         let lines = lines(rig, surface, mass, &joint);
@@ -142,11 +152,13 @@ fn masses(rig: &Rig, surface: &Surface, anatomy: &Anatomy) -> (Vec<Mass>, Vec<u3
     let mut masses: Vec<Mass> = Vec::new();
     let mut mass_of_set = vec![NO_MASS; segments.len()];
     let mut mass_of_segment = vec![NO_MASS; segments.len()];
-    for segment in (0..segments.len()).filter(|&segment| part_of(segment).is_some()) {
+    for segment in 0..segments.len() {
+        let Some((part, side)) = part_of(segment) else { continue };
         let mass = &mut mass_of_set[sets.find(segment as u32) as usize];
         if *mass == NO_MASS {
             *mass = masses.len() as u32;
-            masses.push(Mass { segments: Vec::new(), nodes: Vec::new(), thickness: 0.0 });
+            let (centre, segments, nodes) = (DVec3::ZERO, Vec::new(), Vec::new());
+            masses.push(Mass { part, side, segments, nodes, centre, thickness: 0.0, blended: 0.0 });
         }
         mass_of_segment[segment] = *mass;
         masses[*mass as usize].segments.push(segment);
@@ -171,6 +183,26 @@ fn masses(rig: &Rig, surface: &Surface, anatomy: &Anatomy) -> (Vec<Mass>, Vec<u3
         }
     }
     (masses, mass_of_node)
+}
+
+/// The mass of the other side that one is the mirror image of: both swing alike, however a mesh or its weights differ a little.
+fn mirrored<'a>(masses: &'a [Mass], mass: &Mass) -> Option<&'a Mass> {
+    let of_side = |side: Side| mean_place(masses.iter().filter(|mass| mass.side == side).map(|mass| mass.centre));
+    let (left, right) = (of_side(Side::Left)?, of_side(Side::Right)?);
+    let across = (left - right).try_normalize()?;
+    let image = mass.centre - across * (2.0 * (mass.centre - 0.5 * (left + right)).dot(across));
+    let other = match mass.side {
+        Side::Left => Side::Right,
+        Side::Right => Side::Left,
+        Side::Middle => return None,
+    };
+    let same = masses.iter().filter(|candidate| candidate.part == mass.part && candidate.side == other);
+    same.min_by(|a, b| f64::total_cmp(&a.centre.distance(image), &b.centre.distance(image)))
+}
+
+fn mean_place(places: impl Iterator<Item = DVec3>) -> Option<DVec3> {
+    let (sum, count) = places.fold((DVec3::ZERO, 0.0), |(sum, count), place| (sum + place, count + 1.0));
+    (count > 0.0).then(|| sum / count)
 }
 
 /// Per node of a mass: how far along the skin it is from where that ends; infinite where it does not.
