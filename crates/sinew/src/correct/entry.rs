@@ -5,7 +5,7 @@ use crate::motion::FilteredSignal;
 use crate::param::{ParamSpec, Values};
 use crate::simd::Lanes;
 use crate::skeleton::BoneId;
-use crate::table::{BoundTables, CellKind, RowKind, TableSpec};
+use crate::table::{BoundTables, CellKind, RowKind, TableSpec, Tables};
 use std::fmt;
 
 /// A correction, self-describing.
@@ -22,8 +22,8 @@ pub struct Correction {
     pub tables: &'static [TableSpec],
     /// Parameters that painted maps of their own may multiply.
     pub scaled: &'static [&'static str],
-    /// Signals of the motion that it reads, for its parameters.
-    pub(crate) signals: fn(&Values) -> Vec<FilteredSignal>,
+    /// Signals of the motion that it reads, for its parameters and tables.
+    pub(crate) signals: fn(&Values, &Tables) -> Vec<FilteredSignal>,
     pub(super) bind: fn(&Binding<'_>) -> Box<dyn Bound>,
 }
 
@@ -40,7 +40,7 @@ impl PartialEq for Correction {
 }
 
 /// For a correction that reads the pose alone.
-pub(super) fn no_signals(_: &Values) -> Vec<FilteredSignal> {
+pub(super) fn no_signals(_: &Values, _: &Tables) -> Vec<FilteredSignal> {
     Vec::new()
 }
 

@@ -9,6 +9,7 @@
 //! | `bound` | what every correction is given and does |
 //! | `entry` | a correction as the list has it, and as a recipe asks for it |
 //! | `volume/` | volumes kept, of the whole and of segments, and told |
+//! | `flesh` | where a body has flesh that swings |
 //! | `fold_over` | skin in contact where joints bend |
 //! | `vortex_muscles` | flesh that swings and bulges |
 //! | `edits/` | edits of a recipe on a character, and growth along bones |
@@ -25,6 +26,7 @@ mod body;
 mod bound;
 mod edits;
 mod entry;
+mod flesh;
 mod fold_over;
 mod muscle_spec;
 mod report;

@@ -1,6 +1,7 @@
 //! Muscles as recipes ask for them.
 
 use crate::kinodynamic::{CAPSULE, ELLIPSOID};
+use crate::param::{ParamKind, ParamSpec, Range};
 use crate::table::{CellKind, CellSpec, RowKind, TableSpec};
 
 /// What muscles feel: an acceleration, the three columns of a strain, the way up.
@@ -31,12 +32,53 @@ impl FittedShape {
     }
 }
 
+/// What all muscles have, and each may have otherwise.
+pub(super) const SETTINGS: [ParamSpec; 9] = [
+    ParamSpec::number("frequency", "Hz", [0.1, 12.0], 3.0, "how fast the flesh swings; k_s = (2π·frequency)²"),
+    ParamSpec::number(
+        "damping",
+        "",
+        [0.01, 2.0],
+        0.25,
+        "how quickly it settles; below 1 it oscillates; k_d = 4π·damping·frequency",
+    ),
+    ParamSpec::number(
+        "density",
+        "",
+        [0.0, 1000.0],
+        1000.0,
+        "density of the flesh relative to its surroundings; 1 floats",
+    ),
+    ParamSpec::number("gravity", "× size/s²", [0.0, 50.0], 0.0, "pull towards the world's −y"),
+    ParamSpec::number("life", "", [0.0, 2.0], 0.0, "1 moves with the bone, more leads it"),
+    ParamSpec::number("stretch", "", [-1.0, 1.0], 0.0, "squash (negative) or stretch along the longest axis"),
+    ParamSpec::number("contraction", "", [-1.0, 1.5], 0.6, "bulge when the bones that flex a muscle turn by 180°"),
+    ParamSpec::number("stiffening", "", [0.0, 1000.0], 0.0, "how much sheared flesh stiffens: κ of the shear strain"),
+    ParamSpec::number("limit", "× muscle radius", [0.01, 2.0], 0.35, "how far a muscle may leave its place"),
+];
+
+/// A setting of one muscle.
+const fn own(setting: usize) -> CellSpec {
+    let ParamSpec { name, about, kind, .. } = SETTINGS[setting];
+    match kind {
+        ParamKind::Number { unit, min, max, .. } => {
+            CellSpec::new(name, CellKind::Number(Range { min, max, unit }), about)
+        }
+        _ => panic!("settings of muscles are numbers"),
+    }
+}
+
+const COMPONENT: Range = Range { min: -1.0, max: 1.0, unit: "" };
+
 /// Muscles by the bones that carry them; each row makes its own.
 pub(super) const MUSCLE_TABLE: TableSpec = TableSpec {
     key: "muscles",
     of: "muscles",
     about: "muscles by the bone that carries them, each with keys of its own",
-    examples: &["\"upper_arm.*\" = { flexed_by = [\"forearm.*\"], map = \"NAME\", shape = \"region\" }"],
+    examples: &[
+        "\"upper_arm.*\" = { flexed_by = [\"forearm.*\"], map = \"NAME\", shape = \"region\" }",
+        "\"belly\" = { frequency = 2.0, damping = 0.15, gravity = 3.0 }",
+    ],
     row: RowKind::Cells(&[
         CellSpec::new("flexed_by", CellKind::Bones, "bones whose bending contracts it"),
         CellSpec::new("map", CellKind::Map, "how much of it each place takes, and where a region is"),
@@ -57,5 +99,22 @@ pub(super) const MUSCLE_TABLE: TableSpec = TableSpec {
             },
             "its shape by hand, before an ellipsoid",
         ),
+        CellSpec::new(
+            "axis",
+            CellKind::Numbers {
+                each: &[COMPONENT; 3],
+                form: "a direction in the bone's frame, such as [0.0, 1.0, 0.0]",
+            },
+            "what it is squashed or stretched along, in place of its longest axis",
+        ),
+        own(0),
+        own(1),
+        own(2),
+        own(3),
+        own(4),
+        own(5),
+        own(6),
+        own(7),
+        own(8),
     ]),
 };

@@ -1,6 +1,7 @@
 //! What corrections did at a frame, and what there is to tell about them.
 
 use crate::skeleton::BoneId;
+use glam::DAffine3;
 
 /// What a volume is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +115,8 @@ pub struct SegmentVolume {
 pub struct MuscleReport {
     /// The bone that carries it.
     pub bone: BoneId,
+    /// The ellipsoid it fills in that bone's frame, as the image of the unit ball.
+    pub ellipsoid: DAffine3,
     /// Vortices it has.
     pub samples: usize,
     /// What of its contraction the vortices cannot do: 0 nothing, 1 all of it. 0 for muscles that nothing flexes.

@@ -1,10 +1,10 @@
 //! Flesh that lags behind, swings on, sags and bulges (KD 5).
 //!
 //! Muscles are ellipsoids, capsules or pieces of the skin itself, placed by the recipe or fitted to the nodes that follow a
-//! bone most; where the recipe names none, every fleshy segment has one. Each gives vortices to one field
-//! ([`crate::kinodynamic`]) that carries the skin: muscles that touch move each other's skin. A muscle with a map of its
-//! own has a field of its own, of which each node takes what is painted; all fields are followed as one. Fields keep
-//! volume; painted maps on them do not.
+//! bone most. Each gives vortices to one field ([`crate::kinodynamic`]) that carries the skin: muscles that touch move each
+//! other's skin. A muscle with a map of its own has a field of its own, of which each node takes what is painted; all fields
+//! are followed as one. So has one that bends a limb, whose skin takes nothing of it. Where the recipe names none, every bone that carries flesh (`flesh`) has one, and its shares are
+//! its map. Fields keep volume; maps on them nearly, as both sides of a limb go the same way.
 //!
 //! The sway of a limb is what the oscillators of [`crate::motion`] make of what it feels: run ahead over the clip, so every
 //! frame stands alone and loops close; or over a window of time before the frame, at whose start the flesh hangs still.
@@ -18,7 +18,8 @@
 use super::body::{Body, Reach, Surface};
 use super::bound::{Binding, Bound, Log, PosedBones, Work};
 use super::entry::{Correction, bones};
-use super::muscle_spec::{FLESH_SIGNALS, FittedShape, MUSCLE_TABLE};
+use super::flesh::{Flesh, flesh};
+use super::muscle_spec::{FLESH_SIGNALS, FittedShape, MUSCLE_TABLE, SETTINGS};
 use super::report::MuscleReport;
 use crate::kinodynamic::{Blocks, Follow, Followers, Following, Muscle, Shape, Sway, VortexField, spread};
 use crate::motion::{Filter, FilteredSignal, Oscillator, Signal, Window};
@@ -27,6 +28,7 @@ use crate::polar::polar_rotation;
 use crate::rig::Rig;
 use crate::simd::{LANES, Lanes};
 use crate::skeleton::BoneId;
+use crate::table::{Row, RowOf, Tables};
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 use std::f64::consts::TAU;
 
@@ -43,7 +45,7 @@ pub(super) const MUSCLES: Correction = Correction {
         MUSCLE_TABLE,
     ],
     scaled: &[],
-    signals: |values| flesh_signals(values).into_flattened(),
+    signals: |values, tables| flesh_signals(values, tables).into_flattened(),
     bind: |binding| Box::new(Muscles::bind(binding)),
 };
 
@@ -53,28 +55,22 @@ const PARAMS: &[ParamSpec] = &[
         FittedShape::WORDS,
         "shape of muscles fitted to the skin; a region is the skin itself, moved inward",
     ),
-    ParamSpec::number("frequency", "Hz", [0.1, 12.0], 3.0, "how fast the flesh swings; k_s = (2π·frequency)²"),
+    SETTINGS[0],
+    SETTINGS[1],
+    SETTINGS[2],
+    SETTINGS[3],
+    SETTINGS[4],
+    SETTINGS[5],
+    SETTINGS[6],
+    SETTINGS[7],
+    SETTINGS[8],
     ParamSpec::number(
-        "damping",
-        "",
-        [0.01, 2.0],
-        0.25,
-        "how quickly it settles; below 1 it oscillates; k_d = 4π·damping·frequency",
+        "reach",
+        "× muscle radius",
+        [1.5, 6.0],
+        4.0,
+        "how far skin is carried along; below 3, more within than on the skin",
     ),
-    ParamSpec::number(
-        "density",
-        "",
-        [0.0, 1000.0],
-        1000.0,
-        "density of the flesh relative to its surroundings; 1 floats",
-    ),
-    ParamSpec::number("gravity", "× size/s²", [0.0, 50.0], 0.0, "pull towards the world's −y"),
-    ParamSpec::number("life", "", [0.0, 2.0], 0.0, "1 moves with the bone, more leads it"),
-    ParamSpec::number("stretch", "", [-1.0, 1.0], 0.0, "squash (negative) or stretch along the longest axis"),
-    ParamSpec::number("contraction", "", [-1.0, 1.5], 0.6, "bulge when the bones that flex a muscle turn by 180°"),
-    ParamSpec::number("stiffening", "", [0.0, 1000.0], 0.0, "how much sheared flesh stiffens: κ of the shear strain"),
-    ParamSpec::number("limit", "× muscle radius", [0.01, 2.0], 0.5, "how far a muscle may leave its place"),
-    ParamSpec::number("reach", "× muscle radius", [1.5, 4.0], 2.0, "how far the skin is carried along"),
     ParamSpec::number("samples", "", [16.0, 400.0], 64.0, "number of vortices per muscle"),
     ParamSpec::choice(
         "history",
@@ -87,26 +83,37 @@ const PARAMS: &[ParamSpec] = &[
 /// Instants of a window whose displacements are accumulated.
 const INSTANTS: u32 = 32;
 
-/// The signals that a list of parameters asks for: now and, where a window is accumulated, at its instants, back in time.
-fn flesh_signals(values: &Values) -> Vec<[FilteredSignal; FLESH_SIGNALS]> {
-    let felt =
-        [Signal::FleshAcceleration, Signal::FleshStrainX, Signal::FleshStrainY, Signal::FleshStrainZ, Signal::FleshUp];
-    let Some(oscillator) = Oscillator::new(values.number("frequency"), values.number("damping")) else {
-        return Vec::new();
-    };
-    let secs = values.number("window");
-    let aged = |age: u32| Window::new(oscillator, secs, secs * f64::from(age) / f64::from(INSTANTS));
-    let filters: Vec<Filter> = match values.word("history") {
-        "window" => aged(0).map(Filter::Window).into_iter().collect(),
-        "accumulated" => (0..=INSTANTS).filter_map(aged).map(Filter::Window).collect(),
-        _ => vec![Filter::Oscillator(oscillator)],
-    };
-    filters.into_iter().map(|filter| felt.map(|signal| FilteredSignal { signal, filter })).collect()
+/// Whether a muscle swings at a pace of its own.
+fn has_own_pace<B, M>(row: &RowOf<B, M>) -> bool {
+    row.number("frequency").is_some() || row.number("damping").is_some()
 }
 
-/// Share of the character's volume, and thickness in that of its thickest segment, that make a segment fleshy.
-const FLESHY_SHARE: f64 = 0.05;
-const FLESHY_THICKNESS: f64 = 0.5;
+/// A setting of a muscle: its own, else that of all.
+fn setting<B, M>(values: &Values, row: Option<&RowOf<B, M>>, name: &str) -> f64 {
+    row.and_then(|row| row.number(name)).unwrap_or_else(|| values.number(name))
+}
+
+/// The signals that a recipe asks for: those of all muscles, then those of each muscle with a pace of its own; now and,
+/// where a window is accumulated, at its instants, back in time.
+fn flesh_signals(values: &Values, tables: &Tables) -> Vec<[FilteredSignal; FLESH_SIGNALS]> {
+    let felt =
+        [Signal::FleshAcceleration, Signal::FleshStrainX, Signal::FleshStrainY, Signal::FleshStrainZ, Signal::FleshUp];
+    let secs = values.number("window");
+    let filters = |row: Option<&Row>| -> Vec<Filter> {
+        let pace = ["frequency", "damping"].map(|name| setting(values, row, name));
+        let Some(oscillator) = Oscillator::new(pace[0], pace[1]) else { return Vec::new() };
+        let aged = |age: u32| Window::new(oscillator, secs, secs * f64::from(age) / f64::from(INSTANTS));
+        match values.word("history") {
+            "window" => aged(0).map(Filter::Window).into_iter().collect(),
+            "accumulated" => (0..=INSTANTS).filter_map(aged).map(Filter::Window).collect(),
+            _ => vec![Filter::Oscillator(oscillator)],
+        }
+    };
+    let own = tables.rows(MUSCLE_TABLE.key).iter().map(|(_, row)| row).filter(|row| has_own_pace(row));
+    let all = std::iter::once(None).chain(own.map(Some)).flat_map(filters);
+    all.map(|filter| felt.map(|signal| FilteredSignal { signal, filter })).collect()
+}
+
 /// Radii of a muscle, in those of the ellipsoid through its skin.
 const UNDER_THE_SKIN: f64 = 0.8;
 
@@ -118,17 +125,17 @@ pub(super) struct Muscles {
     blocks: Blocks,
     /// What their shapes come from.
     form: (&'static str, f64, f64),
-    /// Per moment that is read, from now back.
+    /// Per pace, per moment that is read, from now back.
     signals: Vec<[usize; FLESH_SIGNALS]>,
+    paces: usize,
+    accumulates: bool,
     /// Per node: how much of all fields moves it.
     shares: Vec<f64>,
-    motion: Motion,
 }
 
-/// How muscles move.
+/// How a muscle moves.
 #[derive(Clone, Copy, Debug)]
 struct Motion {
-    accumulates: bool,
     /// Of the felt accelerations and of gravity, in seconds squared and lengths.
     inertia: f64,
     gravity: f64,
@@ -139,14 +146,14 @@ struct Motion {
 }
 
 impl Motion {
-    fn of(binding: &Binding<'_>) -> Self {
-        let Binding { rig, surface, values, gain, .. } = *binding;
-        let number = |name: &str| values.number(name);
+    fn of(binding: &Binding<'_>, row: Option<usize>) -> Self {
+        let Binding { rig, surface, values, gain, tables, .. } = *binding;
+        let row = row.map(|row| &tables.rows(MUSCLE_TABLE.key)[row].1);
+        let number = |name: &str| setting(values, row, name);
         let stiffness = (TAU * number("frequency")).powi(2);
         let density = number("density");
         let strength = gain * (density - 1.0) / (density + 1.0) / stiffness;
         Self {
-            accumulates: values.word("history") == "accumulated",
             inertia: strength * (1.0 - number("life")),
             gravity: strength * number("gravity") * rig.characters()[surface.character].size,
             stretch: gain * number("stretch"),
@@ -161,6 +168,10 @@ impl Motion {
 fn form_of(binding: &Binding<'_>) -> (&'static str, f64, f64) {
     let values = binding.values;
     (values.word("shape"), values.number("samples"), values.number("reach"))
+}
+
+fn accumulates(binding: &Binding<'_>) -> bool {
+    binding.values.word("history") == "accumulated"
 }
 
 /// How much of all fields moves each node.
@@ -188,6 +199,19 @@ struct Placed {
     flexed_by: Vec<(BoneId, DQuat)>,
     /// Its share of each node, where it has a map of its own.
     painted: Option<Vec<f64>>,
+    motion: Motion,
+    from: Source,
+}
+
+/// What a muscle has from the recipe.
+#[derive(Clone, Copy, Debug, Default)]
+struct Source {
+    /// Its row among the muscles, where it is one of them.
+    row: Option<usize>,
+    /// Its pace: 0 that of all.
+    pace: usize,
+    /// What it is stretched along, where not along its longest axis.
+    axis: Option<DVec3>,
 }
 
 impl Muscles {
@@ -203,31 +227,32 @@ impl Muscles {
             (bone, turn(local.matrix3))
         };
         let mut muscles = Vec::new();
-        let mut place = |bone: BoneId, shape: Option<Shape>, flexed_by: &[BoneId], painted: Option<Vec<f64>>| {
+        type Shares = Option<Vec<f64>>;
+        let mut place = |bone: BoneId, shape: Option<Shape>, flexed_by: &[BoneId], painted: Shares, from: Source| {
             if let Some(muscle) = shape.and_then(|shape| Muscle::new(&shape, samples, number("reach"))) {
                 let muscle = if flexed_by.is_empty() { muscle } else { muscle.contractible() };
+                let painted = leaving_alone(rig, surface, bone, flexed_by, painted);
                 let flexed_by = flexed_by.iter().map(rest_turn).collect();
-                muscles.push(Placed { bone, muscle, flexed_by, painted });
+                let motion = Motion::of(binding, from.row);
+                muscles.push(Placed { bone, muscle, flexed_by, painted, motion, from });
             }
         };
         let named = !(binding.distances.is_empty() && asked.is_empty());
-        let shapes: Vec<Option<Shape>> =
-            (0..surface.segments.len()).map(|s| fitted(&skin.segment(s), default)).collect();
-        let radius = |shape: &Option<Shape>| shape.as_ref().map_or(0.0, Shape::radius);
-        let thickest = shapes.iter().map(radius).fold(0.0, f64::max);
-        // A helmet is no flesh.
-        let is_rider: Vec<bool> = binding.rider_nodes().collect();
-        for (index, (segment, shape)) in surface.segments.iter().zip(&shapes).enumerate() {
-            let rigid = surface.segment_nodes.of(index).iter().any(|&node| is_rider[node as usize]);
-            let flexing = binding.distances.iter().rev().find(|(bones, _)| bones.contains(&segment.bone));
-            let fleshy = segment.share >= FLESHY_SHARE && radius(shape) >= FLESHY_THICKNESS * thickest;
-            if let Some((_, flexed_by)) = flexing {
-                place(segment.bone, shape.clone(), flexed_by, None);
-            } else if !named && fleshy && !rigid {
-                place(segment.bone, shape.clone(), &[], None);
+        for (index, segment) in surface.segments.iter().enumerate() {
+            if let Some((_, by)) = binding.distances.iter().rev().find(|(bones, _)| bones.contains(&segment.bone)) {
+                place(segment.bone, fitted(&skin.segment(index), default), by, None, Source::default());
             }
         }
-        for (bones, row) in asked {
+        for Flesh { bone, entry, nodes, shares } in if named { Vec::new() } else { flesh(rig, surface) } {
+            let skin = skin.seen_from(entry, nodes.iter().map(|&node| (node as usize, 1.0)));
+            place(bone, fitted(&skin, default), &[], Some(shares), Source::default());
+        }
+        let mut paces = 1;
+        for (index, (bones, row)) in asked.iter().enumerate() {
+            let pace = if has_own_pace(row) { paces } else { 0 };
+            paces += usize::from(pace > 0);
+            let axis = row.numbers("axis").and_then(|axis: [f64; 3]| DVec3::from(axis).try_normalize());
+            let from = Source { row: Some(index), pace, axis };
             let painted = row.map("map").map(|painted| on_nodes(surface, painted));
             let flexed_by = row.bones("flexed_by").map_or(&[][..], Vec::as_slice);
             for &bone in bones {
@@ -240,7 +265,7 @@ impl Muscles {
                     let kind = row.word("shape").map_or(default, FittedShape::named);
                     fitted(&skin.of_bone(bone, painted.as_deref()), kind)
                 };
-                place(bone, shape, flexed_by, painted.clone());
+                place(bone, shape, flexed_by, painted.clone(), from);
             }
         }
         let has_map = |&index: &usize| muscles[index].painted.is_some();
@@ -250,25 +275,33 @@ impl Muscles {
             painted,
             blocks: Blocks::new(&surface.bind[..surface.nodes()]),
             form: form_of(binding),
-            motion: Motion::of(binding),
+            accumulates: accumulates(binding),
             signals: binding.signals.as_chunks().0.to_vec(),
+            paces,
             shares: shares(binding).collect(),
         }
     }
 
+    /// How many moments are read.
+    fn moments(&self) -> usize {
+        self.signals.len() / self.paces
+    }
+
     /// The sway of a muscle at one of the moments read.
-    fn sway(&self, place: &PosedBones<'_>, placed: &Placed, moment: &[usize; FLESH_SIGNALS]) -> Sway {
-        let felt = moment.map(|signal| {
+    fn sway(&self, place: &PosedBones<'_>, placed: &Placed, moment: usize) -> Sway {
+        let motion = &placed.motion;
+        let Some(read) = self.signals.get(placed.from.pace * self.moments() + moment) else { return Sway::ZERO };
+        let felt = read.map(|signal| {
             let column = place.kinematics.filtered.get(signal);
             column.and_then(|column| column.get(placed.bone.index())).copied().unwrap_or_default()
         });
         let [acceleration, x, y, z, up] = felt;
-        let stretch = placed.muscle.stretch(self.motion.stretch);
+        let stretch = placed.muscle.stretch(motion.stretch, placed.from.axis);
         let sway = Sway {
-            offset: acceleration * -self.motion.inertia - up * self.motion.gravity + stretch.offset,
-            strain: DMat3::from_cols(x, y, z) * -self.motion.inertia + stretch.strain,
+            offset: acceleration * -motion.inertia - up * motion.gravity + stretch.offset,
+            strain: DMat3::from_cols(x, y, z) * -motion.inertia + stretch.strain,
         };
-        placed.muscle.held_back(&sway, self.motion.stiffening, self.motion.limit)
+        placed.muscle.held_back(&sway, motion.stiffening, motion.limit)
     }
 
     /// Fills the fields, the first for all muscles without a map of their own. `sway` tells that of each muscle.
@@ -291,7 +324,7 @@ impl Muscles {
                 }
                 None => &mut fields[0],
             };
-            let contraction = if contracts { self.motion.contraction * placed.bend(place).min(1.0) } else { 0.0 };
+            let contraction = if contracts { placed.motion.contraction * placed.bend(place).min(1.0) } else { 0.0 };
             let mut world_from_limb = place.world.world_from_bone(placed.bone);
             world_from_limb.translation -= centre;
             placed.muscle.emit(&sway(index), contraction, world_from_limb, field);
@@ -322,13 +355,10 @@ impl Muscles {
     fn swing(&self, place: &PosedBones<'_>, body: &mut Body, own: &mut MuscleWork) {
         let centre = place.origin + body.centre();
         // What there was at the start of the window, or is now: by the flow.
-        let Some((first, later)) =
-            (if self.motion.accumulates { self.signals.split_last() } else { self.signals.split_first() })
-        else {
-            return;
-        };
+        let Some(oldest) = self.moments().checked_sub(1) else { return };
+        let first = if self.accumulates { oldest } else { 0 };
         let [mut now, mut before] = std::mem::take(&mut own.sways);
-        let sways = |moment: &[usize; FLESH_SIGNALS], sways: &mut Vec<Sway>| {
+        let sways = |moment: usize, sways: &mut Vec<Sway>| {
             sways.clear();
             sways.extend(self.muscles.iter().map(|placed| self.sway(place, placed, moment)));
         };
@@ -336,7 +366,7 @@ impl Muscles {
         self.emit(place, centre, true, |muscle| before[muscle], &mut own.fields);
         self.carry(Follow::Flow, place, body, own);
         // What each instant since then has added: by a step of its own.
-        for moment in later.iter().rev().filter(|_| self.motion.accumulates) {
+        for moment in (0..first).rev() {
             sways(moment, &mut now);
             self.emit(place, centre, false, |muscle| now[muscle] - before[muscle], &mut own.fields);
             std::mem::swap(&mut now, &mut before);
@@ -367,7 +397,8 @@ impl Bound for Muscles {
     }
 
     fn retune(&mut self, binding: &Binding<'_>, _: bool) {
-        self.motion = Motion::of(binding);
+        self.muscles.iter_mut().for_each(|placed| placed.motion = Motion::of(binding, placed.from.row));
+        self.accumulates = accumulates(binding);
         self.signals.clear();
         self.signals.extend_from_slice(binding.signals.as_chunks().0);
         self.shares.clear();
@@ -381,6 +412,7 @@ impl Bound for Muscles {
     fn muscles(&self) -> Vec<MuscleReport> {
         let report = |placed: &Placed| MuscleReport {
             bone: placed.bone,
+            ellipsoid: placed.muscle.ellipsoid(),
             samples: placed.muscle.samples(),
             contraction_residual: placed.muscle.contraction_residual(),
         };
@@ -397,6 +429,30 @@ impl Bound for Muscles {
         surface.place_apexes(&mut body.points);
         0
     }
+}
+
+/// The share of a flexed muscle in each node: none of what it bends. A forearm that folds onto a biceps comes into its field,
+/// but is no part of it.
+fn leaving_alone(
+    rig: &Rig,
+    surface: &Surface,
+    bone: BoneId,
+    flexed_by: &[BoneId],
+    painted: Option<Vec<f64>>,
+) -> Option<Vec<f64>> {
+    let carries = |above: BoneId, below: BoneId| rig.skeleton().ancestors(below).any(|bone| bone == above);
+    let bent: Vec<BoneId> = flexed_by.iter().copied().filter(|&flexing| !carries(flexing, bone)).collect();
+    if bent.is_empty() {
+        return painted;
+    }
+    let is_bent: Vec<bool> =
+        (rig.palette().iter()).map(|entry| bent.iter().any(|&flexing| carries(flexing, entry.bone))).collect();
+    let own = |node: usize| {
+        let influences = surface.influences_of(node).iter();
+        1.0 - influences.filter(|(entry, _)| is_bent[*entry as usize]).map(|(_, weight)| weight).sum::<f64>()
+    };
+    let painted = |node: usize| painted.as_ref().map_or(1.0, |painted| painted[node]);
+    Some((0..surface.nodes()).map(|node| painted(node) * own(node).max(0.0)).collect())
 }
 
 fn turn(axes: DMat3) -> DQuat {

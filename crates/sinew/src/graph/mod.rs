@@ -378,7 +378,7 @@ fn asked_correction<'a>(
     let counted =
         |(bones, row): &(Vec<crate::BoneId>, BoundRow)| (bones.clone(), row.bones("").cloned().unwrap_or_default());
     let distances = tables.rows(BONES).iter().map(counted).collect();
-    let signals = (spec.correction.signals)(&spec.values);
+    let signals = (spec.correction.signals)(&spec.values, &spec.tables);
     let signals = signals.into_iter().map(|wanted| place_of(wanted, filtered)).collect();
     let painted_by = |(param, map): &(&'static str, String)| Ok((*param, maps.named(map)?));
     Ok(CorrectionRequest {

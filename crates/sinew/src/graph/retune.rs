@@ -203,12 +203,14 @@ impl<'a> Change<'a> {
             inputs.any(|input| input.filter(&held.values) != input.filter(&wanted.values))
         };
         self.effects().any(refilters)
-            || self.corrections().any(|(held, wanted)| held.values != wanted.values && signals(held) != signals(wanted))
+            || self.corrections().any(|(held, wanted)| {
+                (held.values != wanted.values || held.tables != wanted.tables) && signals(held) != signals(wanted)
+            })
     }
 }
 
 fn signals(spec: &CorrectionSpec) -> Vec<FilteredSignal> {
-    (spec.correction.signals)(&spec.values)
+    (spec.correction.signals)(&spec.values, &spec.tables)
 }
 
 /// Whether what differs between two recipes is numbers, and nothing that the shape of the graph depends on. Bases are

@@ -447,7 +447,11 @@ impl Looker {
         }
         let (middle, half) = (Wide3::<S, f32>::splat(simd, middle), Wide3::<S, f32>::splat(simd, half));
         let zero = splat::<S, f32>(simd, 0.0);
-        for around in &mut self.around {
+        for (around, shares) in self.around.iter_mut().zip(&self.shares) {
+            around.count = 0;
+            if shares.iter().all(|&share| share == 0.0) {
+                continue;
+            }
             let mut count = 0;
             for (index, (places, squares)) in around.places.iter().zip(&around.squares).enumerate() {
                 let mut inside = [0.0; LANES];

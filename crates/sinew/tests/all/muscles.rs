@@ -1,6 +1,7 @@
 //! Vortex muscles on built-in characters, through the whole pipeline.
 use crate::common::{Subject, bits, largest_difference};
 use glam::DVec3;
+use sinew::anatomy::{Anatomy, Role, Side};
 use sinew::recipe::{CorrectionSpec, Place};
 use sinew::table::{Cell, Row};
 use sinew::{
@@ -33,7 +34,7 @@ fn volume(subject: &Subject, mesh: &DeformedMesh) -> f64 {
 }
 
 #[test]
-fn flesh_swings_keeps_its_volume_and_lets_itself_be_switched_off() {
+fn flesh_swings_nearly_keeps_its_volume_and_lets_itself_be_switched_off() {
     let subject = Subject::zoo("calf");
     let named = subject.stage(&muscles(&[], &[])).muscles();
     let names: Vec<&str> = named.iter().map(|muscle| subject.rig.skeleton().name(muscle.bone)).collect();
@@ -49,10 +50,48 @@ fn flesh_swings_keeps_its_volume_and_lets_itself_be_switched_off() {
         farthest = farthest.max(moved);
         let kept = volume(&subject, &swung[k]) / volume(&subject, &base[k]) - 1.0;
         println!("{:.2} s: moved {moved:.4} of the size, volume {kept:+.2e}", times[k]);
-        assert!(kept.abs() < 5e-3, "{kept}");
+        // Flesh that is held at joints and bones is not carried by one field.
+        assert!(kept.abs() < 3e-2, "{kept}");
         assert!(largest_difference(&base[k], &off[k]) == 0.0);
     }
     assert!(farthest > 1e-3 && farthest < 0.3, "{farthest}");
+}
+
+#[test]
+fn muscles_that_nobody_names_are_where_flesh_is_on_both_sides_alike() {
+    let has_flesh = |role: Role| matches!(role, Role::Spine | Role::Arm | Role::Leg | Role::Flesh);
+    let mut all = 0;
+    for name in ["calf", "dancer", "bird", "snail", "arm", "flower"] {
+        let subject = Subject::zoo(name);
+        let (rig, anatomy) = (&subject.rig, Anatomy::of(&subject.rig));
+        let found = subject.stage(&muscles(&[], &[])).muscles();
+        all += found.len();
+        let names: Vec<&str> = found.iter().map(|muscle| rig.skeleton().name(muscle.bone)).collect();
+        println!("{name}: {names:?}");
+        assert!(found.iter().all(|muscle| has_flesh(anatomy.bone(muscle.bone).role)), "{name}");
+        let [mut left, mut right] = [Side::Left, Side::Right].map(|side| {
+            let findings = found.iter().map(|muscle| anatomy.bone(muscle.bone)).filter(|finding| finding.side == side);
+            findings.map(|finding| (finding.role, finding.segment)).collect::<Vec<_>>()
+        });
+        left.sort();
+        right.sort();
+        assert_eq!(left, right, "{name}");
+        for clip in 0..subject.clips.len() {
+            let times = [0.21, 0.55];
+            let base = at(&subject, &Recipe::default(), clip, &times);
+            let swung = at(&subject, &muscles(&[], &[]), clip, &times);
+            for (base, swung) in base.iter().zip(&swung) {
+                for vertex in 0..rig.vertex_count() {
+                    let bone = rig.main_bone(rig.point(vertex)).expect("a skinned character");
+                    let moved = base.positions[vertex].distance(swung.positions[vertex]);
+                    let role = anatomy.bone(bone).role;
+                    let still = f64::from(moved) <= 1e-6 * subject.size();
+                    assert!(still || has_flesh(role), "{name}: {role} moved by {moved}");
+                }
+            }
+        }
+    }
+    assert!(all > 0);
 }
 
 #[test]
@@ -222,6 +261,66 @@ fn muscles_have_shapes_and_maps_of_their_own() {
     }
 }
 
+/// One muscle with keys of its own.
+fn alone(values: &[(&str, f64)], cells: &[(&'static str, Cell)]) -> Recipe {
+    let mut recipe = muscles(values, &[]);
+    recipe.corrections[0].tables.add("muscles", "tube.3", Row::of(cells.iter().cloned())).expect("a muscle");
+    recipe
+}
+
+#[test]
+fn settings_of_a_muscle_are_those_of_all_for_it_alone() {
+    let subject = Subject::zoo("tube:vertices=600,bones=4");
+    let settings = [
+        ("frequency", 2.0),
+        ("damping", 0.1),
+        ("density", 3.0),
+        ("gravity", 1.5),
+        ("life", 0.2),
+        ("stretch", 0.1),
+        ("stiffening", 5.0),
+        ("limit", 0.6),
+    ];
+    for history in [0.0, 1.0, 2.0] {
+        let with = |mut values: Vec<(&str, f64)>, cells: &[(&'static str, Cell)]| {
+            values.push(("history", history));
+            at(&subject, &alone(&values, cells), 0, &[0.4]).remove(0)
+        };
+        let cells: Vec<_> = settings.iter().map(|&(name, value)| (name, Cell::Number(value))).collect();
+        let (of_all, of_one) = (with(settings.to_vec(), &[]), with(Vec::new(), &cells));
+        assert_eq!(bits(&of_all), bits(&of_one));
+        let plain = with(Vec::new(), &[]);
+        for cell in &cells {
+            let other = largest_difference(&plain, &with(Vec::new(), std::slice::from_ref(cell)));
+            // The paths of muscles that are not bound by their limit do not feel it.
+            assert!(other > 0.0 || cell.0 == "limit", "{}", cell.0);
+        }
+    }
+    // Beside another of another pace both keep theirs.
+    let mut both = alone(&[], &[("frequency", Cell::Number(1.0)), ("life", Cell::Number(1.0))]);
+    let own = Row::of([("frequency", Cell::Number(2.0)), ("damping", Cell::Number(0.1))]);
+    both.corrections[0].tables.add("muscles", "tube.3", own.clone()).expect("a muscle");
+    let mut one = muscles(&[], &[]);
+    one.corrections[0].tables.add("muscles", "tube.3", own).expect("a muscle");
+    let [both, one] = [both, one].map(|recipe| at(&subject, &recipe, 0, &[0.4]).remove(0));
+    assert!(largest_difference(&both, &one) < 1e-6 * subject.size());
+}
+
+#[test]
+fn a_muscle_is_stretched_along_the_axis_it_is_given() {
+    let subject = Subject::zoo("tube:vertices=900,bones=3");
+    let still = [("life", 1.0), ("stretch", 0.4)];
+    let along =
+        |axis: [f64; 3]| at(&subject, &alone(&still, &[("axis", Cell::Numbers(axis.to_vec()))]), 0, &[0.0]).remove(0);
+    let [x, y, z] = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(along);
+    let base = at(&subject, &Recipe::default(), 0, &[0.0]).remove(0);
+    for (one, other) in [(&x, &y), (&y, &z), (&z, &x), (&x, &base)] {
+        assert!(largest_difference(one, other) > 1e-4 * subject.size());
+    }
+    // The opposite direction is the same axis.
+    assert!(largest_difference(&x, &along([-1.0, 0.0, 0.0])) < 1e-6 * subject.size());
+}
+
 #[test]
 fn recipes_hold_muscles() {
     let text = "version = 1\n\n[[correction]]\ntype = \"muscles\"\nhistory = \"window\"   # short\nwindow = 0.25\n\
@@ -261,6 +360,28 @@ fn a_contraction_that_the_vortices_cannot_do_is_reported() {
     let subject = Subject::zoo("arm");
     let report = subject.stage(&muscles(&[], &[("upper_arm", &["forearm"])])).muscles();
     println!("{report:?}");
-    assert!(report.len() == 1 && report[0].contraction_residual > 0.0 && report[0].contraction_residual < 0.6);
+    assert!(report.len() == 1 && report[0].contraction_residual > 0.0 && report[0].contraction_residual < 0.3);
     assert_eq!(subject.stage(&muscles(&[], &[("upper_arm", &[])])).muscles()[0].contraction_residual, 0.0);
+}
+
+#[test]
+fn the_biceps_of_the_manual_bulges_and_leaves_the_forearm_alone() {
+    let subject = Subject::zoo("arm");
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/recipes/biceps.sinew.toml");
+    let text = std::fs::read_to_string(path).expect("the recipe of the manual");
+    let recipe = RecipeFile::parse(&text).expect("a recipe").recipe().clone();
+    let missed = subject.stage(&recipe).muscles()[0].contraction_residual;
+    let [straight, bent] = [0.0, 0.8].map(|t| at(&subject, &recipe, 0, &[t]).remove(0));
+    let [plain, plain_bent] = [0.0, 0.8].map(|t| at(&subject, &Recipe::default(), 0, &[t]).remove(0));
+    assert!(largest_difference(&straight, &plain) < 1e-3 * subject.size());
+    let skeleton = subject.rig.skeleton();
+    let (mut upper, mut fore): (f32, f32) = (0.0, 0.0);
+    for vertex in 0..subject.rig.vertex_count() {
+        let moved = bent.positions[vertex].distance(plain_bent.positions[vertex]);
+        let bone = subject.rig.main_bone(subject.rig.point(vertex)).expect("a skinned arm");
+        let most = if skeleton.name(bone) == "upper_arm" { &mut upper } else { &mut fore };
+        *most = most.max(moved);
+    }
+    println!("missed {missed:.3}; the upper arm moves by {upper:.4}, the rest by {fore:.4}");
+    assert!(missed < 0.25 && f64::from(upper) > 0.01 * subject.size() && fore < 0.5 * upper);
 }

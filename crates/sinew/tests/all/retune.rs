@@ -8,7 +8,7 @@ use sinew::maps::PointMap;
 use sinew::param::{ParamKind, ParamSpec, Values};
 use sinew::recipe::*;
 use sinew::registry::EFFECTS;
-use sinew::table::{Cell, Row, Tables};
+use sinew::table::{Cell, CellKind, Row, Tables};
 use sinew::*;
 
 /// Parameters that decide more than numbers.
@@ -123,6 +123,9 @@ fn every_parameter_of_every_correction() {
             spec.values.set("iterations", 6.0).unwrap();
             spec.tables.add("stiffness", "tube.2", stiffer(2.0)).unwrap();
         }
+        if entry.name == "muscles" {
+            spec.tables.add("muscles", "tube.2", Row::of([("flexed_by", Cell::Bones(vec!["tube.3".into()]))])).unwrap();
+        }
         let with = |spec: CorrectionSpec| Recipe { corrections: vec![spec], ..recipe(vec![effect("floppy", &[])]) };
         for (name, values) in others(entry.params, &spec.values) {
             let to = with(CorrectionSpec { values, ..spec.clone() });
@@ -133,6 +136,18 @@ fn every_parameter_of_every_correction() {
         assert!(!follows(&subject, &with(spec.clone()), &half, entry.name).rebuilt, "gain of {}", entry.name);
         let none = with(CorrectionSpec { gain: 0.0, ..spec.clone() });
         assert!(follows(&subject, &with(spec.clone()), &none, entry.name).rebuilt, "no {}", entry.name);
+        if entry.name == "muscles" {
+            for cell in entry.tables.iter().flat_map(|table| table.row.cells()) {
+                let CellKind::Number(range) = cell.kind else { continue };
+                let at = |share: f64| {
+                    let mut tables = Tables::none(entry.tables);
+                    let value = Cell::Number(range.min + share * (range.max - range.min));
+                    tables.add("muscles", "tube.2", Row::of([(cell.name, value)])).unwrap();
+                    with(CorrectionSpec { tables, ..spec.clone() })
+                };
+                assert!(!follows(&subject, &at(0.2), &at(0.3), cell.name).rebuilt, "{} of a muscle", cell.name);
+            }
+        }
         if entry.name == "springs" {
             let mut tables = Tables::none(entry.tables);
             tables.add("stiffness", "tube.2", stiffer(0.5)).unwrap();

@@ -130,7 +130,7 @@ struct MuscleDocument<'a> {
 }
 
 fn muscle_document<'a>(snapshot: &Snapshot<'a>, muscle: &MuscleReport) -> MuscleDocument<'a> {
-    let MuscleReport { bone, samples, contraction_residual } = *muscle;
+    let MuscleReport { bone, samples, contraction_residual, .. } = *muscle;
     MuscleDocument { bone: snapshot.scene.rig.skeleton().name(bone), samples, contraction_residual }
 }
 

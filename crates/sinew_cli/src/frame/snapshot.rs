@@ -143,7 +143,7 @@ impl<'a> Player<'a> {
     pub fn muscle_findings(&self) -> Vec<String> {
         let skeleton = self.scene.rig.skeleton();
         let words = |muscle: &MuscleReport| {
-            let MuscleReport { bone, samples, contraction_residual } = *muscle;
+            let MuscleReport { bone, samples, contraction_residual, .. } = *muscle;
             let mut words = format!("muscle of {}: {samples} vortices", quoted(skeleton.name(bone)));
             if contraction_residual > 0.0 {
                 words += &format!("; they reproduce all but {:.0} % of its contraction", 100.0 * contraction_residual);

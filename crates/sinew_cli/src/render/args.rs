@@ -81,6 +81,10 @@ pub struct RenderArgs {
     #[arg(long)]
     pub skeleton: bool,
 
+    /// Draw the muscles of the recipe as rings, where their bones have them.
+    #[arg(long)]
+    pub muscles: bool,
+
     /// Draw the edges of triangles.
     #[arg(long)]
     pub wire: bool,

@@ -7,13 +7,15 @@ use super::wardrobe::{Garment, Wardrobe};
 use crate::fault::Fault;
 use crate::render::args::{DISPLACEMENT, Viewpoint};
 use crate::text::quoted;
-use glam::DAffine3;
+use glam::{DAffine3, DVec3};
+use sinew::correct::MuscleReport;
 use sinew::text::nearest;
 use sinew::{BoneId, DeformedMesh};
 use sinew_render::{
-    Antialias, Background, Camera, Finish, Framing, FramingLens, Ghost, Ground, Image, Look, Material, Mesh, Palette,
-    Scale, Scene, Size, SkeletonStyle, Visibility, Wire, draw_color_key, draw_legend, skeleton,
+    Antialias, Background, Camera, Finish, Framing, FramingLens, Ghost, Ground, Image, Line, Look, Material, Mesh,
+    Palette, Scale, Scene, Size, SkeletonStyle, Visibility, Wire, draw_color_key, draw_legend, skeleton,
 };
+use std::f64::consts::TAU;
 use std::ops::Range;
 
 /// What to draw and how.
@@ -29,6 +31,7 @@ pub struct Shot {
     /// Number of vertices.
     pub trajectories: usize,
     pub skeleton: bool,
+    pub muscles: bool,
     pub wire: bool,
     pub transparent: bool,
 }
@@ -44,6 +47,7 @@ impl Shot {
             anatomy: false,
             trajectories: 0,
             skeleton: false,
+            muscles: false,
             wire: false,
             transparent: false,
         }
@@ -56,6 +60,10 @@ pub enum Side {
     Base,
     Result,
 }
+
+/// Colour of muscles, linear RGBA, and points of their rings.
+const MUSCLE: [f32; 4] = [0.75, 0.08, 0.10, 1.0];
+const RING: u32 = 48;
 
 /// A primitive to draw: its place in the rig's arrays and what it wears.
 struct Piece<'a> {
@@ -90,6 +98,7 @@ pub struct Artist<'a> {
     heat: Option<(Heat, Scale)>,
     roles: Option<AnatomyColors>,
     bones: Option<Bones>,
+    muscles: Vec<MuscleReport>,
 }
 
 impl<'a> Artist<'a> {
@@ -128,7 +137,8 @@ impl<'a> Artist<'a> {
         let heat = shot.heat.as_deref().map(|name| heat(stage, &survey, name)).transpose()?;
         let roles = shot.anatomy.then(|| AnatomyColors::new(rig));
         let bones = shot.skeleton.then(|| Bones::new(stage));
-        Ok(Self { stage, shot, pieces, camera, look, survey, heat, roles, bones })
+        let muscles = if shot.muscles { stage.muscles() } else { Vec::new() };
+        Ok(Self { stage, shot, pieces, camera, look, survey, heat, roles, bones, muscles })
     }
 
     pub fn size(&self) -> Size {
@@ -194,9 +204,22 @@ impl<'a> Artist<'a> {
             (scene.lines, scene.dots) = skeleton(&origins, &bones.parents, &style);
         }
         if side == Side::Result {
+            scene.lines.extend(self.muscles.iter().flat_map(|muscle| self.rings(muscle, moment)));
             scene.lines.extend(self.survey.trails(moment));
         }
         ask(&Visibility::new(&scene, &self.camera, self.shot.size, Antialias::Four))
+    }
+
+    /// The three great ellipses of a muscle.
+    fn rings(&self, muscle: &MuscleReport, moment: &Moment) -> [Line; 3] {
+        let from_ball = moment.world.world_from_bone(muscle.bone) * muscle.ellipsoid;
+        [[DVec3::X, DVec3::Y], [DVec3::Y, DVec3::Z], [DVec3::Z, DVec3::X]].map(|[x, y]| {
+            let on_ring = |k: u32| {
+                let (s, c) = (TAU * f64::from(k) / f64::from(RING)).sin_cos();
+                from_ball.transform_point3(x * c + y * s)
+            };
+            Line::new((0..=RING).map(on_ring), MUSCLE, 0.004 * self.thickness(), 0.6)
+        })
     }
 
     /// The shorter side, in pixels: what widths of lines go by.

@@ -83,6 +83,7 @@ pub fn run(options: &RenderArgs, talk: &Talk) -> Result<(), Fault> {
         anatomy: options.anatomy,
         trajectories: options.trajectories.unwrap_or(0) as usize,
         skeleton: options.skeleton,
+        muscles: options.muscles,
         wire: options.wire,
         transparent: options.transparent,
         ..Shot::plain(size, options.view)

@@ -6,6 +6,7 @@ use crate::load::Scene;
 use crate::played::{base_spec, find_clip, looping_of};
 use crate::recipe::LoadedRecipe;
 use sinew::base::BaseEntry;
+use sinew::correct::MuscleReport;
 use sinew::{Cpu, DeformedMesh, Motion, Outputs, Stage, Workspace, WorldPose};
 use std::sync::Arc;
 
@@ -68,6 +69,11 @@ impl<'a> Scenery<'a> {
     /// Whether there are effects to see.
     pub fn has_effects(&self) -> bool {
         self.stage.recipe().adds()
+    }
+
+    /// The muscles of its recipe.
+    pub fn muscles(&self) -> Vec<MuscleReport> {
+        self.stage.muscles()
     }
 
     /// First moment and length in seconds, and whether the end is the beginning.

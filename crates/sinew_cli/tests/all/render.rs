@@ -90,6 +90,22 @@ fn the_same_bytes_on_any_number_of_threads() {
 }
 
 #[test]
+fn muscles_are_drawn_where_the_recipe_has_some() {
+    let folder = Folder::new();
+    let recipe = folder.join("muscles.toml");
+    std::fs::write(&recipe, "version = 1\n[[correction]]\ntype = \"muscles\"\n").expect("a file");
+    let picture = |name: &str, options: &[&str]| {
+        let path = folder.join(name);
+        let fixed = ["zoo:calf", "--clip", "trot", "--time", "0.2", "--size", "64", "-o", &path];
+        render(&[&fixed[..], options].concat());
+        std::fs::read(path).expect("a picture")
+    };
+    let drawn = picture("drawn.png", &["--recipe", &recipe, "--muscles"]);
+    assert_ne!(drawn, picture("plain.png", &["--recipe", &recipe]));
+    assert_eq!(picture("none.png", &["--muscles"]), picture("base.png", &[]));
+}
+
+#[test]
 fn a_film_of_a_loop_has_the_frames_of_one_period() {
     let folder = Folder::new();
     let path = folder.join("film.apng");

@@ -19,6 +19,7 @@ mod hierarchy;
 mod layer;
 mod malformed;
 mod map_files;
+mod muscles_on_real_characters;
 mod normals_on_real_characters;
 mod posed;
 mod real_characters;
