@@ -189,7 +189,7 @@ fn fewest(most: usize, mut step: usize, will_do: impl Fn(usize) -> bool) -> usiz
         let tried = high.saturating_sub(step).max(low.midpoint(high));
         if will_do(tried) {
             high = tried;
-            step *= 2;
+            step = step.saturating_mul(2);
         } else {
             low = tried + 1;
             step = usize::MAX;

@@ -56,7 +56,13 @@ impl Clearance {
         for (node, &p) in surface.bind.iter().enumerate() {
             let most = most(node);
             let within = ELSEWHERE[1] * most;
+            let own = surface.segment_of_node[node] as usize;
             for (segment, limb) in clearance.limbs.iter().enumerate() {
+                // What bends against its neighbour is for folds to tell.
+                if surface.segment_neighbours.of(own).contains(&(segment as u32)) || segment == own {
+                    clearance.near.push((segment as u32, 0.0));
+                    continue;
+                }
                 if distance_squared(p, boxes[segment]) > within * within {
                     continue;
                 }
