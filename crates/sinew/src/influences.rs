@@ -188,7 +188,7 @@ mod tests {
             codes,
             [
                 ("joint-out-of-range", "vertex 1"),
-                ("joint-twice", "vertex 4"),
+                ("joint-twice", "vertex 3"),
                 ("weight-invalid", "vertex 2"),
                 ("weights-not-normalised", "vertex 1"),
                 ("vertex-without-weights", "vertex 2")
