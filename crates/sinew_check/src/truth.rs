@@ -244,6 +244,16 @@ fn crossed_bars_cross_as_all_pairs_say_and_as_deep_as_they_are() {
 }
 
 #[test]
+fn a_crowd_of_triangles_at_one_place_is_given_up() {
+    // A thousand triangles between the same three points, each with points of its own.
+    let corner = [DVec3::ZERO, DVec3::X, DVec3::Y];
+    let points: Vec<DVec3> = (0..1000).flat_map(|_| corner).collect();
+    let meshes = [(points, (0..1000).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect())];
+    let rig = rig(&meshes);
+    assert!(Skin::new(&rig, &meshes[0].0).is_crowded());
+}
+
+#[test]
 fn a_folded_strip_crosses_itself() {
     let meshes = [strip(2.0, 41)];
     let rig = rig(&meshes);
@@ -257,7 +267,7 @@ fn a_folded_strip_crosses_itself() {
     let folded = moved(&shape, 0, fold);
     let expected = brute(&shape, &folded, true);
     let all = |points: &[DVec3]| {
-        crossings::all(&shape, &trees, points, &mut Boxes::default(), |_, _| true).expect("few enough to look at")
+        crossings::all(&shape, &trees, points, &mut Boxes::default(), |_, _| true).expect("few triangles at one place")
     };
     assert!(all(&shape.rest).iter().all(Vec::is_empty));
     let straight = moved(&shape, 0, |p| fold(DVec3::new(p.x * 0.5, p.y, p.z)));

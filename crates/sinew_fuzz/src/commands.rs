@@ -80,7 +80,7 @@ pub fn strokes_seeds() -> Vec<Vec<u8>> {
     let strokes = json!({"strokes": [{"baseline": [[0, 0, 0], [0, 1, 0]],
         "offset": [[0, 0, 0], [0.2, 0.5, 0], [0.6, 0.8, 0]], "radius": 1, "bones": "*", "stretch": true,
         "tolerance": 0.01, "normal": [0, 0, 1]}]});
-    vec![strokes.to_string().into_bytes(), (0..64).map(|n| 11 * n).collect()]
+    vec![strokes.to_string().into_bytes(), (0..64u8).map(|n| n.wrapping_mul(11)).collect()]
 }
 
 fn made_strokes(bytes: &mut Unstructured<'_>) -> Result<Value> {
@@ -137,7 +137,7 @@ pub fn edit_seeds() -> Vec<Vec<u8>> {
     let edits = json!({"edits": [{"name": "low", "clip": "wave", "time": 0.3, "rings": 3,
         "from": [[-0.1, 0.6, 0.2], [0.1, 0.6, 0.2]], "to": [[-0.1, 0.6, 0.35], [0.1, 0.6, 0.35]],
         "solve": "arap", "iterations": 3, "stiffness": 1, "drive": "springs"}]});
-    vec![edits.to_string().into_bytes(), (0..96).map(|n| 7 * n).collect()]
+    vec![edits.to_string().into_bytes(), (0..96u8).map(|n| n.wrapping_mul(7)).collect()]
 }
 
 fn made_edits(bytes: &mut Unstructured<'_>) -> Result<Value> {

@@ -18,7 +18,7 @@ use std::process::Command;
 use std::time::Duration;
 
 /// Longest run of one command.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(200);
 /// Steps per decade of n.
 const STEPS: usize = 2;
 

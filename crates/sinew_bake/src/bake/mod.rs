@@ -70,7 +70,7 @@ pub fn bake(
     }
     let counts = run.choose_counts(&trades)?;
     let solutions = run.groups.iter().zip(trades).zip(counts);
-    let solutions = solutions.map(|((group, trade), count)| Solution::new(group, trade, count));
+    let solutions = solutions.map(|((group, trade), count)| Solution::new(group, trade, count, &run.grids));
     let mut solutions = solutions.collect::<Result<Vec<_>, _>>()?;
     let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); clips.len()];
     loop {

@@ -54,7 +54,12 @@ pub(super) struct Solution {
 }
 
 impl Solution {
-    pub(super) fn new(group: &PulledGroup, mut trade: Trade, directions: usize) -> Result<Self, FactorError> {
+    pub(super) fn new(
+        group: &PulledGroup,
+        mut trade: Trade,
+        directions: usize,
+        grids: &[Grid],
+    ) -> Result<Self, FactorError> {
         let points = group.group.points.len();
         trade.factors.targets.truncate(directions);
         let mut spans = vec![(0.0f32, 0.0f32); directions];
@@ -79,7 +84,13 @@ impl Solution {
         }
         let played = group.in_world(&written);
         let unit = |fit: &FrameFit| unit_weights(&fit.weights, &spans);
-        let weights = trade.fits.iter().map(|fits| fits.iter().map(unit).collect()).collect();
+        let mut weights: Vec<Vec<Vec<f32>>> = trade.fits.iter().map(|fits| fits.iter().map(unit).collect()).collect();
+        for (weights, grid) in weights.iter_mut().zip(grids) {
+            // Fitted in blocks, equal frames differ in the last bit by where in the block they are.
+            for place in (0..weights.len()).filter(|&place| grid.shown(place) != place) {
+                weights[place] = weights[grid.shown(place)].clone();
+            }
+        }
         trade.fits.iter_mut().flatten().for_each(|fit| fit.weights = Vec::new());
         let rounding = trade.fits.iter().map(|fits| vec![0.0; fits.len()]).collect();
         let fits = std::mem::take(&mut trade.directions).into_iter().filter(|_| count > 0);

@@ -33,7 +33,13 @@ fn broken_files_are_refused_in_one_line() {
         ("missing buffer", Builder::rigged().gltf("nowhere.bin")),
         ("http", Builder::rigged().gltf("http://example.com/hero.bin")),
         ("traversal", Builder::rigged().gltf("../../hero.bin")),
-        ("unknown extension", Builder::rigged().with("/extensionsRequired", json!(["ACME_magic"])).glb()),
+        (
+            "unknown extension",
+            Builder::rigged()
+                .with("/extensionsRequired", json!(["ACME_magic"]))
+                .with("/meshes/0/extensions", json!({"ACME_magic": {}}))
+                .glb(),
+        ),
         ("skin without joints", Builder::rigged().with("/skins/0/joints", json!([])).glb()),
         ("joint out of range", Builder::rigged().with("/skins/0/joints", json!([1, 99])).glb()),
     ];

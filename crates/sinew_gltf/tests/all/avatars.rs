@@ -97,8 +97,8 @@ fn effects_leave_alone_what_springs_move() {
             assert!(with[n].distance(*base) < 1e-5 * size, "vertex {n} moves by {}", with[n].distance(*base));
             alone += usize::from(without[n].distance(*base) > 1e-3 * size);
         } else if share == 0.0 {
-            // The same but for the order of sums.
-            assert!(with[n].distance(without[n]) < 1e-5 * size, "vertex {n}: {} and {}", with[n], without[n]);
+            // The same but for what knowing the bones changes, such as which of them stand.
+            assert!(with[n].distance(without[n]) < 1e-3 * size, "vertex {n}: {} and {}", with[n], without[n]);
             moved += usize::from(with[n].distance(*base) > 1e-3 * size);
         }
     }
