@@ -16,7 +16,7 @@ use faer::Mat;
 use rayon::prelude::*;
 
 /// Frames whose coefficients are kept beside those that made the basis grow: past it, every second one.
-const MOST_FRAMES: usize = 256;
+const MOST_FRAMES: usize = 1024;
 
 /// What has been seen so far.
 #[derive(Debug)]

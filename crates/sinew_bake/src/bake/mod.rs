@@ -41,6 +41,8 @@ const TARGETS_SHARE: f64 = 0.85;
 /// Precision of the range, as a share of the tolerance. What it leaves out lies across what targets leave: their squares
 /// add up.
 const RANGE_SHARE: f64 = 0.25;
+/// How far a midpoint may be off the line between its samples, as a share of the tolerance, and not be learnt from.
+const FAST_SHARE: f64 = 0.1;
 /// Most columns of a range.
 const RANGE_COLUMNS: usize = 1024;
 /// Most bytes of all ranges together.
@@ -227,7 +229,7 @@ impl<'a> Run<'a> {
                     let near = &window[at.saturating_sub(1)..(at + 3).min(window.len())];
                     self.groups.iter().enumerate().any(|(group, pulled)| {
                         let x: Vec<&[f32]> = near.iter().map(|frame| &frame.groups[group].x[..]).collect();
-                        off_the_line(&x) > precision(pulled) as f32
+                        off_the_line(&x) > (FAST_SHARE * self.options.tolerance.units(pulled.group.size)) as f32
                     })
                 };
                 let from = if piece == 0 { 0 } else { 1 };
