@@ -245,9 +245,12 @@ fn crossed_bars_cross_as_all_pairs_say_and_as_deep_as_they_are() {
 
 #[test]
 fn a_crowd_of_triangles_at_one_place_is_given_up() {
-    // A thousand triangles between the same three points, each with points of its own.
-    let corner = [DVec3::ZERO, DVec3::X, DVec3::Y];
-    let points: Vec<DVec3> = (0..1000).flat_map(|_| corner).collect();
+    // A thousand triangles around one place, each turned by a little more than the one before.
+    let corner = |n: u32| {
+        let turn = glam::DQuat::from_rotation_y(f64::from(n) * 1e-3);
+        [DVec3::X, DVec3::Y, DVec3::NEG_X].map(|p| turn * p + DVec3::Y * f64::from(n) * 1e-5)
+    };
+    let points: Vec<DVec3> = (0..1000).flat_map(corner).collect();
     let meshes = [(points, (0..1000).map(|t| [3 * t, 3 * t + 1, 3 * t + 2]).collect())];
     let rig = rig(&meshes);
     assert!(Skin::new(&rig, &meshes[0].0).is_crowded());

@@ -127,7 +127,7 @@ impl Budget {
     /// Takes `numbers` out of the budget before they are allocated for `element`.
     pub fn take(&self, numbers: u64, element: impl FnOnce() -> String) -> Result<(), Fault> {
         let left = self.left.get().checked_sub(numbers).ok_or_else(|| {
-            let fault = format!("unpacks to {numbers} more numbers, beyond the limit of {} for a file", self.total);
+            let fault = format!("unpacks to {numbers} more numbers, beyond the limit of {} for this file", self.total);
             Fault::new(Kind::TooLarge, element(), fault, RAISE)
         })?;
         self.left.set(left);

@@ -41,7 +41,7 @@ impl Default for Limits {
             text_bytes: 64 << 20,
             numbers: 1 << 27,
             vertices: 1_000_000,
-            bones: 65_536,
+            bones: 1 << 17,
             clip_secs: 3_600.0,
             pixels: 1 << 28,
             weights: 1 << 26,

@@ -31,7 +31,7 @@ fn every_limit_is_named_with_the_flag_that_raises_it() {
     }
     // Names on nodes make the file longer, and the limit on bytes must not come first.
     let many = folder.write("bones.glb", bones.glb());
-    refused(&many, "5e-4", "has 40 nodes, beyond the limit of 32");
+    refused(&many, "2.5e-4", "has 40 nodes, beyond the limit of 32");
     let times = Builder::rigged().json["animations"][0]["samplers"][0]["input"].as_u64().expect("times") as usize;
     let long = Builder::rigged().poke(times, 2, 3_000.0f32);
     let long = folder.write("long.glb", long.glb());
