@@ -273,6 +273,12 @@ impl Bvh {
         best
     }
 
+    /// Makes memory for [`Self::refit`].
+    pub fn reserve(&self, boxes: &mut Boxes) {
+        boxes.0.clear();
+        boxes.0.reserve(self.nodes.len());
+    }
+
     /// The boxes that the tree has with its primitives in others, in memory that is there.
     pub fn refit(&self, boxes: &mut Boxes, of: impl Fn(u32) -> (DVec3, DVec3)) {
         let boxes = &mut boxes.0;

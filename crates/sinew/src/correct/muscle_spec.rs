@@ -34,13 +34,13 @@ impl FittedShape {
 
 /// What all muscles have, and each may have otherwise.
 pub(super) const SETTINGS: [ParamSpec; 9] = [
-    ParamSpec::number("frequency", "Hz", [0.1, 12.0], 3.0, "how fast the flesh swings; k_s = (2π·frequency)²"),
+    ParamSpec::number("frequency", "Hz", [0.1, 12.0], 3.0, "how fast the flesh swings; its k_s is (2π·frequency)²"),
     ParamSpec::number(
         "damping",
         "",
         [0.01, 2.0],
         0.25,
-        "how quickly it settles; below 1 it oscillates; k_d = 4π·damping·frequency",
+        "how quickly it settles; below 1 it oscillates; its k_d is 4π·damping·frequency",
     ),
     ParamSpec::number(
         "density",

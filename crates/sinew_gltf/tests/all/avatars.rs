@@ -3,7 +3,7 @@
 use glam::Vec3;
 use serde_json::{Value, json};
 use sinew::anatomy::Role;
-use sinew::recipe::EffectSpec;
+use sinew::recipe::{EffectSpec, Planted};
 use sinew::{MotionSettings, Recipe, Stage, Workspace};
 use sinew_gltf::{Asset, Document, RawAsset};
 use sinew_zoo::ZooCharacter;
@@ -67,7 +67,9 @@ fn humanoids_tell_what_bones_are() {
 
 /// Vertices at some moments of the first clip.
 fn played(asset: &Asset, effects: &[EffectSpec]) -> Vec<Vec3> {
-    let stage = Stage::new(&asset.rig, &Recipe { effects: effects.to_vec(), ..Recipe::default() }).expect("fits");
+    let stage =
+        Stage::new(&asset.rig, &Recipe { effects: effects.to_vec(), planted: Planted::None, ..Recipe::default() })
+            .expect("fits");
     let playing = stage.motion(&asset.clips[0], &MotionSettings::default()).expect("a motion");
     let mut workspace = Workspace::default();
     [0.2, 0.6, 1.1].iter().flat_map(|&time| playing.frame(time, &mut workspace).positions.clone()).collect()

@@ -530,7 +530,7 @@ fn a_mesh_on_very_many_nodes_is_refused_before_it_fills_the_memory() {
         file.push("/nodes", json!({"mesh": 1}));
     }
     file.set("/nodes/2/children", json!((first..first + 2_000).collect::<Vec<_>>()));
-    refused(file.glb(), &["for a file", "--limits"]);
+    refused(file.glb(), &["for this file", "--limits"]);
 }
 
 /// Things that cost nothing to write down must cost little to read, however often they are named.
@@ -541,7 +541,7 @@ fn repetition_does_not_multiply() {
     primitives.push("/meshes", json!({"primitives": vec![json!({"attributes": {}}); 2_000]}));
     let nodes = primitives.json.pointer_mut("/nodes").and_then(Value::as_array_mut).expect("nodes");
     nodes.extend((0..MANY).map(|_| json!({"mesh": 1, "skin": 0})));
-    refused(primitives.glb(), &["for a file"]);
+    refused(primitives.glb(), &["for this file"]);
 
     let scenes = rigged().with("/scenes", json!(vec![json!({"nodes": [0, 1]}); MANY]));
     let mut scenes = scenes;
@@ -555,7 +555,7 @@ fn repetition_does_not_multiply() {
     nodes.extend((0..MANY).map(|_| json!({"mesh": 0, "skin": 0})));
     let channels = names.json.pointer_mut("/animations/0/channels").and_then(Value::as_array_mut).expect("channels");
     channels.extend((0..MANY).map(|_| json!({"sampler": 0, "target": {"path": "rotation"}})));
-    refused(names.glb(), &["for a file"]);
+    refused(names.glb(), &["for this file"]);
 }
 
 /// Peak memory of this process, where the system tells it.

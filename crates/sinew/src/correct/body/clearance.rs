@@ -91,6 +91,8 @@ impl Clearance {
             false => NOWHERE,
         }));
         trees.resize(self.limbs.len(), Boxes::default());
+        // Which of them are needed changes from frame to frame.
+        self.limbs.iter().zip(&mut *trees).for_each(|(limb, boxes)| limb.tree.reserve(boxes));
         is_fitted.clear();
         is_fitted.resize(self.limbs.len(), false);
         for (node, most) in most.iter_mut().enumerate().filter(|(node, _)| nodes(*node)) {
