@@ -37,7 +37,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use trade::{Trade, directions_within};
 
 /// Share of the tolerance the targets may use up; the rest, and whatever a frame does not use, is for rounding and keys.
-const TARGETS_SHARE: f64 = 0.85;
+const TARGETS_SHARE: f64 = 0.8;
 /// Precision of the range, as a share of the tolerance. What it leaves out lies across what targets leave: their squares
 /// add up.
 const RANGE_SHARE: f64 = 0.25;
