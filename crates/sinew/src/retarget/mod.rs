@@ -1,12 +1,12 @@
 //! Clips of one character on another.
 //!
-//! Bones are paired by name ([`names`]). A paired bone turns, from its rest pose, as its partner turns from its own,
+//! Bones are paired by name (`names`). A paired bone turns, from its rest pose, as its partner turns from its own,
 //! both in the world: bones that only one of the two has between them change nothing. Rest is where the skin was
 //! bound, or the nodes' own transforms without one. Where the two rest in different poses (arms out, arms down), bones
 //! are first laid as their partners lie; where they face different ways, the whole is turned.
 //!
 //! Ways are scaled by the length of the legs. Feet then come to the height their partners come to, in that measure:
-//! legs whose thighs and shins are longer or shorter by different factors would miss it, so knees give way ([`legs`]).
+//! legs whose thighs and shins are longer or shorter by different factors would miss it, so knees give way (`legs`).
 //!
 //! Oracle: on the same character nothing changes; on one scaled by parts, feet are as high (`tests/all/retarget.rs`).
 
