@@ -13,7 +13,7 @@
 //!
 //! That is the printed form, `carried = "by-line"`. On artists' characters it tears where neighbours hang on different
 //! chains, and folds on the inside of bends: `"evenly"`, the default, blends the lines along the skin and gives way there
-//! ([`super::evenly_carried`]).
+//! (`evenly_carried`).
 //!
 //! Oracle: a straight skeleton gives rigid; at a bent joint both sides meet; the correction keeps the distance.
 
