@@ -13,10 +13,12 @@ struct Case {
     words: &'static [&'static str],
     /// Whether it can be told to replace what is there.
     replaces: bool,
+    /// Its files are frames that are of use one by one: each is old or new, whatever the others are.
+    one_by_one: bool,
 }
 
 const fn case(name: &'static str, words: &'static [&'static str]) -> Case {
-    Case { name, words, replaces: true }
+    Case { name, words, replaces: true, one_by_one: false }
 }
 
 const CASES: &[Case] = &[
@@ -26,14 +28,24 @@ const CASES: &[Case] = &[
         replaces: false,
         ..case("bake --format obj-sequence", &["bake", TUBE, "--clip", "0", "--format", "obj-sequence", "-o", "out"])
     },
+    case("bake --format mdd", &["bake", TUBE, "--clip", "0", "--format", "mdd", "-o", "out.mdd"]),
     case("pose", &["pose", TUBE, "--strokes", "{}/strokes.json", "-o", "out.glb"]),
     case("edit", &["edit", TUBE, "--edit", "{}/edits.json", "-o", "out.sinew.toml"]),
     case("strip", &["strip", "{}/baked.glb", "-o", "out.glb"]),
     case("bind", &["bind", "zoo:tube:vertices=400,bones=4", "-o", "out.glb"]),
     case("map", &["map", TUBE, "--auto", "bone-distance", "-o", "out."]),
     case("frame", &["frame", TUBE, "-o", "out.json"]),
+    Case {
+        one_by_one: true,
+        ..case("frame --time 0:1:0.05", &["frame", TUBE, "--clip", "0", "--time", "0:1:0.05", "-o", "out.ply"])
+    },
     case("render", &["render", TUBE, "--size", "200", "-o", "out.png"]),
     case("render film", &["render", "zoo:tube", "--clip", "0", "--size", "64", "-o", "out.gif"]),
+    Case {
+        one_by_one: true,
+        ..case("render --buffers", &["render", TUBE, "--clip", "0", "--frames", "4", "--size", "100", "--buffers", "."])
+    },
+    Case { replaces: false, ..case("demo", &["demo", "--only", "bird", "--out", "out"]) },
     case(
         "liven",
         &[
@@ -110,7 +122,7 @@ impl Case {
         let start = Instant::now();
         succeed(program, &words, &whole)?;
         let took = start.elapsed();
-        let after = whole.contents();
+        let after = timeless(&whole);
         let mut tally = Tally::default();
         for round in 0..count {
             let over_old = self.replaces && round % 2 == 1;
@@ -131,17 +143,17 @@ impl Case {
             let _ = child.kill();
             child.wait().map_err(|error| error.to_string())?;
             tally.kills += 1;
-            let left = folder.contents();
-            let is_whole = |(name, bytes): (&String, &Vec<u8>)| {
-                name.starts_with('.') || [&before, &after].iter().any(|side| side.get(name) == Some(bytes))
-            };
-            let is_torn = !left.iter().all(is_whole);
+            let left = timeless(&folder);
+            let is_one =
+                |(name, bytes): (&String, &Vec<u8>)| [&before, &after].iter().any(|side| side.get(name) == Some(bytes));
+            let is_torn = !left.iter().all(|file| file.0.starts_with('.') || is_one(file));
             tally.swept += usize::from(left.keys().any(|name| name.starts_with('.')));
             run(program, &["frame", "zoo:tube:vertices=20,bones=1", "--quiet", "-o", "further.obj"], &folder)?;
-            let mut left = folder.contents();
+            let mut left = timeless(&folder);
             left.remove("further.obj");
             let has_litter = left.keys().any(|name| !after.contains_key(name));
-            let is_mixture = left != before && left != after;
+            let is_each_one = || left.iter().all(is_one) && before.keys().all(|name| left.contains_key(name));
+            let is_mixture = left != before && left != after && !(self.one_by_one && is_each_one());
             tally.torn += usize::from(is_torn || (is_mixture && !has_litter));
             tally.litter += usize::from(has_litter);
             tally.old += usize::from(left == before);
@@ -149,6 +161,15 @@ impl Case {
         }
         Ok(tally)
     }
+}
+
+/// What is in a folder, pages without their figures: they tell how long the work took.
+fn timeless(folder: &Folder) -> BTreeMap<String, Vec<u8>> {
+    let mut contents = folder.contents();
+    for (_, page) in contents.iter_mut().filter(|(name, _)| name.ends_with(".html")) {
+        page.retain(|byte| !byte.is_ascii_digit());
+    }
+    contents
 }
 
 /// The program that `cargo xtask` builds to be killed.

@@ -72,14 +72,15 @@ fn high_water(status: &Path) -> u64 {
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).map_or(0, |kb| kb * 1024)
 }
 
+/// Seconds that programs that have ended were on processors, outside the kernel.
 #[cfg(unix)]
-fn user_secs_of_children() -> f64 {
+pub fn user_secs_of_children() -> f64 {
     use nix::sys::resource::{UsageWho, getrusage};
     getrusage(UsageWho::RUSAGE_CHILDREN)
         .map_or(0.0, |usage| usage.user_time().tv_sec() as f64 + usage.user_time().tv_usec() as f64 * 1e-6)
 }
 
 #[cfg(not(unix))]
-fn user_secs_of_children() -> f64 {
+pub fn user_secs_of_children() -> f64 {
     0.0
 }

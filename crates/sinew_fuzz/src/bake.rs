@@ -34,7 +34,7 @@ pub fn seeds() -> Vec<Vec<u8>> {
 }
 
 /// The text of a recipe.
-fn made(bytes: &mut Unstructured<'_>) -> Result<String> {
+pub fn made(bytes: &mut Unstructured<'_>) -> Result<String> {
     let mut text = String::from("version = 1\n");
     if bytes.ratio(1u8, 3u8)? {
         let base = bytes.choose(BASES)?;

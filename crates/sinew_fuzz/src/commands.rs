@@ -1,11 +1,12 @@
 //! Files that commands alone read: motion, strokes, edits. The commands run in this process, on files in a folder of
 //! its own, and what they write must be read by the next command.
 
-use crate::characters::TUBE;
-use crate::mutation::number as any_number;
+use crate::characters::{TUBE, documents};
+use crate::mutation::{change, distort, number as any_number};
 use crate::number;
 use arbitrary::{Result, Unstructured};
 use serde_json::{Value, json};
+use sinew_gltf::Document;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -160,4 +161,135 @@ fn made_edits(bytes: &mut Unstructured<'_>) -> Result<Value> {
         edits.push(edit);
     }
     Ok(json!({ "edits": edits }))
+}
+
+/// A changed file and a random recipe, in any command.
+pub fn any(bytes: &[u8]) {
+    any_of(documents(), bytes);
+}
+
+pub fn any_seeds() -> Vec<Vec<u8>> {
+    (0..40u8).map(|n| (0..160u8).map(|k| k.wrapping_mul(2 * n + 1).wrapping_add(n)).collect()).collect()
+}
+
+/// The same with files of one's own.
+pub fn any_of(documents: &[Document], bytes: &[u8]) {
+    let mut bytes = Unstructured::new(bytes);
+    let Ok(chosen) = Chosen::new(documents, &mut bytes) else { return };
+    in_folder(|folder| chosen.run(folder));
+}
+
+/// What is asked of a command: words, with `IN` for the character, `RECIPE` and `SIDE` for texts beside it and `OUT`
+/// for what it writes.
+const LINES: [&str; 26] = [
+    "inspect IN --anatomy --json",
+    "inspect IN",
+    "check IN --recipe RECIPE --fps 10 --json",
+    "check IN --fps 10",
+    "check IN --preset lively --fps 6",
+    "frame IN --recipe RECIPE --clip 0 --time 0.1 -o OUT.json",
+    "frame IN --recipe RECIPE --clip 0 --time 0:0.3:0.1 -o OUT.obj",
+    "frame IN --recipe RECIPE -o OUT.ply",
+    "frame IN --recipe RECIPE --strength 4% --clip 0 -o OUT.obj",
+    "bake IN --recipe RECIPE --fps 8 --best-effort --max-targets 6 -o OUT.glb",
+    "bake IN --preset lively --fps 8 --best-effort --target bevy -o OUT.glb",
+    "bake IN --recipe RECIPE --clip 0 --fps 8 --format pc2 -o OUT.pc2",
+    "bake IN --recipe RECIPE --clip 0 --fps 8 --format mdd -o OUT.mdd",
+    "bake IN --recipe RECIPE --clip 0 --fps 6 --format obj-sequence -o OUT",
+    "liven IN --fps 6 --best-effort -o OUT.glb",
+    "liven IN --fps 6 --style cartoon --best-effort -o OUT.glb",
+    "render IN --recipe RECIPE --size 16 -o OUT.png",
+    "render IN --recipe RECIPE --as film --frames 2 --size 16 --heat --skeleton -o OUT.gif",
+    "map IN --auto diameter -o OUT.",
+    "map IN --auto bone-distance --smooth 3 --mirror x -o OUT.",
+    "map IN --auto extremities -o OUT.",
+    "pose IN --strokes SIDE -o OUT.glb",
+    "edit IN --edit SIDE -o OUT.sinew.toml",
+    "bind IN --method heat -o OUT.glb",
+    "bind IN --method distance -o OUT.glb",
+    "strip IN -o OUT.glb",
+];
+
+struct Chosen {
+    file: Vec<u8>,
+    recipe: String,
+    side: Vec<u8>,
+    line: &'static str,
+}
+
+impl Chosen {
+    fn new(documents: &[Document], bytes: &mut Unstructured<'_>) -> Result<Self> {
+        let line = *bytes.choose(&LINES)?;
+        let mut document = bytes.choose(documents)?.clone();
+        match bytes.int_in_range(0..=3)? {
+            0 => change(&mut document, None, bytes)?,
+            1 => {
+                distort(&mut document, bytes)?;
+                change(&mut document, None, bytes)?;
+            }
+            _ => distort(&mut document, bytes)?,
+        }
+        let side = match line.split(' ').next() {
+            Some("pose") => made_strokes(bytes)?.to_string().into_bytes(),
+            Some("edit") => made_edits(bytes)?.to_string().into_bytes(),
+            _ => Vec::new(),
+        };
+        let recipe = match line.contains("RECIPE") {
+            true if bytes.ratio(1u8, 3u8)? => bytes.choose(sinew::presets::names())?.text.to_owned(),
+            true => crate::bake::made(bytes)?,
+            false => String::new(),
+        };
+        let file = document.to_glb().map_err(|_| arbitrary::Error::IncorrectFormat)?;
+        Ok(Self { file, recipe, side, line })
+    }
+
+    fn run(&self, folder: &Path) {
+        let input = write(folder, "in.glb", &self.file);
+        let recipe = write(folder, "in.sinew.toml", self.recipe.as_bytes());
+        let side = write(folder, "side.json", &self.side);
+        let made = folder.join("made");
+        std::fs::create_dir(&made).expect("writable");
+        let word = |word: &str| match word {
+            "IN" => input.clone().into_os_string(),
+            "RECIPE" => recipe.clone().into_os_string(),
+            "SIDE" => side.clone().into_os_string(),
+            out => match out.strip_prefix("OUT") {
+                Some(ending) => made.join(format!("out{ending}")).into_os_string(),
+                None => out.into(),
+            },
+        };
+        let words = ["sinew", "--quiet"].into_iter().chain(self.line.split(' ')).map(word);
+        let code = sinew_cli::run(words.collect::<Vec<_>>());
+        assert!(code <= 3, "exit status {code}");
+        let written: Vec<_> =
+            std::fs::read_dir(&made).expect("readable").map(|file| file.expect("readable").path()).collect();
+        assert!(code != 0 || !self.line.contains("OUT") || !written.is_empty(), "nothing was written");
+        // Frames are files of their own.
+        assert!(code == 0 || written.is_empty() || self.line.contains("OUT.obj"), "a failure leaves files");
+        written.iter().for_each(|path| look(path));
+    }
+}
+
+/// What was written is sound.
+fn look(path: &Path) {
+    if path.is_dir() {
+        return std::fs::read_dir(path).expect("readable").for_each(|file| look(&file.expect("readable").path()));
+    }
+    let bytes = std::fs::read(path).expect("readable");
+    match path.extension().and_then(std::ffi::OsStr::to_str) {
+        Some("glb") => drop(Document::from_slice("out", &bytes, None).expect("own output is read")),
+        Some("obj" | "json" | "toml") => {
+            let text = String::from_utf8(bytes).expect("text");
+            // Roots have no parent, and bones without skin no centroid.
+            let text = text.replace("\"parent\":null", "").replace("\"centroid\":null", "");
+            // No word of a frame, a map or a recipe is one of these.
+            let is_number = |word: &str| !matches!(word.trim_matches('-'), "NaN" | "nan" | "inf" | "null");
+            assert!(text.split([' ', ',', '[', ']', '\n', ':']).all(is_number), "not a number in {}", path.display());
+        }
+        Some("pc2") => {
+            let numbers = bytes[32..].chunks_exact(4).map(|n| f32::from_le_bytes([n[0], n[1], n[2], n[3]]));
+            assert!(numbers.into_iter().all(f32::is_finite), "not a number in {}", path.display());
+        }
+        _ => {}
+    }
 }

@@ -13,6 +13,8 @@ mod number;
 mod packed;
 mod text;
 
+pub use commands::any_of;
+
 /// A door that bytes come in by.
 pub struct Target {
     /// Its name, and that of its folder in the corpus.
@@ -35,6 +37,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "strokes", run: commands::strokes, seeds: commands::strokes_seeds },
     Target { name: "edit", run: commands::edit, seeds: commands::edit_seeds },
     Target { name: "bake", run: bake::bake_random, seeds: bake::seeds },
+    Target { name: "commands", run: commands::any, seeds: commands::any_seeds },
 ];
 
 /// The door of that name.

@@ -130,3 +130,60 @@ fn walk(value: &Value, at: String, places: &mut Vec<String>) {
         places.push(at);
     }
 }
+
+/// Changes what a document says, and not how: where nodes stand, what accessors hold. It can mostly still be read.
+pub fn distort(document: &mut Document, bytes: &mut Unstructured<'_>) -> Result<()> {
+    for _ in 0..bytes.int_in_range(0..=MOST)? {
+        if bytes.ratio(1u8, 3u8)? { move_node(&mut document.json, bytes)? } else { change_values(document, bytes)? }
+    }
+    Ok(())
+}
+
+fn move_node(json: &mut Value, bytes: &mut Unstructured<'_>) -> Result<()> {
+    let Some(nodes) = json["nodes"].as_array_mut().filter(|nodes| !nodes.is_empty()) else { return Ok(()) };
+    let index = bytes.choose_index(nodes.len())?;
+    let Some(node) = nodes[index].as_object_mut() else { return Ok(()) };
+    node.shift_remove("matrix");
+    let (key, length) = *bytes.choose(&[("translation", 3), ("scale", 3), ("rotation", 4)])?;
+    let mut values = Vec::new();
+    for _ in 0..length {
+        values.push(if bytes.ratio(1u8, 4u8)? { number::any(bytes)? } else { number::unit(bytes)? });
+    }
+    node.insert(key.to_owned(), json!(values));
+    Ok(())
+}
+
+/// Changes a stretch of the numbers of an accessor of f32.
+fn change_values(document: &mut Document, bytes: &mut Unstructured<'_>) -> Result<()> {
+    let whole = |value: &Value| value.as_u64().and_then(|n| usize::try_from(n).ok());
+    let Some(accessors) = document.json["accessors"].as_array() else { return Ok(()) };
+    let Some(accessor) = accessors.get(bytes.choose_index(accessors.len().max(1))?) else { return Ok(()) };
+    let view = whole(&accessor["bufferView"]).map_or(&Value::Null, |view| &document.json["bufferViews"][view]);
+    let (Some(length), true) = (whole(&view["byteLength"]), accessor["componentType"] == 5126) else { return Ok(()) };
+    let start = whole(&view["byteOffset"]).unwrap_or(0);
+    let buffer = whole(&view["buffer"]).unwrap_or(0);
+    let Some(data) = document.buffers.get_mut(buffer).and_then(|data| data.get_mut(start..start + length)) else {
+        return Ok(());
+    };
+    let count = data.len() / 4;
+    if count == 0 {
+        return Ok(());
+    }
+    let first = bytes.choose_index(count)?;
+    let most = *bytes.choose(&[1, 3, 12, count])?;
+    let (deed, value) = (bytes.int_in_range(0..=4u8)?, number::any(bytes)? as f32);
+    let mut last = value;
+    for word in data[4 * first..].chunks_exact_mut(4).take(most) {
+        let old = f32::from_le_bytes([word[0], word[1], word[2], word[3]]);
+        let new = match deed {
+            0 => value,
+            1 => old * value,
+            2 => old + value,
+            3 => -old,
+            // Each is the one before it.
+            _ => std::mem::replace(&mut last, old),
+        };
+        word.copy_from_slice(&new.to_le_bytes());
+    }
+    Ok(())
+}

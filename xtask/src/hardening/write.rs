@@ -10,18 +10,18 @@ use std::time::{Duration, Instant};
 type Check = (&'static str, fn(&Path) -> Result<(), String>);
 
 const CHECKS: &[Check] = &[
-    ("killed while writing, nothing is left after one further run", no_litter),
-    ("an edit that fails in the middle leaves nothing", edit_is_whole),
-    ("an edit whose map was changed is told", changed_map_is_told),
-    ("--force keeps permissions", permissions_are_kept),
-    ("--force does not part hard links", links_are_kept),
-    ("--force leaves a read-only file alone", read_only_is_kept),
-    ("a posed file can be read, however far the strokes", pose_is_read),
-    ("a damaged note gives back the original or is refused", note_is_checked),
-    ("bake -o - into a closed pipe is quiet", pipe_is_quiet),
-    ("an interrupted point cache leaves no .obj", cache_leaves_nothing),
-    ("an interrupted OBJ sequence leaves no folder and exits with 130", sequence_leaves_nothing),
-    ("files are flushed to the disk before they take their names", is_flushed),
+    ("4: killed while writing, nothing is left after one further run", no_litter),
+    ("5: an edit that fails in the middle leaves nothing", edit_is_whole),
+    ("5: an edit whose map was changed is told", changed_map_is_told),
+    ("6: --force keeps permissions", permissions_are_kept),
+    ("6: --force does not part hard links", links_are_kept),
+    ("6: --force leaves a read-only file alone", read_only_is_kept),
+    ("8: a posed file can be read, however far the strokes", pose_is_read),
+    ("8: a damaged note gives back the original or is refused", note_is_checked),
+    ("9: bake -o - into a closed pipe is quiet", pipe_is_quiet),
+    ("9: an interrupted point cache leaves no .obj", cache_leaves_nothing),
+    ("9: an interrupted OBJ sequence leaves no folder and exits with 130", sequence_leaves_nothing),
+    ("9: files are flushed to the disk before they take their names", is_flushed),
 ];
 
 /// Runs all checks on both programs; the new one must pass all of them.

@@ -27,6 +27,10 @@ pub struct DemoArgs {
     /// The folder to create.
     #[arg(long, short, value_name = "DIR", default_value = "sinew-demo")]
     pub out: PathBuf,
+
+    /// Show this character alone; may be given several times [default: all].
+    #[arg(long, value_name = "CHARACTER", value_parser = SHOWS.map(|show| show.character))]
+    pub only: Vec<String>,
 }
 
 /// What is shown.
@@ -102,7 +106,9 @@ const FILM_SECS: f64 = 2.0;
 pub fn run(options: &DemoArgs, talk: &Talk) -> Result<(), Fault> {
     let start = Instant::now();
     to_new_folder(&options.out, |folder| {
-        let exhibits = SHOWS.iter().map(|show| show.exhibit(folder, talk)).collect::<Result<Vec<_>, _>>()?;
+        let is_asked = |show: &&Show| options.only.is_empty() || options.only.iter().any(|name| name == show.character);
+        let shows = SHOWS.iter().filter(is_asked);
+        let exhibits = shows.map(|show| show.exhibit(folder, talk)).collect::<Result<Vec<_>, _>>()?;
         let page = page(&exhibits);
         Destination::new(&folder.join("index.html"), false).write(|out| out.write_all(page.as_bytes()))
     })?;

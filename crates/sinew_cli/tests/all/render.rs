@@ -214,14 +214,13 @@ fn anatomy_is_drawn_in_colours_with_a_key() {
     assert_eq!(sinew(["render", "zoo:calf", "--anatomy", "--heat", "-o", &path]).code, 2);
 }
 
-#[test]
-fn textures_colour_the_picture() {
-    let folder = Folder::new();
+/// A character that wears a green picture of that side.
+fn dressed_in_green(side: u32) -> Builder {
     let mut image = Vec::new();
-    let mut encoder = png::Encoder::new(&mut image, 1, 1);
+    let mut encoder = png::Encoder::new(&mut image, side, side);
     encoder.set_color(png::ColorType::Rgb);
     let mut writer = encoder.write_header().expect("a header");
-    writer.write_image_data(&[20, 230, 20]).expect("a pixel");
+    writer.write_image_data(&[20, 230, 20].repeat((side * side) as usize)).expect("pixels");
     writer.finish().expect("a file");
     let mut file = Builder::rigged();
     let uvs = file.accessor("VEC2", &[0.5f32; 2 * Builder::RIGGED_VERTICES]);
@@ -232,17 +231,43 @@ fn textures_colour_the_picture() {
     file.set("/textures", serde_json::json!([{"source": 0}]));
     let material = serde_json::json!({"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}});
     file.set("/materials", serde_json::json!([material]));
+    file
+}
+
+fn greens(picture: &str) -> usize {
+    let picture = Picture::read(picture);
+    picture.rgb.iter().filter(|[r, g, b]| *g > 60 && g / 3 > *r && g / 3 > *b).count()
+}
+
+#[test]
+fn textures_colour_the_picture() {
+    let folder = Folder::new();
+    let mut file = dressed_in_green(1);
     let (green, out) = (folder.write("green.glb", file.glb()), folder.join("green.png"));
     render(&[&green, "--time", "0", "--size", "64", "-o", &out]);
-    let picture = Picture::read(&out);
-    let greens = picture.rgb.iter().filter(|[r, g, b]| *g > 60 && g / 3 > *r && g / 3 > *b).count();
-    assert!(greens > 300, "{greens} green pixels");
+    assert!(greens(&out) > 300, "{} green pixels", greens(&out));
     // A texture that cannot be decoded is told, and the character drawn all the same.
     let view = file.view(b"GIF89a");
     file.set("/images/0/bufferView", view.into());
     let broken = folder.write("broken.glb", file.glb());
     let talk = render(&[&broken, "--time", "0", "--size", "64", "--force", "-o", &out]);
     assert!(talk.contains("[texture-unreadable]"), "{talk}");
+}
+
+/// Limits are lowered so far that 26,843 pixels may be decoded and 1,677 kept.
+#[test]
+fn textures_beyond_what_is_kept_are_halved_and_beyond_the_limit_left_out() {
+    let folder = Folder::new();
+    let out = folder.join("out.png");
+    for (side, is_worn) in [(100, true), (200, false)] {
+        let file = folder.write("dressed.glb", dressed_in_green(side).without("/animations").glb());
+        let talk = render(&[&file, "--size", "64", "--limits", "1e-4", "--force", "-o", &out]);
+        assert_eq!(greens(&out) > 300, is_worn, "{side}: {talk}");
+        let is_told = talk.contains(&format!("{side} × {side} pixels, beyond the limit of 26843; make it smaller"));
+        assert_eq!(is_told, !is_worn, "{side}: {talk}");
+        render(&[&file, "--size", "64", "--force", "-o", &out]);
+        assert!(greens(&out) > 300, "{side}");
+    }
 }
 
 #[test]

@@ -31,6 +31,32 @@ fn equal_files_end_in_0_and_different_ones_in_3() {
     assert_eq!(sinew(["diff", &a, &b, "--tolerance", "some"]).code, 2);
 }
 
+/// What the manual says of the JSON of a baked file, and of one that was baked and stripped.
+#[test]
+fn numbers_keep_their_values_and_members_their_order_whatever_the_spelling() {
+    let folder = Folder::new();
+    let spelled = r#"{"z":1.50,"b":1e2,"a":-0.0,"n":18446744073709551615,"f":0.1000000000000000055511151231257827,
+        "s":5e-324,"m":-9223372036854775808,"l":123456789012345678901234567890,"t":"\u00e9","y":[0.30000000000000004]}"#;
+    let extras = |json: &[u8]| {
+        let json: Value = serde_json::from_slice(json).expect("JSON");
+        json["extras"].to_string()
+    };
+    let text = String::from_utf8(Builder::rigged().embedded()).expect("text");
+    let with = text.trim_end().strip_suffix('}').expect("an object").to_owned() + ",\"extras\":" + spelled + "}";
+    let expected = extras(with.as_bytes());
+    let file = folder.write("spelled.gltf", &with);
+    let [baked, stripped] = ["baked.glb", "stripped.glb"].map(|name| folder.join(name));
+    assert_eq!(sinew(["bake", &file, "--preset", "lively", "--fps", "8", "--best-effort", "-o", &baked]).code, 0);
+    assert_eq!(sinew(["strip", &baked, "-o", &stripped]).code, 0);
+    for glb in [&baked, &stripped] {
+        let glb = std::fs::read(glb).expect("written");
+        let length = u32::from_le_bytes(*glb[12..].first_chunk().expect("a length")) as usize;
+        // Compared as text of values read to the last bit: 0 and −0, or the order of members, would show.
+        assert_eq!(extras(&glb[20..20 + length]), expected);
+    }
+    assert_eq!(sinew(["diff", &file, &stripped]).code, 0);
+}
+
 #[test]
 fn strip_writes_the_file_as_it_was() {
     let Some(cow) = asset("Quaternius_farm/Cow.gltf") else { return };
