@@ -25,7 +25,7 @@ use crate::matrix::largest_vector;
 use crate::pulled::{Pulled, PulledGroup, stretches};
 use crate::range::Range;
 use crate::sampling::Grid;
-use crate::{BakeClip, BakeFailure, Baked, Options, Progress, Subject};
+use crate::{BakeClip, BakeFailure, Baked, Options, Progress, Subject, Tolerance};
 use frames::{Frame, Frames};
 use rayon::prelude::*;
 use result::Measured;
@@ -57,6 +57,23 @@ pub fn bake(
     options: &Options,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Baked, BakeFailure> {
+    let mut baked = None;
+    bake_again(subject, clips, options, progress, |result| {
+        baked = Some(result);
+        None
+    })?;
+    baked.unwrap_or(Err(BakeFailure::NothingToBake("there is no clip")))
+}
+
+/// Bakes clips at one tolerance after another: `next` is given each bake, beginning with that of `options`, and says at which
+/// tolerance the next one is to be. Frames are evaluated once for all of them, as far as they can be held.
+pub fn bake_again(
+    subject: Subject<'_>,
+    clips: &[BakeClip<'_>],
+    options: &Options,
+    progress: &(dyn Fn(Progress) + Sync),
+    mut next: impl FnMut(Result<Baked, BakeFailure>) -> Option<Tolerance>,
+) -> Result<(), BakeFailure> {
     if !subject.rig.parts().iter().any(|part| part.kind == PartKind::Skinned) {
         return Err(BakeFailure::NothingToBake("no mesh is skinned to bones"));
     }
@@ -64,46 +81,57 @@ pub fn bake(
         return Err(BakeFailure::NothingToBake("there is no clip"));
     }
     let stages = Stages::new(subject, clips)?;
-    let run = Run::new(subject, &stages, clips, options, progress)?;
+    let mut run = Run::new(subject, &stages, clips, options, progress)?;
     let mut frames = Frames::new(&run);
-    let mut trades = run.targets(&mut frames, Extent::Fast)?;
-    if run.is_short(&trades) {
-        trades = run.targets(&mut frames, Extent::All)?;
+    while let Some(tolerance) = next(run.bake(&mut frames)) {
+        run.options.tolerance = tolerance;
     }
-    let counts = run.choose_counts(&trades)?;
-    let solutions = run.groups.iter().zip(trades).zip(counts);
-    let solutions = solutions.map(|((group, trade), count)| Solution::new(group, trade, count, &run.grids));
-    let mut solutions = solutions.collect::<Result<Vec<_>, _>>()?;
-    let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); clips.len()];
-    loop {
-        for (group, solution) in run.groups.iter().zip(&mut solutions) {
-            let tolerance = options.tolerance.units(group.group.size);
-            if std::mem::take(&mut solution.stale_forms) {
-                solution.store(group, tolerance, options.whole_numbers);
+    Ok(())
+}
+
+impl Run<'_> {
+    /// Everything, at the tolerance of the options.
+    fn bake(&self, frames: &mut Frames) -> Result<Baked, BakeFailure> {
+        let (run, options) = (self, &self.options);
+        let mut trades = run.targets(frames, Extent::Fast)?;
+        if run.is_short(&trades) {
+            trades = run.targets(frames, Extent::All)?;
+        }
+        let counts = run.choose_counts(&trades)?;
+        let solutions = run.groups.iter().zip(trades).zip(counts);
+        let solutions = solutions.map(|((group, trade), count)| Solution::new(group, trade, count, &run.grids));
+        let mut solutions = solutions.collect::<Result<Vec<_>, _>>()?;
+        let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); run.clips.len()];
+        loop {
+            for (group, solution) in run.groups.iter().zip(&mut solutions) {
+                let tolerance = options.tolerance.units(group.group.size);
+                if std::mem::take(&mut solution.stale_forms) {
+                    solution.store(group, tolerance, options.whole_numbers);
+                }
+                solution.choose_keys(&run.grids, tolerance);
             }
-            solution.choose_keys(&run.grids, tolerance);
-        }
-        for (clip, measured) in measured.iter_mut().enumerate() {
-            if solutions.iter().any(|solution| solution.stale_keys[clip]) {
-                let refined = run.refine(clip, &mut solutions)?;
-                *measured = run.measure(&mut frames, clip, &solutions, &refined)?;
+            for (clip, measured) in measured.iter_mut().enumerate() {
+                if solutions.iter().any(|solution| solution.stale_keys[clip]) {
+                    let refined = run.refine(clip, &mut solutions)?;
+                    *measured = run.measure(frames, clip, &solutions, &refined)?;
+                }
             }
+            let mut retried = false;
+            for (index, (group, solution)) in run.groups.iter().zip(&mut solutions).enumerate() {
+                let tolerance = options.tolerance.units(group.group.size);
+                let off: Vec<bool> = measured.iter().map(|clip| clip[index].error.largest > tolerance).collect();
+                solution.stale_keys.fill(false);
+                retried |= solution.tighten(&off);
+            }
+            if retried {
+                continue;
+            }
+            let report = run.report(&solutions, &measured);
+            if !report.within_tolerance() && !options.best_effort {
+                return Err(run.missed(&report));
+            }
+            return Ok(run.result(solutions, report));
         }
-        let mut retried = false;
-        for (index, (group, solution)) in run.groups.iter().zip(&mut solutions).enumerate() {
-            let tolerance = options.tolerance.units(group.group.size);
-            let off: Vec<bool> = measured.iter().map(|clip| clip[index].error.largest > tolerance).collect();
-            solution.stale_keys.fill(false);
-            retried |= solution.tighten(&off);
-        }
-        if retried {
-            continue;
-        }
-        let report = run.report(&solutions, &measured);
-        if !report.within_tolerance() && !options.best_effort {
-            return Err(run.missed(&report));
-        }
-        return Ok(run.result(solutions, report));
     }
 }
 
@@ -130,7 +158,7 @@ struct Run<'a> {
     /// The clips, bound once: smoothing and filters run over all of their keys.
     motions: Vec<Playing<'a>>,
     grids: Vec<Grid>,
-    options: &'a Options,
+    options: Options,
     meter: Meter<'a>,
 }
 
@@ -168,6 +196,7 @@ impl<'a> Run<'a> {
         let group = |group| PulledGroup::new(subject, group, &stretches, &place_of_slot);
         let groups = found.into_iter().map(group).collect();
         let meter = Meter { done: AtomicUsize::new(0), total: AtomicUsize::new(0), tell };
+        let options = options.clone();
         let run = Self { subject, groups, place_of_slot, clips, motions, grids, options, meter };
         run.meter.total.store(run.grids.iter().map(|grid| grid.times.len()).sum(), Ordering::Relaxed);
         Ok(run)

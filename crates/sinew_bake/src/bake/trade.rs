@@ -176,7 +176,7 @@ impl Run<'_> {
         if short.is_empty() || self.options.best_effort {
             return Ok(counts);
         }
-        let Options { tolerance, max_targets, .. } = *self.options;
+        let Options { tolerance, max_targets, .. } = self.options;
         Err(BakeFailure::Shortfall(Box::new(Shortfall { tolerance, max_targets, groups: short })))
     }
 }
