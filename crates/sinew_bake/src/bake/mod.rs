@@ -41,6 +41,8 @@ const TARGETS_SHARE: f64 = 0.8;
 /// Precision of the range, as a share of the tolerance. What it leaves out lies across what targets leave: their squares
 /// add up.
 const RANGE_SHARE: f64 = 0.25;
+/// The same where no number of targets would do: what the range leaves out grows on points that count little, up to ten times.
+const FINE_RANGE_SHARE: f64 = RANGE_SHARE / 4.0;
 /// How far a midpoint may be off the line between its samples, as a share of the tolerance, and not be learnt from.
 const FAST_SHARE: f64 = 0.1;
 /// Most columns of a range.
@@ -93,9 +95,12 @@ impl Run<'_> {
     /// Everything, at the tolerance of the options.
     fn bake(&self, frames: &mut Frames) -> Result<Baked, BakeFailure> {
         let (run, options) = (self, &self.options);
-        let mut trades = run.targets(frames, Extent::Fast)?;
-        if run.is_short(&trades) {
-            trades = run.targets(frames, Extent::All)?;
+        let all: Vec<usize> = (0..run.groups.len()).collect();
+        let mut trades = run.targets(frames, &all, Extent::Fast)?;
+        let short: Vec<usize> = all.into_iter().filter(|&group| run.is_short(group, &trades[group])).collect();
+        if !short.is_empty() {
+            let better = run.targets(frames, &short, Extent::All)?;
+            short.into_iter().zip(better).for_each(|(group, trade)| trades[group] = trade);
         }
         let counts = run.choose_counts(&trades)?;
         let solutions = run.groups.iter().zip(trades).zip(counts);
@@ -218,26 +223,28 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// What any number of targets would give.
-    fn targets(&self, frames: &mut Frames, extent: Extent) -> Result<Vec<Trade>, BakeFailure> {
-        let ranges = self.learn(frames, extent)?;
+    /// What any number of targets would give in some groups.
+    fn targets(&self, frames: &mut Frames, groups: &[usize], extent: Extent) -> Result<Vec<Trade>, BakeFailure> {
+        let range_share = extent.range_share();
+        let ranges = self.learn(frames, groups, extent)?;
         let limit = directions_within(self.options.max_targets).filter(|_| self.options.best_effort);
-        let share = (TARGETS_SHARE * TARGETS_SHARE - RANGE_SHARE * RANGE_SHARE).sqrt();
-        let factored = ranges.iter().zip(&self.groups).map(|(range, group)| {
-            factor(range, (share * self.options.tolerance.units(group.group.size)) as f32, limit)
+        let share = (TARGETS_SHARE * TARGETS_SHARE - range_share * range_share).sqrt();
+        let factored = ranges.iter().zip(groups).map(|(range, &group)| {
+            factor(range, (share * self.options.tolerance.units(self.groups[group].group.size)) as f32, limit)
         });
         let factored = factored.collect::<Result<Vec<_>, _>>()?;
         drop(ranges);
-        self.trade(frames, factored)
+        self.trade(frames, groups, factored)
     }
 
     /// One pass over samples, and over those midpoints where the motion is faster than samples are: what the effects do.
-    fn learn(&self, frames: &mut Frames, extent: Extent) -> Result<Vec<Range>, BakeFailure> {
-        let rows: usize = self.groups.iter().map(|group| 3 * group.group.points.len()).sum();
+    fn learn(&self, frames: &mut Frames, groups: &[usize], extent: Extent) -> Result<Vec<Range>, BakeFailure> {
+        let learnt = || groups.iter().map(|&group| &self.groups[group]);
+        let rows: usize = learnt().map(|group| 3 * group.group.points.len()).sum();
         let columns = (RANGE_BYTES / (4 * rows.max(1))).clamp(32, RANGE_COLUMNS);
-        let precision = |group: &PulledGroup| RANGE_SHARE * self.options.tolerance.units(group.group.size);
+        let precision = |group: &PulledGroup| extent.range_share() * self.options.tolerance.units(group.group.size);
         let range = |group: &PulledGroup| Range::new(3 * group.group.points.len(), precision(group), columns);
-        let mut ranges: Vec<Range> = self.groups.iter().map(range).collect();
+        let mut ranges: Vec<Range> = learnt().map(range).collect();
         let step = if extent == Extent::All { 1 } else { 2 };
         let block = self.block();
         for (index, grid) in self.grids.iter().enumerate() {
@@ -246,7 +253,7 @@ impl<'a> Run<'a> {
             let mut window: Vec<Arc<Frame>> = Vec::new();
             for (piece, places) in places.chunks(block).enumerate() {
                 let found = self.look(frames, index, places, "sampling the motion")?;
-                add(&mut ranges, &found)?;
+                add(&mut ranges, groups, &found)?;
                 if extent == Extent::All {
                     continue;
                 }
@@ -256,7 +263,7 @@ impl<'a> Run<'a> {
                 let judged = window.len().saturating_sub(if is_last { 1 } else { 2 });
                 let is_fast = |&at: &usize| {
                     let near = &window[at.saturating_sub(1)..(at + 3).min(window.len())];
-                    self.groups.iter().enumerate().any(|(group, pulled)| {
+                    groups.iter().zip(learnt()).any(|(&group, pulled)| {
                         let x: Vec<&[f32]> = near.iter().map(|frame| &frame.groups[group].x[..]).collect();
                         off_the_line(&x) > (FAST_SHARE * self.options.tolerance.units(pulled.group.size)) as f32
                     })
@@ -265,7 +272,7 @@ impl<'a> Run<'a> {
                 let fast: Vec<usize> = (from..judged).into_par_iter().filter(is_fast).collect();
                 let fast: Vec<usize> = fast.into_iter().map(|at| 2 * (first + at) + 1).collect();
                 for fast in fast.chunks(block) {
-                    add(&mut ranges, &self.look(frames, index, fast, "sampling the motion")?)?;
+                    add(&mut ranges, groups, &self.look(frames, index, fast, "sampling the motion")?)?;
                 }
                 window.drain(..window.len().saturating_sub(3));
             }
@@ -279,12 +286,22 @@ impl<'a> Run<'a> {
 enum Extent {
     /// Samples, and midpoints that are not half-way between them.
     Fast,
-    /// Samples and midpoints.
+    /// Samples and midpoints, more precisely: where no number of targets would do.
     All,
 }
 
-fn add(ranges: &mut [Range], frames: &[Arc<Frame>]) -> Result<(), BakeFailure> {
-    for (group, range) in ranges.iter_mut().enumerate() {
+impl Extent {
+    /// Precision of the range, as a share of the tolerance.
+    fn range_share(self) -> f64 {
+        match self {
+            Self::Fast => RANGE_SHARE,
+            Self::All => FINE_RANGE_SHARE,
+        }
+    }
+}
+
+fn add(ranges: &mut [Range], groups: &[usize], frames: &[Arc<Frame>]) -> Result<(), BakeFailure> {
+    for (&group, range) in groups.iter().zip(ranges) {
         range.add(frames.iter().flat_map(|frame| &frame.groups[group].x).copied().collect())?;
     }
     Ok(())
