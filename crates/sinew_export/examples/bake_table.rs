@@ -5,7 +5,7 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a program whose product is a table")]
 
-use sinew::{Clip, RecipeFile, Stage, Workspace};
+use sinew::{Clip, Motion, RecipeFile, Stage, Workspace};
 use sinew_export::{Options, bake};
 use sinew_gltf::{Asset, Document, strip};
 use sinew_testkit::assets::assets;
@@ -205,10 +205,11 @@ fn error(asset: &Asset, recipe: &RecipeFile, baked: &Path) -> Result<f64, Box<dy
     let mut worst = 0.0f64;
     for (index, clip) in clips.iter().enumerate() {
         let stage = Stage::new(rig, solved.recipe(index))?;
-        let playing = stage.motion(clip, &recipe.motion(&clip.name))?;
-        let (start, last_key) = (playing.report().start, playing.report().last_key);
+        let settings = recipe.motion(&clip.name);
         // The bake gives a loop its closing key where that is missing.
-        let end = playing.report().period.map_or(last_key, |period| f64::from((start + period) as f32));
+        let closed = Motion::new(rig.puppet(), clip, &settings, &[])?.closed(clip, rig.skeleton());
+        let playing = stage.motion(closed.as_ref().map_or(clip, |(closed, _)| closed), &settings)?;
+        let (start, end) = (playing.report().start, playing.report().last_key);
         // Samples and the moments half-way between them, where the tolerance is promised.
         let places = 2 * ((end - start) * Options::default().fps - 1e-3).ceil().max(0.0) as usize;
         for step in 0..per_clip {

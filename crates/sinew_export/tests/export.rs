@@ -1,7 +1,7 @@
 //! From a character to files and back, in the few lines a program needs.
 
 use sinew::clip::Track;
-use sinew::{Clip, Curve, LoopVerdict, Stage, Workspace};
+use sinew::{Clip, Curve, LoopVerdict, Motion, Stage, Workspace};
 use sinew::{RecipeFile, presets};
 use sinew_export::{ExportError, Options, Packing, Sequence, Shipping, Tolerance, bake, bake_clips, bake_shipped};
 use sinew_gltf::{Asset, Document, strip};
@@ -122,9 +122,8 @@ fn a_loop_gets_its_closing_key_in_the_copy() {
     assert!(seam.position == 0.0, "{seam:?}");
     let bytes = baked.document.to_glb().expect("writable");
     let copy = Asset::from_slice("copy", &bytes).expect("sound");
-    let stage = Stage::new(&open.rig, lively.recipe()).expect("fits");
     let settings = lively.motion("swing");
-    let motion = stage.motion(&copy.clips[0], &settings).expect("sound");
+    let motion = Motion::new(copy.rig.puppet(), &copy.clips[0], &settings, &[]).expect("sound");
     assert!(matches!(motion.report().verdict, LoopVerdict::Closed { .. }), "{:?}", motion.report());
     // Also after the last key of the file, the copy plays what the motion without that key does.
     let solved = lively.solve(&open.rig, &open.clips).expect("solvable");
