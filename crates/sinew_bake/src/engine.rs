@@ -20,6 +20,8 @@ pub struct Engine {
     pub max_morphed_vertices: Option<usize>,
     /// Whether it is known to read morph targets of whole numbers (`KHR_mesh_quantization`).
     pub reads_whole_numbers: bool,
+    /// Whether it is known to read what meshopt has packed (`EXT_meshopt_compression`).
+    pub reads_meshopt: bool,
 }
 
 /// All engines, by name.
@@ -35,6 +37,7 @@ pub const ENGINES: &[Engine] = &[
         max_joints: Some(256),
         max_morphed_vertices: Some(2048 * 2048 / 9),
         reads_whole_numbers: false,
+        reads_meshopt: false,
     },
     // The glTF importer and exporter of Blender take any number (io_scene_gltf2, "Bone Influences": all).
     Engine {
@@ -45,6 +48,7 @@ pub const ENGINES: &[Engine] = &[
         max_joints: None,
         max_morphed_vertices: None,
         reads_whole_numbers: true,
+        reads_meshopt: false,
     },
     // Mesh.ARRAY_FLAG_USE_8_BONE_WEIGHTS: four or eight; blend shapes live in buffers without a count of their own.
     Engine {
@@ -55,10 +59,12 @@ pub const ENGINES: &[Engine] = &[
         max_joints: None,
         max_morphed_vertices: None,
         reads_whole_numbers: false,
+        reads_meshopt: false,
     },
     // WebGLMorphtargets.js: a layer of an array texture and an element of a uniform array per target; WebGL 2
     // guarantees 256 layers and 256 uniform vectors, of which a lit skinned material takes up to about 60.
-    // skinning_pars_vertex: one skinIndex and one skinWeight attribute of four.
+    // skinning_pars_vertex: one skinIndex and one skinWeight attribute of four. GLTFLoader unpacks meshopt once it is given a
+    // decoder (setMeshoptDecoder).
     Engine {
         name: "three",
         title: "three.js",
@@ -67,8 +73,10 @@ pub const ENGINES: &[Engine] = &[
         max_joints: None,
         max_morphed_vertices: None,
         reads_whole_numbers: true,
+        reads_meshopt: true,
     },
-    // Unity glTFast reads JOINTS_0 and WEIGHTS_0 alone; meshes take any number of blend shapes.
+    // Unity glTFast reads JOINTS_0 and WEIGHTS_0 alone; meshes take any number of blend shapes. Its package
+    // com.unity.meshopt.decompress unpacks meshopt.
     Engine {
         name: "unity",
         title: "Unity",
@@ -77,6 +85,7 @@ pub const ENGINES: &[Engine] = &[
         max_joints: None,
         max_morphed_vertices: None,
         reads_whole_numbers: false,
+        reads_meshopt: true,
     },
     // GPUSkinPublicDefs.h: MAX_TOTAL_INFLUENCES = 12 (8 before 5.0); joints are 16-bit.
     Engine {
@@ -87,6 +96,7 @@ pub const ENGINES: &[Engine] = &[
         max_joints: Some(65536),
         max_morphed_vertices: None,
         reads_whole_numbers: false,
+        reads_meshopt: false,
     },
 ];
 

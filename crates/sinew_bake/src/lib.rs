@@ -37,7 +37,7 @@ pub mod report;
 mod sampling;
 mod tolerance;
 
-pub use bake::{Storage, bake};
+pub use bake::{Storage, bake, bake_again};
 pub use factor::FactorError;
 pub use keys::WeightCurve;
 pub use play::{frame_times, play};

@@ -20,6 +20,14 @@ impl Tolerance {
             Self::Units(units) => units,
         }
     }
+
+    /// So many times as much.
+    pub fn times(self, factor: f64) -> Self {
+        match self {
+            Self::OfSize(share) => Self::OfSize(factor * share),
+            Self::Units(units) => Self::Units(factor * units),
+        }
+    }
 }
 
 impl Default for Tolerance {

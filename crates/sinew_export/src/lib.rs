@@ -19,19 +19,25 @@
 //!
 //! This is where `sinew_bake`, which knows no files, meets `sinew_gltf`, which knows no bake.
 
+mod closing;
 mod layer;
 mod sequence;
+mod size;
 
+pub use closing::ClosedClip;
 pub use sequence::Sequence;
 pub use sinew_bake::{Options, Progress, Tolerance};
+pub use sinew_gltf::{PackedBytes, Packing};
+pub use size::{Oversize, SizePoint};
 
 use sinew::recipe::StrengthOver;
 use sinew::strength::{Finding, Solved, StrengthError, solve};
 use sinew::{Clip, MotionSettings, RecipeFile};
 use sinew_bake::report::Report;
-use sinew_bake::{BakeClip, BakeFailure, Subject};
+use sinew_bake::{BakeClip, BakeFailure, Baked, Subject, bake_again};
 use sinew_gltf::layer::{LayerReport, add};
 use sinew_gltf::{Asset, Document, WriteError};
+use size::Search;
 
 /// A file with baked effects, not yet written.
 #[derive(Clone, Debug)]
@@ -46,6 +52,22 @@ pub struct BakedFile {
     pub repaired: Vec<(usize, usize)>,
     /// The gains found for the strengths that the recipe asks for.
     pub strength: Vec<Finding>,
+    /// Loops that got the key that closes them.
+    pub closed: Vec<ClosedClip>,
+    /// What the bytes that were added are packed to.
+    pub packed: Option<PackedBytes>,
+    /// Tolerances that were tried to keep within the bytes allowed, and what came of them; empty where none are set.
+    pub sizes: Vec<SizePoint>,
+}
+
+/// What the file is to be.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Shipping {
+    /// How what is added is packed.
+    pub packing: Option<Packing>,
+    /// Most bytes it may have. Where the tolerance asks for more, nothing is written, or, if the bake is to be as good as it
+    /// can ([`Options::best_effort`]), the smallest tolerance that fits is looked for.
+    pub max_bytes: Option<u64>,
 }
 
 /// Why nothing was exported.
@@ -90,6 +112,14 @@ pub enum ExportError {
         /// Why.
         source: BakeFailure,
     },
+    /// The file has more bytes than it may.
+    #[error("{file}: {source}")]
+    TooLarge {
+        /// The file.
+        file: String,
+        /// What was tried.
+        source: Box<Oversize>,
+    },
     /// The file could not be changed or written.
     #[error("{file}: {source}")]
     Write {
@@ -127,11 +157,26 @@ pub fn bake_solved(
     options: &Options,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<BakedFile, ExportError> {
+    bake_shipped(asset, recipe, clips, gains, options, &Shipping::default(), progress)
+}
+
+/// As [`bake_solved`], packed and within so many bytes.
+pub fn bake_shipped(
+    asset: &Asset,
+    recipe: &RecipeFile,
+    clips: &[usize],
+    gains: Option<Solved>,
+    options: &Options,
+    shipping: &Shipping,
+    progress: &(dyn Fn(Progress) + Sync),
+) -> Result<BakedFile, ExportError> {
     let file = || asset.name.clone();
     let document = asset.document.as_ref().ok_or_else(|| ExportError::NoFile { file: file() })?;
     if document.has_layer() {
         return Err(ExportError::BakedBefore { file: file() });
     }
+    let with_keys = closing::closed(asset, recipe, clips)?;
+    let (asset, closed) = with_keys.as_ref().map_or((asset, &[][..]), |(asset, closed)| (asset, closed));
     let mut played = clips.iter().map(|&clip| bake_clip(asset, recipe, clip)).collect::<Result<Vec<_>, _>>()?;
     let solved = gains.map_or_else(|| solved(asset, recipe, &played), Ok)?;
     let places: Vec<usize> = clips.iter().enumerate().map(|(index, &clip)| place(recipe, index, clip)).collect();
@@ -142,15 +187,27 @@ pub fn bake_solved(
         let clips = played.iter_mut().zip(&places).skip(1);
         clips.for_each(|(clip, &place)| clip.recipe = Some(solved.recipe(place)));
     }
-    let baked = sinew_bake::bake(subject, &played, options, progress);
-    let baked = baked.map_err(|source| ExportError::Bake { file: file(), source })?;
-    let (layer, report) = layer::morph_layer(asset, baked, clips, recipe.to_string());
-    let repaired = layer.repaired_skins.iter().map(|skin| (skin.node, skin.primitive)).collect();
     let told = if has_own_gains { &places[..] } else { &[first] };
-    let strength = told.iter().flat_map(|&place| solved.findings_of(place)).cloned().collect();
-    let mut document = document.clone();
-    let added = add(&mut document, &layer).map_err(|source| ExportError::Write { file: file(), source })?;
-    Ok(BakedFile { document, report, added, repaired, strength })
+    let strength: Vec<Finding> = told.iter().flat_map(|&place| solved.findings_of(place)).cloned().collect();
+    let mut search = Search::new(options, shipping.max_bytes);
+    let made = |baked: Baked| {
+        let (layer, mut report) = layer::morph_layer(asset, baked, clips, recipe.to_string());
+        report.tolerance = options.tolerance;
+        let mut document = asset.document.clone().ok_or_else(|| ExportError::NoFile { file: file() })?;
+        document.packing = shipping.packing;
+        let written = |source| ExportError::Write { file: file(), source };
+        let added = add(&mut document, &layer).map_err(written)?;
+        let packed = document.packed_bytes().map_err(written)?;
+        let bytes = shipping.max_bytes.map(|_| document.glb_bytes()).transpose().map_err(written)?;
+        let repaired = layer.repaired_skins.iter().map(|skin| (skin.node, skin.primitive)).collect();
+        let (strength, closed) = (strength.clone(), closed.to_vec());
+        Ok((BakedFile { document, report, added, repaired, strength, closed, packed, sizes: Vec::new() }, bytes))
+    };
+    let failed = |source| ExportError::Bake { file: file(), source };
+    let tried =
+        bake_again(subject, &played, options, progress, |baked| search.look(baked.map_err(failed).and_then(made)));
+    tried.map_err(failed)?;
+    search.found(&file())
 }
 
 /// The recipe with gains in place of strengths. Those of all clips are measured over all clips of the file, whichever are

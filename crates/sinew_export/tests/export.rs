@@ -1,7 +1,9 @@
 //! From a character to files and back, in the few lines a program needs.
 
+use sinew::clip::Track;
+use sinew::{Clip, Curve, LoopVerdict, Motion, Stage, Workspace};
 use sinew::{RecipeFile, presets};
-use sinew_export::{ExportError, Options, Sequence, Tolerance, bake, bake_clips};
+use sinew_export::{ExportError, Options, Packing, Sequence, Shipping, Tolerance, bake, bake_clips, bake_shipped};
 use sinew_gltf::{Asset, Document, strip};
 use sinew_testkit::spec::SpecFile;
 
@@ -96,4 +98,102 @@ fn caches_hold_the_vertices_of_the_obj() {
     };
     assert_eq!(first(&pc2, 32, f32::from_le_bytes), vertices);
     assert_eq!(first(&mdd, 8 + 4 * frames, f32::from_be_bytes), vertices);
+}
+
+/// The tube with a swing of one second, 30 keys a second, whose closing key is missing.
+fn open_loop() -> Asset {
+    let tube = sinew_zoo::build("tube:vertices=200,bones=3").expect("a tube");
+    let times: Vec<f64> = (0..30).map(|key| f64::from(key as f32 / 30.0)).collect();
+    let turn = |t: &f64| glam::Quat::from_rotation_z((0.7 * (std::f64::consts::TAU * t).sin()) as f32);
+    let curve = Curve::new(sinew::Interpolation::Linear, times.clone(), times.iter().map(turn).collect());
+    let node = tube.clips[0].tracks.iter().map(|track| track.node).max().expect("a track");
+    let track = Track { node, rotation: Some(curve.expect("sound")), ..Track::default() };
+    let clip = Clip { name: "swing".into(), tracks: vec![track] };
+    Asset::exported("open", &tube.raw, &[clip]).expect("sound")
+}
+
+#[test]
+fn a_loop_gets_its_closing_key_in_the_copy() {
+    let (open, lively) = (open_loop(), lively());
+    let baked = bake(&open, &lively, &coarse()).expect("bakes");
+    assert_eq!(baked.closed.len(), 1);
+    assert!((baked.closed[0].seconds - 1.0 / 30.0).abs() < 1e-6, "{:?}", baked.closed);
+    let seam = baked.report.clips[0].seam.expect("a loop that closes");
+    assert!(seam.position == 0.0, "{seam:?}");
+    let bytes = baked.document.to_glb().expect("writable");
+    let copy = Asset::from_slice("copy", &bytes).expect("sound");
+    let settings = lively.motion("swing");
+    let motion = Motion::new(copy.rig.puppet(), &copy.clips[0], &settings, &[]).expect("sound");
+    assert!(matches!(motion.report().verdict, LoopVerdict::Closed { .. }), "{:?}", motion.report());
+    // Also after the last key of the file, the copy plays what the motion without that key does.
+    let solved = lively.solve(&open.rig, &open.clips).expect("solvable");
+    let stage = Stage::new(&open.rig, solved.recipe(0)).expect("fits");
+    let motion = stage.motion(&open.clips[0], &settings).expect("sound");
+    let played = SpecFile::from_bytes(&bytes, None);
+    let (part, mut workspace) = (&open.rig.parts()[0], Workspace::default());
+    let size = open.rig.characters()[0].size;
+    for step in 0..=120 {
+        let time = f64::from(step as f32 / 120.0);
+        let mesh = motion.frame(time, &mut workspace);
+        let positions = played.positions(part.node, Some(0), time).remove(0);
+        for (vertex, played) in positions.into_iter().enumerate() {
+            let off = mesh.world_position(part.character, vertex).distance(played.into()) / size;
+            assert!(off <= 5e-3 * 1.01, "{time}: {off}");
+        }
+    }
+    let mut stripped = Document::from_slice("copy", &bytes, None).expect("opens");
+    assert!(strip(&mut stripped).expect("ours"));
+    assert_eq!(stripped.to_glb().ok(), open.document.as_ref().expect("a file").to_glb().ok());
+    // As one that does not loop, it is left as it is.
+    let once = RecipeFile::parse(&format!("{lively}\n[clip.\"*\"]\nloop = \"no\"\n")).expect("a recipe");
+    assert!(bake(&open, &once, &coarse()).expect("bakes").closed.is_empty());
+}
+
+#[test]
+fn a_budget_of_bytes_is_kept_or_told() {
+    let (tube, lively) = (tube(), lively());
+    let fine = Options { tolerance: Tolerance::OfSize(2e-4), ..Options::default() };
+    let within = |max_bytes: u64, best_effort: bool| {
+        let shipping = Shipping { max_bytes: Some(max_bytes), packing: None };
+        let options = Options { best_effort, ..fine.clone() };
+        bake_shipped(&tube, &lively, &[0], None, &options, &shipping, &|_| ())
+    };
+    let free = bake_clips(&tube, &lively, &[0], &fine, &|_| ()).expect("bakes");
+    let bytes = free.document.glb_bytes().expect("writable");
+    let original = tube.document.as_ref().expect("a file").glb_bytes().expect("writable");
+    assert_eq!(within(bytes, false).expect("fits").document.to_glb().ok(), free.document.to_glb().ok());
+    let budget = original + (bytes - original) / 2;
+    let Err(ExportError::TooLarge { source, .. }) = within(budget, false) else { panic!("too large") };
+    assert!(source.tried.len() > 1 && source.tried[0].bytes == bytes, "{source:?}");
+    assert!(source.tried.last().is_some_and(|last| last.bytes <= budget), "{source:?}");
+    let text = source.to_string();
+    assert!(text.contains(&format!("{budget} are allowed")) && text.contains("0.020 %"), "{text}");
+    let kept = within(budget, true).expect("the best that fits");
+    assert!(kept.document.glb_bytes().expect("writable") <= budget);
+    assert!(kept.report.largest_share() > 2e-4 && !kept.report.within_tolerance());
+    let fitting = kept.sizes.iter().filter(|point| point.bytes <= budget);
+    let least = fitting.map(|point| point.largest_share).fold(f64::INFINITY, f64::min);
+    assert!(kept.report.largest_share() <= least * 1.5, "{:?}", kept.sizes);
+    assert!(matches!(within(original / 2, true), Err(ExportError::TooLarge { .. })));
+}
+
+#[test]
+fn packed_files_are_smaller_and_the_same() {
+    let (tube, lively) = (tube(), lively());
+    let bake = |packing| {
+        let shipping = Shipping { packing, max_bytes: None };
+        bake_shipped(&tube, &lively, &[0], None, &coarse(), &shipping, &|_| ()).expect("bakes")
+    };
+    let (plain, packed) = (bake(None), bake(Some(Packing::Meshopt)));
+    let bytes = packed.document.to_glb().expect("writable");
+    let told = packed.packed.expect("told");
+    assert!(told.packed < told.plain && plain.packed.is_none(), "{told:?}");
+    let read = Document::from_slice("packed", &bytes, None).expect("opens");
+    let (a, b) = (SpecFile::from_bytes(&read.to_glb().expect("writable"), None), plain.document.to_glb());
+    let b = SpecFile::from_bytes(&b.expect("writable"), None);
+    let node = tube.rig.parts()[0].node;
+    assert_eq!(a.positions(node, Some(0), 0.4), b.positions(node, Some(0), 0.4));
+    let mut stripped = read;
+    assert!(strip(&mut stripped).expect("ours"));
+    assert_eq!(stripped.to_glb().ok(), tube.document.as_ref().expect("a file").to_glb().ok());
 }

@@ -3,6 +3,7 @@
 //! Source: glTF 2.0 specification, chapters 3.6.1 (buffers) and 4 (GLB).
 
 use crate::edit::Unnoted;
+use crate::encode::Packing;
 use crate::error::{Fault, ImportError, Kind};
 use crate::limits::{Limits, RAISE, read_plain};
 use crate::view::View;
@@ -39,6 +40,8 @@ pub struct Document {
     pub limits: Limits,
     /// What has been added and is to be noted with what comes next.
     pub(crate) unnoted: Option<Unnoted>,
+    /// How what Sinew adds is packed when it is written; in memory it lies as it is.
+    pub packing: Option<Packing>,
 }
 
 const TRUNCATED: &str = "the file was truncated or damaged in transfer: copy or export it again";
@@ -104,7 +107,8 @@ impl Document {
         }
         let other_chunks = other_chunks.into_iter().map(|(kind, bytes)| (kind, bytes.to_vec())).collect();
         let folder = folder.map(Path::to_owned);
-        let mut document = Self { json, buffers, container, other_chunks, warnings, folder, limits, unnoted: None };
+        let mut document =
+            Self { json, buffers, container, other_chunks, warnings, folder, limits, unnoted: None, packing: None };
         decode::unpack(&mut document)?;
         Ok(document)
     }

@@ -5,6 +5,7 @@
 
 use crate::accessor::Component;
 use crate::document::Document;
+use crate::encode::{Packing, meshopt};
 use crate::error::WriteError;
 use crate::note::{Added, Note, PLACE, Replaced, Span, fingerprint};
 use crate::write::{ALIGNMENT, align};
@@ -167,6 +168,7 @@ pub(crate) struct Unnoted {
     created: Vec<String>,
     /// Arrays that grew, with their former length.
     grown: Vec<(String, usize)>,
+    replaced: Vec<(String, Option<Value>)>,
 }
 
 /// A document being changed.
@@ -195,14 +197,14 @@ impl<'a> Edit<'a> {
     pub fn begin(document: &'a mut Document) -> Result<Self, WriteError> {
         let Some(buffer) = document.buffers.first() else { return Err(missing("/buffers/0")) };
         let bytes = buffer.len();
-        let Unnoted { bytes_before, created, grown } =
-            document.unnoted.take().unwrap_or(Unnoted { bytes_before: bytes, created: Vec::new(), grown: Vec::new() });
+        let none = || Unnoted { bytes_before: bytes, created: Vec::new(), grown: Vec::new(), replaced: Vec::new() };
+        let Unnoted { bytes_before, created, grown, replaced } = document.unnoted.take().unwrap_or_else(none);
         Ok(Self {
             document,
             bytes_before,
             created,
             grown,
-            replaced: Vec::new(),
+            replaced,
             open_view: None,
             blocks: HashMap::new(),
             accessors: HashMap::new(),
@@ -287,6 +289,17 @@ impl<'a> Edit<'a> {
         layout: Layout,
         numbers: impl IntoIterator<Item = T>,
     ) -> Result<usize, WriteError> {
+        self.rows(layout, 1, numbers)
+    }
+
+    /// As [`Self::accessor`], of elements that come in rows of so many: those of other rows lie in other buffer views, where
+    /// views are packed.
+    pub fn rows<T: Number>(
+        &mut self,
+        layout: Layout,
+        per_row: usize,
+        numbers: impl IntoIterator<Item = T>,
+    ) -> Result<usize, WriteError> {
         let width = layout.kind.width();
         let (mut least, mut most) = ([f64::INFINITY; 16], [f64::NEG_INFINITY; 16]);
         let bytes = &mut self.document.buffers[0];
@@ -309,7 +322,8 @@ impl<'a> Edit<'a> {
             let fault = format!("are {written} numbers, which make no whole elements of {width}");
             return Err(WriteError::Content { element: "numbers to be written".into(), fault });
         }
-        let block = self.block(start, layout.role, T::COMPONENT.size() * width)?;
+        let per_row = if self.document.packing.is_some() { per_row } else { 1 };
+        let block = self.block(start, layout.role, T::COMPONENT.size() * width * per_row)?;
         let encoding = Encoding { component: T::COMPONENT, normalized: false };
         self.dense(block, encoding, count, layout, (&least[..width], &most[..width]))
     }
@@ -341,14 +355,19 @@ impl<'a> Edit<'a> {
         let stride = size.next_multiple_of(ALIGNMENT);
         let index = IndexSize::for_elements(vectors.len());
         let bounds = (&least[..], &most[..]);
-        if used.len() * (size + index.bytes()) + SPARSE_JSON < vectors.len() * stride || used.is_empty() {
-            return self.sparse(index, &used, encoding, vectors, layout, bounds);
-        }
         let start = self.start_block();
         let bytes = &mut self.document.buffers[0];
         for vector in vectors {
             vector.iter().for_each(|number| number.append(bytes));
             align(bytes);
+        }
+        let dense = match self.document.packing {
+            None => vectors.len() * stride,
+            Some(Packing::Meshopt) => meshopt::attributes(&bytes[start..], stride).len(),
+        };
+        if used.len() * (size + index.bytes()) + SPARSE_JSON < dense || used.is_empty() {
+            bytes.truncate(start);
+            return self.sparse(index, &used, encoding, vectors, layout, bounds);
         }
         let block = self.block(start, layout.role, stride)?;
         self.dense(block, encoding, vectors.len(), layout, bounds)
@@ -434,6 +453,8 @@ impl<'a> Edit<'a> {
     /// The bytes from `start` to the end as a block: an earlier equal one, or these in a buffer view.
     fn block(&mut self, start: usize, role: Role, size: usize) -> Result<Block, WriteError> {
         let bytes = &mut self.document.buffers[0];
+        // Packed views have whole words.
+        align(bytes);
         let length = bytes.len() - start;
         let mut hasher = DefaultHasher::new();
         hasher.write(&bytes[start..]);
@@ -479,10 +500,14 @@ impl<'a> Edit<'a> {
         Ok(())
     }
 
-    /// As [`Self::finish`]; the next edit notes what this one has added as its own. Nothing may have been replaced.
+    /// As [`Self::finish`]; the next edit notes what this one has done as its own.
     pub fn finish_unnoted(mut self) -> Result<(), WriteError> {
-        let (created, grown) = (std::mem::take(&mut self.created), std::mem::take(&mut self.grown));
-        self.document.unnoted = Some(Unnoted { bytes_before: self.bytes_before, created, grown });
+        self.document.unnoted = Some(Unnoted {
+            bytes_before: self.bytes_before,
+            created: std::mem::take(&mut self.created),
+            grown: std::mem::take(&mut self.grown),
+            replaced: std::mem::take(&mut self.replaced),
+        });
         self.finish()
     }
 

@@ -13,7 +13,7 @@ use crate::limits::Limits;
 use crate::meshes::MAP_PREFIX;
 use glam::{DMat4, Quat, Vec3};
 use serde_json::{Map, Value, json};
-use sinew::clip::CurveValue;
+use sinew::clip::{CurveValue, Track};
 use sinew::raw::{RawBinding, RawBone, RawMesh, RawPrimitive, RawRig, RawSkin};
 use sinew::{Clip, Curve, LocalTransform, Trs};
 use std::collections::HashSet;
@@ -39,6 +39,7 @@ pub fn export(raw: &RawRig, clips: &[Clip]) -> Result<Document, WriteError> {
         folder: None,
         limits: Limits::default(),
         unnoted: None,
+        packing: None,
     };
     let mut edit = Edit::begin(&mut document)?;
     write_nodes(&mut edit, raw)?;
@@ -233,26 +234,49 @@ pub(crate) fn write_clip(edit: &mut Edit<'_>, clip: &Clip) -> Result<(), WriteEr
     let index = edit.push("/animations", Value::Object(entry))?;
     let at = format!("/animations/{index}");
     for track in &clip.tracks {
-        let node = track.node;
-        if let Some(curve) = &track.translation {
-            let values = curve_values(curve, |v: Vec3| v.to_array());
-            write_channel(edit, &at, (node, "translation"), curve, VALUES, values)?;
-        }
-        if let Some(curve) = &track.rotation {
-            let values = curve_values(curve, |q: Quat| q.to_array());
-            write_channel(edit, &at, (node, "rotation"), curve, TURNS, values)?;
-        }
-        if let Some(curve) = &track.scale {
-            let values = curve_values(curve, |v: Vec3| v.to_array());
-            write_channel(edit, &at, (node, "scale"), curve, VALUES, values)?;
-        }
-        if let Some(curve) = &track.morph {
-            let interpolation = interpolation_name(curve.interpolation());
-            let times = key_times(&clip.name, curve.times())?;
-            push_channel(edit, &at, (node, "weights"), interpolation, times, WEIGHTS, curve.values().to_vec())?;
+        for path in ["translation", "rotation", "scale", "weights"] {
+            if let Some(sampler) = write_sampler(edit, &at, track, path)? {
+                let target = json!({"node": track.node, "path": path});
+                edit.push(&format!("{at}/channels"), json!({"sampler": sampler, "target": target}))?;
+            }
         }
     }
     Ok(())
+}
+
+/// Writes one of a track's curves as a sampler of the animation at `at`, and returns its number; `None`: it has none.
+pub(crate) fn write_sampler(
+    edit: &mut Edit<'_>,
+    at: &str,
+    track: &Track,
+    path: &str,
+) -> Result<Option<usize>, WriteError> {
+    let vectors = |curve: &Curve<Vec3>| {
+        (curve.interpolation(), curve.times().to_vec(), curve_values(curve, |v: Vec3| v.to_array()))
+    };
+    let written = match path {
+        "translation" => track.translation.as_ref().map(vectors),
+        "scale" => track.scale.as_ref().map(vectors),
+        "rotation" => track
+            .rotation
+            .as_ref()
+            .map(|curve| (curve.interpolation(), curve.times().to_vec(), curve_values(curve, |q: Quat| q.to_array()))),
+        _ => track
+            .morph
+            .as_ref()
+            .filter(|_| path == "weights")
+            .map(|curve| (curve.interpolation(), curve.times().to_vec(), curve.values().to_vec())),
+    };
+    let Some((interpolation, times, values)) = written else { return Ok(None) };
+    let layout = match path {
+        "rotation" => TURNS,
+        "weights" => WEIGHTS,
+        _ => VALUES,
+    };
+    let input = edit.accessor(TIMES, key_times(at, &times)?)?;
+    let output = edit.accessor(layout, values)?;
+    let sampler = json!({"input": input, "output": output, "interpolation": interpolation_name(interpolation)});
+    edit.push(&format!("{at}/samplers"), sampler).map(Some)
 }
 
 /// Key values, with their tangents around them where there are any.
@@ -266,18 +290,6 @@ fn curve_values<T: CurveValue, const N: usize>(curve: &Curve<T>, numbers: impl F
     .collect()
 }
 
-fn write_channel<T: CurveValue>(
-    edit: &mut Edit<'_>,
-    at: &str,
-    target: (usize, &str),
-    curve: &Curve<T>,
-    layout: Layout,
-    values: Vec<f32>,
-) -> Result<(), WriteError> {
-    let times = key_times(at, curve.times())?;
-    push_channel(edit, at, target, interpolation_name(curve.interpolation()), times, layout, values)
-}
-
 /// Key times as glTF stores them.
 fn key_times(element: &str, times: &[f64]) -> Result<Vec<f32>, WriteError> {
     let times: Vec<f32> = times.iter().map(|&time| time as f32).collect();
@@ -288,21 +300,4 @@ fn key_times(element: &str, times: &[f64]) -> Result<Vec<f32>, WriteError> {
             Err(WriteError::Content { element: element.to_owned(), fault })
         }
     }
-}
-
-fn push_channel(
-    edit: &mut Edit<'_>,
-    at: &str,
-    (node, path): (usize, &str),
-    interpolation: &str,
-    times: Vec<f32>,
-    layout: Layout,
-    values: Vec<f32>,
-) -> Result<(), WriteError> {
-    let input = edit.accessor(TIMES, times)?;
-    let output = edit.accessor(layout, values)?;
-    let sampler = json!({"input": input, "output": output, "interpolation": interpolation});
-    let sampler = edit.push(&format!("{at}/samplers"), sampler)?;
-    edit.push(&format!("{at}/channels"), json!({"sampler": sampler, "target": {"node": node, "path": path}}))?;
-    Ok(())
 }

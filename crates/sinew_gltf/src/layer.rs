@@ -687,8 +687,9 @@ impl ChannelPlan<'_> {
     fn write(&self, edit: &mut Edit<'_>, report: &mut LayerReport) -> Result<(), WriteError> {
         let Merged { interpolation, times, values } = merge(&self.own, self.added, self.count);
         let before = edit.bytes_added();
+        let times_count = times.len().max(1);
         let input = edit.accessor(TIMES, times)?;
-        let output = edit.accessor(WEIGHTS, values)?;
+        let output = edit.rows(WEIGHTS, values.len() / times_count, values)?;
         report.bytes.weights += edit.bytes_added() - before;
         let interpolation = interpolation_name(interpolation);
         let at = format!("/animations/{}", self.animation);

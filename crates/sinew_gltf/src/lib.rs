@@ -99,6 +99,7 @@
 
 pub use asset::{Asset, RawAsset};
 pub use document::{Container, Document};
+pub use encode::{PackedBytes, Packing};
 pub use error::{ImportError, WriteError};
 pub use export::export;
 pub use limits::Limits;
@@ -115,10 +116,12 @@ mod asset;
 mod audit;
 pub mod bind;
 mod borrowed;
+mod closing;
 mod decode;
 pub mod diff;
 mod document;
 mod edit;
+mod encode;
 mod error;
 mod export;
 mod extensions;

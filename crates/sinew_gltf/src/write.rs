@@ -8,6 +8,7 @@
 //! Oracle: what is written is read back by the specification's evaluator and by the importer (`tests/writing.rs`).
 
 use crate::document::{CHUNK_BIN, CHUNK_JSON, Container, Document};
+use crate::encode;
 use crate::error::{Fault, WriteError};
 use crate::uri;
 use crate::view::View;
@@ -34,11 +35,31 @@ impl Document {
         Ok(bytes)
     }
 
+    /// How many bytes that is.
+    pub fn glb_bytes(&self) -> Result<u64, WriteError> {
+        struct Counter(u64);
+        impl Write for Counter {
+            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+                self.0 += bytes.len() as u64;
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> std::io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut counter = Counter(0);
+        self.write_glb(&mut counter)?;
+        Ok(counter.0)
+    }
+
     /// Writes the document as GLB, packed if it is not; [`Self::pack`] tells which images could not be taken in.
     pub fn write_glb(&self, out: &mut dyn Write) -> Result<(), WriteError> {
         let mut packed = Cow::Borrowed(self);
         if !self.is_packed() {
             packed.to_mut().pack()?;
+        }
+        if let Some(smaller) = encode::packed(&packed)? {
+            packed = Cow::Owned(smaller);
         }
         let text = packed.json.to_string();
         let bin = packed.buffers.first().filter(|bytes| !bytes.is_empty());
@@ -105,7 +126,7 @@ impl Document {
 
     /// Appends the bytes of later buffers to the first. Buffers without data (fallbacks of compression extensions)
     /// stay as they are.
-    fn merge_buffers(&mut self) {
+    pub(crate) fn merge_buffers(&mut self) {
         let Some(entries) = self.json.get_mut("buffers").and_then(Value::as_array_mut) else { return };
         if entries.is_empty() {
             return;

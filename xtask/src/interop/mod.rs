@@ -22,7 +22,7 @@ use std::process::{Command, ExitCode};
 /// Built-in characters, as `sinew inspect zoo:` lists them.
 const ZOO: &[&str] = &["tube", "flower", "dancer", "calf", "bird", "snail", "arm"];
 
-const NODE_PACKAGES: &[&str] = &["gltf-validator@2.0.0-dev.3.10", "three@0.187.0"];
+const NODE_PACKAGES: &[&str] = &["gltf-validator@2.0.0-dev.3.10", "meshoptimizer@1.3.0", "three@0.187.0"];
 const BLENDER: &str = "bpy==5.0.1";
 const LIBIGL: &str = "libigl==2.6.3";
 

@@ -34,6 +34,15 @@ pub fn check() -> Result<(), String> {
         };
         let glb = made("glb");
         bake(&glb, &[])?;
+        let (packed, floats) = (made("meshopt.glb"), made("floats.glb"));
+        bake(&packed, &["--compress", "meshopt"])?;
+        bake(&floats, &["--target", "unreal"])?;
+        let forms = [&glb, &packed, &floats].map(|form| stripped(&sinew, form, &made("stripped.glb")));
+        let [plain, others @ ..] = &forms;
+        let plain = plain.as_ref().map_err(Clone::clone)?;
+        if others.iter().any(|other| other.as_ref() != Ok(plain)) {
+            faults.push(format!("{input}: its forms are not the same file once they are stripped"));
+        }
         // A cache begins with the clip's first key, and says nothing between its frames.
         let start = start(&sinew, input)?;
         let times: Vec<String> = FRAMES.iter().map(|&frame| (start + f64::from(frame) / 60.0).to_string()).collect();
@@ -52,6 +61,10 @@ pub fn check() -> Result<(), String> {
         look("the file against the effects", &file, &effects, TOLERANCE);
         let three = lines(node("three.mjs")?.args([&glb, "0"]).args(&times), three_positions)?;
         look("three.js", &three, &file, AGREEMENT);
+        let unpacked = lines(node("three.mjs")?.args([&packed, "0"]).args(&times), three_positions)?;
+        look("three.js, packed by meshopt", &unpacked, &file, AGREEMENT);
+        let three = lines(node("three.mjs")?.args([&floats, "0"]).args(&times), three_positions)?;
+        look("three.js, 32 bits, against the effects", &three, &effects, TOLERANCE);
         let played = lines(blender("blender.py")?.args(["gltf", &glb, "0"]).args(&times), flat_positions)?;
         look("Blender", &played, &file, AGREEMENT);
         for format in ["pc2", "mdd"] {
@@ -63,6 +76,12 @@ pub fn check() -> Result<(), String> {
         }
     }
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
+}
+
+/// A file without what was baked.
+fn stripped(sinew: &Command, file: &str, out: &str) -> Result<Vec<u8>, String> {
+    output(again(sinew).args(["strip", file, "--force", "-o", out]))?;
+    std::fs::read(out).map_err(|error| format!("{out}: {error}"))
 }
 
 /// World positions by `sinew frame`, a list per time.

@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import * as THREE from "three";
 import { GLTFLoader } from "three/addons/loaders/GLTFLoader.js";
+import { MeshoptDecoder } from "meshoptimizer";
 
 globalThis.self = globalThis;
 // Pictures are not looked at: an empty one will do.
@@ -10,7 +11,8 @@ globalThis.createImageBitmap = async () => ({ width: 1, height: 1, close() {} })
 const [file, clip, ...times] = process.argv.slice(2);
 const bytes = readFileSync(file);
 const buffer = bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength);
-const gltf = await new Promise((done, failed) => new GLTFLoader().parse(buffer, "", done, failed));
+const loader = new GLTFLoader().setMeshoptDecoder(MeshoptDecoder);
+const gltf = await new Promise((done, failed) => loader.parse(buffer, "", done, failed));
 const mixer = new THREE.AnimationMixer(gltf.scene);
 const animation = gltf.animations[Number(clip)];
 if (!animation) throw new Error(`no clip ${clip}`);

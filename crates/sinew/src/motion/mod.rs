@@ -8,6 +8,7 @@
 //! | `sampling` | the pose |
 //! | `derivatives` | exact rates of each channel in the parent's frame |
 //! | `timeline`, `looping`, `travel` | span, period and cuts; whether a clip loops; roots that end elsewhere |
+//! | `closing` | the key that a loop lacks, in a copy of its clip |
 //! | `smoothing` | rates convolved with a B-spline |
 //! | `filter`, `time_filter`, `oscillator`, `window` | what can be made of a signal's past: lag, derivative, wobble |
 //! | `relative` | the rates of a bone against another one than its parent in the file |
@@ -16,6 +17,7 @@
 //! | `flesh_load` | what flesh feels in the bone's own frame, through the filters of muscles |
 //! | `live` | the same for poses that arrive one by one |
 
+mod closing;
 mod derivatives;
 mod filter;
 mod flesh_load;

@@ -25,7 +25,7 @@ use crate::matrix::largest_vector;
 use crate::pulled::{Pulled, PulledGroup, stretches};
 use crate::range::Range;
 use crate::sampling::Grid;
-use crate::{BakeClip, BakeFailure, Baked, Options, Progress, Subject};
+use crate::{BakeClip, BakeFailure, Baked, Options, Progress, Subject, Tolerance};
 use frames::{Frame, Frames};
 use rayon::prelude::*;
 use result::Measured;
@@ -41,6 +41,8 @@ const TARGETS_SHARE: f64 = 0.8;
 /// Precision of the range, as a share of the tolerance. What it leaves out lies across what targets leave: their squares
 /// add up.
 const RANGE_SHARE: f64 = 0.25;
+/// The same where no number of targets would do: what the range leaves out grows on points that count little, up to ten times.
+const FINE_RANGE_SHARE: f64 = RANGE_SHARE / 4.0;
 /// How far a midpoint may be off the line between its samples, as a share of the tolerance, and not be learnt from.
 const FAST_SHARE: f64 = 0.1;
 /// Most columns of a range.
@@ -57,6 +59,23 @@ pub fn bake(
     options: &Options,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<Baked, BakeFailure> {
+    let mut baked = None;
+    bake_again(subject, clips, options, progress, |result| {
+        baked = Some(result);
+        None
+    })?;
+    baked.unwrap_or(Err(BakeFailure::NothingToBake("there is no clip")))
+}
+
+/// Bakes clips at one tolerance after another: `next` is given each bake, beginning with that of `options`, and says at which
+/// tolerance the next one is to be. Frames are evaluated once for all of them, as far as they can be held.
+pub fn bake_again(
+    subject: Subject<'_>,
+    clips: &[BakeClip<'_>],
+    options: &Options,
+    progress: &(dyn Fn(Progress) + Sync),
+    mut next: impl FnMut(Result<Baked, BakeFailure>) -> Option<Tolerance>,
+) -> Result<(), BakeFailure> {
     if !subject.rig.parts().iter().any(|part| part.kind == PartKind::Skinned) {
         return Err(BakeFailure::NothingToBake("no mesh is skinned to bones"));
     }
@@ -64,46 +83,60 @@ pub fn bake(
         return Err(BakeFailure::NothingToBake("there is no clip"));
     }
     let stages = Stages::new(subject, clips)?;
-    let run = Run::new(subject, &stages, clips, options, progress)?;
+    let mut run = Run::new(subject, &stages, clips, options, progress)?;
     let mut frames = Frames::new(&run);
-    let mut trades = run.targets(&mut frames, Extent::Fast)?;
-    if run.is_short(&trades) {
-        trades = run.targets(&mut frames, Extent::All)?;
+    while let Some(tolerance) = next(run.bake(&mut frames)) {
+        run.options.tolerance = tolerance;
     }
-    let counts = run.choose_counts(&trades)?;
-    let solutions = run.groups.iter().zip(trades).zip(counts);
-    let solutions = solutions.map(|((group, trade), count)| Solution::new(group, trade, count, &run.grids));
-    let mut solutions = solutions.collect::<Result<Vec<_>, _>>()?;
-    let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); clips.len()];
-    loop {
-        for (group, solution) in run.groups.iter().zip(&mut solutions) {
-            let tolerance = options.tolerance.units(group.group.size);
-            if std::mem::take(&mut solution.stale_forms) {
-                solution.store(group, tolerance, options.whole_numbers);
+    Ok(())
+}
+
+impl Run<'_> {
+    /// Everything, at the tolerance of the options.
+    fn bake(&self, frames: &mut Frames) -> Result<Baked, BakeFailure> {
+        let (run, options) = (self, &self.options);
+        let all: Vec<usize> = (0..run.groups.len()).collect();
+        let mut trades = run.targets(frames, &all, Extent::Fast)?;
+        let short: Vec<usize> = all.into_iter().filter(|&group| run.is_short(group, &trades[group])).collect();
+        if !short.is_empty() {
+            let better = run.targets(frames, &short, Extent::All)?;
+            short.into_iter().zip(better).for_each(|(group, trade)| trades[group] = trade);
+        }
+        let counts = run.choose_counts(&trades)?;
+        let solutions = run.groups.iter().zip(trades).zip(counts);
+        let solutions = solutions.map(|((group, trade), count)| Solution::new(group, trade, count, &run.grids));
+        let mut solutions = solutions.collect::<Result<Vec<_>, _>>()?;
+        let mut measured: Vec<Vec<Measured>> = vec![Vec::new(); run.clips.len()];
+        loop {
+            for (group, solution) in run.groups.iter().zip(&mut solutions) {
+                let tolerance = options.tolerance.units(group.group.size);
+                if std::mem::take(&mut solution.stale_forms) {
+                    solution.store(group, tolerance, options.whole_numbers);
+                }
+                solution.choose_keys(&run.grids, tolerance);
             }
-            solution.choose_keys(&run.grids, tolerance);
-        }
-        for (clip, measured) in measured.iter_mut().enumerate() {
-            if solutions.iter().any(|solution| solution.stale_keys[clip]) {
-                let refined = run.refine(clip, &mut solutions)?;
-                *measured = run.measure(&mut frames, clip, &solutions, &refined)?;
+            for (clip, measured) in measured.iter_mut().enumerate() {
+                if solutions.iter().any(|solution| solution.stale_keys[clip]) {
+                    let refined = run.refine(clip, &mut solutions)?;
+                    *measured = run.measure(frames, clip, &solutions, &refined)?;
+                }
             }
+            let mut retried = false;
+            for (index, (group, solution)) in run.groups.iter().zip(&mut solutions).enumerate() {
+                let tolerance = options.tolerance.units(group.group.size);
+                let off: Vec<bool> = measured.iter().map(|clip| clip[index].error.largest > tolerance).collect();
+                solution.stale_keys.fill(false);
+                retried |= solution.tighten(&off);
+            }
+            if retried {
+                continue;
+            }
+            let report = run.report(&solutions, &measured);
+            if !report.within_tolerance() && !options.best_effort {
+                return Err(run.missed(&report));
+            }
+            return Ok(run.result(solutions, report));
         }
-        let mut retried = false;
-        for (index, (group, solution)) in run.groups.iter().zip(&mut solutions).enumerate() {
-            let tolerance = options.tolerance.units(group.group.size);
-            let off: Vec<bool> = measured.iter().map(|clip| clip[index].error.largest > tolerance).collect();
-            solution.stale_keys.fill(false);
-            retried |= solution.tighten(&off);
-        }
-        if retried {
-            continue;
-        }
-        let report = run.report(&solutions, &measured);
-        if !report.within_tolerance() && !options.best_effort {
-            return Err(run.missed(&report));
-        }
-        return Ok(run.result(solutions, report));
     }
 }
 
@@ -130,7 +163,7 @@ struct Run<'a> {
     /// The clips, bound once: smoothing and filters run over all of their keys.
     motions: Vec<Playing<'a>>,
     grids: Vec<Grid>,
-    options: &'a Options,
+    options: Options,
     meter: Meter<'a>,
 }
 
@@ -168,6 +201,7 @@ impl<'a> Run<'a> {
         let group = |group| PulledGroup::new(subject, group, &stretches, &place_of_slot);
         let groups = found.into_iter().map(group).collect();
         let meter = Meter { done: AtomicUsize::new(0), total: AtomicUsize::new(0), tell };
+        let options = options.clone();
         let run = Self { subject, groups, place_of_slot, clips, motions, grids, options, meter };
         run.meter.total.store(run.grids.iter().map(|grid| grid.times.len()).sum(), Ordering::Relaxed);
         Ok(run)
@@ -189,26 +223,28 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// What any number of targets would give.
-    fn targets(&self, frames: &mut Frames, extent: Extent) -> Result<Vec<Trade>, BakeFailure> {
-        let ranges = self.learn(frames, extent)?;
+    /// What any number of targets would give in some groups.
+    fn targets(&self, frames: &mut Frames, groups: &[usize], extent: Extent) -> Result<Vec<Trade>, BakeFailure> {
+        let range_share = extent.range_share();
+        let ranges = self.learn(frames, groups, extent)?;
         let limit = directions_within(self.options.max_targets).filter(|_| self.options.best_effort);
-        let share = (TARGETS_SHARE * TARGETS_SHARE - RANGE_SHARE * RANGE_SHARE).sqrt();
-        let factored = ranges.iter().zip(&self.groups).map(|(range, group)| {
-            factor(range, (share * self.options.tolerance.units(group.group.size)) as f32, limit)
+        let share = (TARGETS_SHARE * TARGETS_SHARE - range_share * range_share).sqrt();
+        let factored = ranges.iter().zip(groups).map(|(range, &group)| {
+            factor(range, (share * self.options.tolerance.units(self.groups[group].group.size)) as f32, limit)
         });
         let factored = factored.collect::<Result<Vec<_>, _>>()?;
         drop(ranges);
-        self.trade(frames, factored)
+        self.trade(frames, groups, factored)
     }
 
     /// One pass over samples, and over those midpoints where the motion is faster than samples are: what the effects do.
-    fn learn(&self, frames: &mut Frames, extent: Extent) -> Result<Vec<Range>, BakeFailure> {
-        let rows: usize = self.groups.iter().map(|group| 3 * group.group.points.len()).sum();
+    fn learn(&self, frames: &mut Frames, groups: &[usize], extent: Extent) -> Result<Vec<Range>, BakeFailure> {
+        let learnt = || groups.iter().map(|&group| &self.groups[group]);
+        let rows: usize = learnt().map(|group| 3 * group.group.points.len()).sum();
         let columns = (RANGE_BYTES / (4 * rows.max(1))).clamp(32, RANGE_COLUMNS);
-        let precision = |group: &PulledGroup| RANGE_SHARE * self.options.tolerance.units(group.group.size);
+        let precision = |group: &PulledGroup| extent.range_share() * self.options.tolerance.units(group.group.size);
         let range = |group: &PulledGroup| Range::new(3 * group.group.points.len(), precision(group), columns);
-        let mut ranges: Vec<Range> = self.groups.iter().map(range).collect();
+        let mut ranges: Vec<Range> = learnt().map(range).collect();
         let step = if extent == Extent::All { 1 } else { 2 };
         let block = self.block();
         for (index, grid) in self.grids.iter().enumerate() {
@@ -217,7 +253,7 @@ impl<'a> Run<'a> {
             let mut window: Vec<Arc<Frame>> = Vec::new();
             for (piece, places) in places.chunks(block).enumerate() {
                 let found = self.look(frames, index, places, "sampling the motion")?;
-                add(&mut ranges, &found)?;
+                add(&mut ranges, groups, &found)?;
                 if extent == Extent::All {
                     continue;
                 }
@@ -227,7 +263,7 @@ impl<'a> Run<'a> {
                 let judged = window.len().saturating_sub(if is_last { 1 } else { 2 });
                 let is_fast = |&at: &usize| {
                     let near = &window[at.saturating_sub(1)..(at + 3).min(window.len())];
-                    self.groups.iter().enumerate().any(|(group, pulled)| {
+                    groups.iter().zip(learnt()).any(|(&group, pulled)| {
                         let x: Vec<&[f32]> = near.iter().map(|frame| &frame.groups[group].x[..]).collect();
                         off_the_line(&x) > (FAST_SHARE * self.options.tolerance.units(pulled.group.size)) as f32
                     })
@@ -236,7 +272,7 @@ impl<'a> Run<'a> {
                 let fast: Vec<usize> = (from..judged).into_par_iter().filter(is_fast).collect();
                 let fast: Vec<usize> = fast.into_iter().map(|at| 2 * (first + at) + 1).collect();
                 for fast in fast.chunks(block) {
-                    add(&mut ranges, &self.look(frames, index, fast, "sampling the motion")?)?;
+                    add(&mut ranges, groups, &self.look(frames, index, fast, "sampling the motion")?)?;
                 }
                 window.drain(..window.len().saturating_sub(3));
             }
@@ -250,12 +286,22 @@ impl<'a> Run<'a> {
 enum Extent {
     /// Samples, and midpoints that are not half-way between them.
     Fast,
-    /// Samples and midpoints.
+    /// Samples and midpoints, more precisely: where no number of targets would do.
     All,
 }
 
-fn add(ranges: &mut [Range], frames: &[Arc<Frame>]) -> Result<(), BakeFailure> {
-    for (group, range) in ranges.iter_mut().enumerate() {
+impl Extent {
+    /// Precision of the range, as a share of the tolerance.
+    fn range_share(self) -> f64 {
+        match self {
+            Self::Fast => RANGE_SHARE,
+            Self::All => FINE_RANGE_SHARE,
+        }
+    }
+}
+
+fn add(ranges: &mut [Range], groups: &[usize], frames: &[Arc<Frame>]) -> Result<(), BakeFailure> {
+    for (&group, range) in groups.iter().zip(ranges) {
         range.add(frames.iter().flat_map(|frame| &frame.groups[group].x).copied().collect())?;
     }
     Ok(())

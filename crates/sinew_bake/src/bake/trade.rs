@@ -4,7 +4,7 @@ use super::frames::Frames;
 use super::{Run, TARGETS_SHARE};
 use crate::directions::Fit;
 use crate::factor::Factors;
-use crate::pulled::{Pulled, PulledGroup, TILE, WorldError};
+use crate::pulled::{Pulled, TILE, WorldError};
 use crate::report::{Shortfall, TradePoint, is_round};
 use crate::{BakeFailure, Options};
 use faer::MatRef;
@@ -62,15 +62,16 @@ impl Trade {
 const FRAMES: usize = 8;
 
 impl Run<'_> {
-    /// One pass over samples and midpoints: what any number of targets would give.
+    /// One pass over samples and midpoints: what any number of targets would give in some groups.
     pub(super) fn trade(
         &self,
         frames: &mut Frames,
+        groups: &[usize],
         factored: Vec<(Factors, usize)>,
     ) -> Result<Vec<Trade>, BakeFailure> {
         let limit = directions_within(self.options.max_targets);
         let mut trades = Vec::with_capacity(factored.len());
-        for ((factors, estimate), group) in factored.into_iter().zip(&self.groups) {
+        for ((factors, estimate), &group) in factored.into_iter().zip(groups) {
             let rank = factors.targets.columns();
             // Some more than needed: the estimate does not know what A does to errors.
             let most = (estimate + estimate / 8 + 6).min(rank);
@@ -79,37 +80,32 @@ impl Run<'_> {
                 factors,
                 curve: Vec::new(),
                 fits: Vec::new(),
-                stretch: vec![0.0; group.group.points.len()],
+                stretch: vec![0.0; self.groups[group].group.points.len()],
                 rank,
                 directions: Vec::new(),
             });
         }
-        self.measure_trades(frames, &mut trades)?;
-        let too_short = |(trade, group): (&Trade, &PulledGroup)| {
-            let tolerance = TARGETS_SHARE * self.options.tolerance.units(group.group.size);
-            trade.ladder.last().is_some_and(|&last| last < trade.rank)
-                && trade.curve.iter().all(|point| point.largest > tolerance)
+        self.measure_trades(frames, groups, &mut trades)?;
+        let too_short = |(trade, &group): (&Trade, &usize)| {
+            trade.ladder.last().is_some_and(|&last| last < trade.rank) && self.is_short(group, trade)
         };
-        if trades.iter().zip(&self.groups).any(too_short) {
+        if trades.iter().zip(groups).any(too_short) {
             trades.iter_mut().for_each(|trade| trade.ladder = ladder(0, trade.rank, limit));
-            self.measure_trades(frames, &mut trades)?;
+            self.measure_trades(frames, groups, &mut trades)?;
         }
         Ok(trades)
     }
 
     /// Whether no number of targets looked at will do for a group.
-    pub(super) fn is_short(&self, trades: &[Trade]) -> bool {
-        let will_do = |(trade, group): (&Trade, &PulledGroup)| {
-            let tolerance = TARGETS_SHARE * self.options.tolerance.units(group.group.size);
-            trade.curve.iter().any(|point| point.largest <= tolerance)
-        };
-        !trades.iter().zip(&self.groups).all(will_do)
+    pub(super) fn is_short(&self, group: usize, trade: &Trade) -> bool {
+        let tolerance = TARGETS_SHARE * self.options.tolerance.units(self.groups[group].group.size);
+        trade.curve.iter().all(|point| point.largest > tolerance)
     }
 
-    fn measure_trades(&self, frames: &mut Frames, trades: &mut [Trade]) -> Result<(), BakeFailure> {
-        for (trade, group) in trades.iter_mut().zip(&self.groups) {
+    fn measure_trades(&self, frames: &mut Frames, groups: &[usize], trades: &mut [Trade]) -> Result<(), BakeFailure> {
+        for (trade, &group) in trades.iter_mut().zip(groups) {
             let most = trade.most();
-            let fields = group.fields.iter().filter(|_| most > 0);
+            let fields = self.groups[group].fields.iter().filter(|_| most > 0);
             trade.directions = fields.map(|field| Fit::new(field.len(), most + 1)).collect();
             trade.fits.clear();
         }
@@ -121,7 +117,8 @@ impl Run<'_> {
             let places: Vec<usize> = (0..grid.times.len()).collect();
             for places in places.chunks(block) {
                 let found = self.look(frames, index, places, "measuring targets")?;
-                for (group, ((trade, sums), stretch)) in trades.iter_mut().zip(&mut sums).zip(&mut stretch).enumerate()
+                for (&group, ((trade, sums), stretch)) in
+                    groups.iter().zip(trades.iter_mut().zip(&mut sums).zip(&mut stretch))
                 {
                     let pulled: Vec<&Pulled> = found.iter().map(|frame| &frame.groups[group]).collect();
                     let weights = trade.factors.weights_of(pulled.iter().map(|pulled| &pulled.x[..]), trade.most());
@@ -143,10 +140,10 @@ impl Run<'_> {
                 }
             }
         }
-        for (((trade, stretch), sums), group) in trades.iter_mut().zip(stretch).zip(&sums).zip(&self.groups) {
+        for (((trade, stretch), sums), &group) in trades.iter_mut().zip(stretch).zip(&sums).zip(groups) {
             trade.stretch = stretch.into_iter().map(f32::sqrt).collect();
             let fits = || trade.fits.iter().flatten();
-            let points = (fits().count() * group.group.points.len()).max(1) as f64;
+            let points = (fits().count() * self.groups[group].group.points.len()).max(1) as f64;
             let point = |(rung, &directions): (usize, &usize)| TradePoint {
                 targets: written_targets(directions),
                 largest: fits().map(|fit| f64::from(fit.errors[rung])).fold(0.0, f64::max),
@@ -176,7 +173,7 @@ impl Run<'_> {
         if short.is_empty() || self.options.best_effort {
             return Ok(counts);
         }
-        let Options { tolerance, max_targets, .. } = *self.options;
+        let Options { tolerance, max_targets, .. } = self.options;
         Err(BakeFailure::Shortfall(Box::new(Shortfall { tolerance, max_targets, groups: short })))
     }
 }

@@ -16,7 +16,7 @@ use clap::{Args as ClapArgs, ValueEnum};
 use sinew::strength::Solved;
 use sinew_bake::engine::{ENGINES, Engine};
 use sinew_bake::{BakeFailure, Options, Tolerance};
-use sinew_export::{BakedFile, ExportError, bake_solved};
+use sinew_export::{BakedFile, ExportError, Oversize, Packing, Shipping, bake_clips, bake_shipped};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -68,6 +68,15 @@ pub struct BakingArgs {
     #[arg(long, value_name = "K")]
     max_targets: Option<usize>,
 
+    /// Maximum size of the file: 3MB, 800kB, 2.5MiB or a number of bytes. If the tolerance asks for more, nothing is
+    /// written; with --best-effort, the smallest error that fits is looked for.
+    #[arg(long, value_name = "SIZE", value_parser = size)]
+    max_size: Option<u64>,
+
+    /// Pack what is added; for players that read EXT_meshopt_compression (three.js, Babylon.js, Unity with its package).
+    #[arg(long, value_name = "meshopt")]
+    compress: Option<CompressName>,
+
     /// The engine that will play the file; its limits are respected.
     #[arg(long, value_name = "ENGINE", value_parser = engine)]
     target: Option<&'static Engine>,
@@ -83,6 +92,13 @@ pub struct BakingArgs {
     /// Overwrite the output if it exists.
     #[arg(long)]
     pub force: bool,
+}
+
+/// How what is added is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum CompressName {
+    /// EXT_meshopt_compression.
+    Meshopt,
 }
 
 /// What a bake is written as.
@@ -101,6 +117,22 @@ enum BakeFormat {
 fn engine(given: &str) -> Result<&'static Engine, String> {
     let known: Vec<_> = ENGINES.iter().map(|engine| engine.name).collect();
     Engine::named(given).ok_or_else(|| format!("known engines: {}", known.join(", ")))
+}
+
+/// Bytes.
+fn size(given: &str) -> Result<u64, String> {
+    const UNITS: [(&str, f64); 7] =
+        [("KiB", 1024.0), ("MiB", 1048576.0), ("GiB", 1073741824.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("B", 1.0)];
+    let text = given.trim();
+    let ends = |unit: &str| text.len() >= unit.len() && text.is_char_boundary(text.len() - unit.len());
+    let matches = |unit: &str| ends(unit) && text[text.len() - unit.len()..].eq_ignore_ascii_case(unit);
+    let (number, factor) = UNITS
+        .iter()
+        .find(|(unit, _)| matches(unit))
+        .map_or((text, 1.0), |(unit, factor)| (&text[..text.len() - unit.len()], *factor));
+    let bytes = number.trim().parse::<f64>().ok().map(|number| number * factor);
+    let bytes = bytes.filter(|bytes| (1.0..=u64::MAX as f64).contains(bytes));
+    bytes.map(|bytes| bytes as u64).ok_or_else(|| "give a size such as 3MB, 800kB, 2.5MiB or 3000000".to_owned())
 }
 
 pub fn run(options: &BakeArgs, talk: &Talk) -> Result<(), Fault> {
@@ -123,6 +155,9 @@ pub fn run(options: &BakeArgs, talk: &Talk) -> Result<(), Fault> {
     recipe.idle_words(&scene).iter().for_each(|words| talk.note(words));
     let chosen = chosen_clips(&scene, &baking.clips)?;
     if options.format != BakeFormat::Glb {
+        if baking.max_size.is_some() || baking.compress.is_some() {
+            return Err(Fault::Usage("--max-size and --compress are for .glb files, not for other formats".to_owned()));
+        }
         return cache::run(options, &scene, &recipe, &chosen, talk);
     }
     let order = Order { input: &options.input, output: &options.output, baking, scene: &scene, recipe: &recipe };
@@ -157,10 +192,19 @@ impl Order<'_> {
     ) -> Result<Written, Fault> {
         let Self { input, output, baking, scene, recipe } = *self;
         let limits = limits(baking, scene)?;
+        let shipping = shipping(baking)?;
         // The output may take the place of the input.
         let before = bytes_before(input, scene);
-        let baked =
-            baked_with(scene, recipe, chosen, gains, &limits, talk, |failure| refuse(failure, baking, scene, talk))?;
+        let bar = Progress::new(talk, "baking", 0);
+        let tell = |at: sinew_bake::Progress| bar.tell(at.what, at.done, at.total);
+        let outcome = bake_shipped(scene, recipe.as_file(), chosen, gains, &limits, &shipping, &tell);
+        drop(bar);
+        let baked = outcome.map_err(|error| match error {
+            ExportError::Bake { source, .. } => refuse(source, baking, scene, talk),
+            ExportError::TooLarge { source, .. } => refuse_size(&source, baking, scene, talk),
+            other => other.into(),
+        })?;
+        talk.warnings(&baked.added.warnings);
         let source = PathBuf::from(input.to_string());
         let after = match beside {
             None => Destination::new(output, baking.force).write_document(&baked.document, &source)?,
@@ -189,6 +233,10 @@ impl Written {
             added: &self.baked.added,
             repaired: &self.baked.repaired,
             strength: &self.baked.strength,
+            closed: &self.baked.closed,
+            packed: self.baked.packed,
+            sizes: &self.baked.sizes,
+            max_bytes: order.baking.max_size,
             bytes: self.bytes,
             seconds: start.elapsed().as_secs_f64(),
         }
@@ -204,22 +252,8 @@ pub fn baked(
     talk: &Talk,
     refuse: impl FnOnce(BakeFailure) -> Fault,
 ) -> Result<BakedFile, Fault> {
-    baked_with(scene, recipe, chosen, None, limits, talk, refuse)
-}
-
-/// The same, with gains that are known already.
-fn baked_with(
-    scene: &Scene,
-    recipe: &LoadedRecipe,
-    chosen: &[usize],
-    gains: Option<Solved>,
-    limits: &Options,
-    talk: &Talk,
-    refuse: impl FnOnce(BakeFailure) -> Fault,
-) -> Result<BakedFile, Fault> {
     let bar = Progress::new(talk, "baking", 0);
-    let outcome =
-        bake_solved(scene, recipe.as_file(), chosen, gains, limits, &|at| bar.tell(at.what, at.done, at.total));
+    let outcome = bake_clips(scene, recipe.as_file(), chosen, limits, &|at| bar.tell(at.what, at.done, at.total));
     drop(bar);
     let baked = outcome.map_err(|error| match error {
         ExportError::Bake { source, .. } => refuse(source),
@@ -247,6 +281,36 @@ fn limits(options: &BakingArgs, scene: &Scene) -> Result<Options, Fault> {
         best_effort: options.best_effort,
         whole_numbers: options.target.is_none_or(|engine| engine.reads_whole_numbers),
     })
+}
+
+/// What the file is to be; an engine is not given what it does not read.
+fn shipping(options: &BakingArgs) -> Result<Shipping, Fault> {
+    let packing = options.compress.map(|CompressName::Meshopt| Packing::Meshopt);
+    match options.target.filter(|engine| packing.is_some() && !engine.reads_meshopt) {
+        Some(engine) => Err(Fault::Usage(format!(
+            "{} does not read what meshopt has packed; leave out --compress, or --target if another engine will play the \
+             file",
+            engine.title
+        ))),
+        None => Ok(Shipping { packing, max_bytes: options.max_size }),
+    }
+}
+
+fn refuse_size(oversize: &Oversize, options: &BakingArgs, scene: &Scene, talk: &Talk) -> Fault {
+    if options.json {
+        // The message tells the same where this cannot be written.
+        let _ = to_stdout(|out| writeln!(out, "{}", report::oversize(oversize)));
+    }
+    let text = oversize.to_string();
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default();
+    lines.for_each(|line| talk.note(line));
+    let compress = if options.compress.is_some() { "" } else { "--compress meshopt, " };
+    let remedy = match oversize.tried.last() {
+        Some(last) if last.bytes > oversize.max_bytes => "allow more".to_owned(),
+        _ => format!("raise --max-size or --tolerance, bake fewer clips, or give {compress}--best-effort"),
+    };
+    Fault::in_file(&scene.name, format!("{first}; {remedy}"))
 }
 
 fn refuse(failure: BakeFailure, options: &BakingArgs, scene: &Scene, talk: &Talk) -> Fault {

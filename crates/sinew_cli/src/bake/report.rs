@@ -8,6 +8,7 @@ use crate::text::{count, quoted};
 use serde_json::{Map, Value, json};
 use sinew::strength::{Finding, Outcome, Over};
 use sinew_bake::report::{AngleError, GroupReport, Report, Shortfall, TradePoint, listed, thinned};
+use sinew_export::{ClosedClip, Oversize, PackedBytes, SizePoint};
 use sinew_gltf::layer::{LayerBytes, LayerReport};
 use std::path::Path;
 
@@ -28,6 +29,12 @@ pub struct Account<'a> {
     pub repaired: &'a [(usize, usize)],
     /// Gains found for strengths.
     pub strength: &'a [Finding],
+    /// Loops that got their closing keys.
+    pub closed: &'a [ClosedClip],
+    pub packed: Option<PackedBytes>,
+    /// What was tried for the sake of size, and how much is allowed.
+    pub sizes: &'a [SizePoint],
+    pub max_bytes: Option<u64>,
     /// Of the file before and after.
     pub bytes: (u64, u64),
     pub seconds: f64,
@@ -81,6 +88,12 @@ impl Account<'_> {
         if clips.len() > 0 {
             lines.push(format!("  and {} more clips; --json lists all", clips.len()));
         }
+        for ClosedClip { name, seconds } in self.closed.iter().take(MOST_CLIPS) {
+            let name = quoted(name);
+            lines.push(format!(
+                "  clip {name}: its closing key was missing; the copy has it, {seconds:.4} s after the last"
+            ));
+        }
         for (node, primitive) in self.repaired {
             lines.push(format!("  node {node}, primitive {primitive}: repaired skin weights replace the file's"));
         }
@@ -91,10 +104,32 @@ impl Account<'_> {
             let channels = count(self.added.replaced_channels.len(), "weight channel", "weight channels");
             lines.push(format!("  {channels} of the file's own morphs: existing values kept, new ones appended"));
         }
+        if let Some(PackedBytes { plain, packed }) = self.packed {
+            lines.push(format!("  packed by meshopt: {plain} bytes as {packed}"));
+        }
+        if let Some(most) = self.max_bytes {
+            lines.push(self.size_line(most));
+        }
         let kinds = self.kinds().into_iter().filter(|(_, bytes)| *bytes > 0);
         let kinds: Vec<String> = kinds.map(|(kind, bytes)| format!("{kind} {bytes}")).collect();
         lines.push(format!("  {before} bytes before, {after} after ({}), {:.1} s", kinds.join(", "), self.seconds));
         lines
+    }
+
+    /// What it costs to keep within `most` bytes.
+    fn size_line(&self, most: u64) -> String {
+        let tried = |point: &SizePoint| format!("{:.3} %: {}", 100.0 * point.largest_share, point.bytes);
+        let tried: Vec<String> = self.sizes.iter().map(tried).collect();
+        let error = 100.0 * self.report.largest_share();
+        match self.report.within_tolerance() {
+            true => format!("  within the {most} bytes allowed, and within the tolerance"),
+            false => format!(
+                "  within the {most} bytes allowed the error is {error:.4} % of the size, beyond the tolerance of {}; error \
+                 and bytes: {}",
+                self.report.tolerance,
+                tried.join(", ")
+            ),
+        }
     }
 
     /// Bytes added, by what they hold.
@@ -235,6 +270,9 @@ impl Account<'_> {
             "repaired_skins": self.repaired.iter().map(|(node, primitive)| json!({"node": node, "primitive": primitive})).collect::<Vec<_>>(),
             "copied_meshes": added.copied_meshes.iter().map(|(mesh, copy, nodes)| json!({"mesh": mesh, "copy": copy, "nodes": nodes})).collect::<Vec<_>>(),
             "replaced_channels": added.replaced_channels.iter().map(|(clip, channel)| json!({"animation": clip, "channel": channel})).collect::<Vec<_>>(),
+            "closing_keys_added": self.closed.iter().map(|clip| json!({"clip": clip.name, "seconds_after_last": clip.seconds})).collect::<Vec<_>>(),
+            "packed": self.packed.map(|bytes| json!({"by": "meshopt", "plain": bytes.plain, "packed": bytes.packed})),
+            "sizes": sizes(self.sizes),
             "bytes_before": before,
             "bytes_after": after,
             "bytes_added": self.kinds().into_iter().map(|(kind, bytes)| (kind.to_owned(), bytes.into())).collect::<Map<_, _>>(),
@@ -288,6 +326,23 @@ pub fn shortfall(shortfall: &Shortfall) -> Value {
         "max_targets": shortfall.max_targets,
         "meshes": groups,
     })
+}
+
+/// What was tried for the sake of size, for programs.
+pub fn oversize(oversize: &Oversize) -> Value {
+    json!({"within_size": false, "max_size": oversize.max_bytes, "sizes": sizes(&oversize.tried)})
+}
+
+fn sizes(tried: &[SizePoint]) -> Vec<Value> {
+    let point = |point: &SizePoint| {
+        json!({
+            "tolerance": point.tolerance.to_string(),
+            "targets": point.targets,
+            "largest_error_share": point.largest_share,
+            "bytes": point.bytes,
+        })
+    };
+    tried.iter().map(point).collect()
 }
 
 fn trade(curve: &[TradePoint]) -> Vec<Value> {

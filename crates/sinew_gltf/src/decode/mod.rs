@@ -13,10 +13,11 @@
 
 mod cut;
 mod draco;
-mod meshopt;
+pub(crate) mod meshopt;
 
 use crate::accessor::{Accessors, Budget};
 use crate::document::Document;
+use crate::encode;
 use crate::error::Fault;
 use crate::view::View;
 use meshopt::Filter;
@@ -59,6 +60,10 @@ pub(crate) fn unpack(document: &mut Document) -> Result<(), Fault> {
     changed.extend(draco::unpack(document, &budget, &mut spent)?);
     forget(&mut document.json);
     cut::cut(document, &spent.places);
+    if spent.views > 0 && encode::rejoin(document) {
+        // What Sinew itself has packed is nobody's concern.
+        spent.views = 0;
+    }
     measure(document, &changed);
     for (count, what, by) in [
         (spent.views, "buffer view", "meshopt (EXT_meshopt_compression or KHR_meshopt_compression)"),

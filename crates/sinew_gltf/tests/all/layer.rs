@@ -7,7 +7,7 @@ use sinew::raw::RawInfluences;
 use sinew_gltf::layer::{
     ClipWeights, MorphLayer, NodeTargets, NodeWeights, PrimitiveTargets, RepairedSkin, Target, add,
 };
-use sinew_gltf::{Document, RawAsset, WriteError, export, strip};
+use sinew_gltf::{Document, Packing, RawAsset, WriteError, export, strip};
 use sinew_testkit::assets::assets;
 use sinew_testkit::glb::Builder;
 use sinew_testkit::random::Random;
@@ -62,7 +62,33 @@ fn round_trip(before: &Document, layer: &MorphLayer, what: &str) -> Document {
         assert!(stripped.buffers == packed.buffers, "{what}: bytes differ");
         assert!(!strip(&mut stripped).expect("nothing to strip"));
     }
+    packed_by_meshopt(before, layer, &spec_with, &packed, what);
     with
+}
+
+/// The same file with what was added packed: opened, it is the plain one to the bit, and plays alike.
+fn packed_by_meshopt(before: &Document, layer: &MorphLayer, plays: &SpecFile, original: &Document, what: &str) {
+    let mut with = before.clone();
+    with.packing = Some(Packing::Meshopt);
+    add(&mut with, layer).unwrap_or_else(|e| panic!("{what}: {e}"));
+    let bytes = with.to_glb().expect("writable");
+    assert_eq!(with.glb_bytes().ok(), Some(bytes.len() as u64), "{what}");
+    let read = document(bytes.clone());
+    assert_eq!(read.json, with.json, "{what}");
+    assert!(read.buffers == with.buffers, "{what}: bytes differ");
+    assert!(!read.warnings.iter().any(|warning| warning.code == "compression-unpacked"), "{what}");
+    let json = Document::from_slice("test.glb", &read.to_glb().expect("writable"), None).expect("plain").json;
+    assert!(!json.to_string().contains("meshopt"), "{what}: what is written again is plain");
+    let spec = SpecFile::from_bytes(&read.to_glb().expect("writable"), None);
+    for node in plays.skinned_nodes().into_iter().chain(plays.unskinned_nodes()) {
+        let clip = (!plays.clips().is_empty()).then_some(0);
+        assert_eq!(spec.positions(node, clip, 0.3), plays.positions(node, clip, 0.3), "{what}: node {node}");
+    }
+    for mut stripped in [with, read] {
+        assert!(strip(&mut stripped).unwrap_or_else(|e| panic!("{what}: {e}")));
+        assert_eq!(stripped.json.to_string(), original.json.to_string(), "{what}");
+        assert!(stripped.buffers == original.buffers, "{what}: bytes differ");
+    }
 }
 
 fn target_count(spec: &SpecFile, node: usize) -> usize {

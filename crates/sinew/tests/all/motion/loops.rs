@@ -1,9 +1,11 @@
 //! Loops, missing closing keys and travel.
 
 use super::scene::*;
-use glam::{DQuat, DVec3};
+use glam::{DQuat, DVec3, Vec3};
 use sinew::clip::Track;
-use sinew::{Ends, Interpolation, LoopVerdict, Looping, MotionSettings, Pose, Signal, Skeleton, Travel, Trs};
+use sinew::{
+    Clip, Curve, Ends, Interpolation, LoopVerdict, Looping, MotionSettings, Pose, Signal, Skeleton, Travel, Trs,
+};
 use std::f64::consts::{PI, TAU};
 
 fn swing(t: f64) -> DQuat {
@@ -201,6 +203,60 @@ fn travel_without_its_closing_key_is_both() {
     assert!((scene.motion.report().period.unwrap() - 1.0).abs() < 1e-9);
     let fastest = (0..1000).map(|k| scene.signal(f64::from(k) / 1000.0, 0, Signal::LinearVelocity).length());
     assert!(fastest.fold(0.0, f64::max) < 1.5);
+}
+
+/// A clip with its closing key plays as the motion without it does, is a loop that closes, and needs no other.
+#[test]
+fn a_closing_key_that_is_added_changes_nothing_before_it() {
+    let skeleton = chain(4);
+    let mut travelling = walk(30, |t| (DVec3::Z * (1.5 * t), DQuat::IDENTITY));
+    let times = evenly(30, 30.0);
+    let threes = |at: &dyn Fn(f64) -> Vec3| -> Vec<Vec3> {
+        let slope = |t: f64| (at(t + 1e-3) - at(t - 1e-3)) / 2e-3;
+        times.iter().flat_map(|&t| [slope(t), at(t), slope(t)]).collect()
+    };
+    let cubic = threes(&|t| bob(t).as_vec3());
+    // One channel in steps, one that ends before the others, one that stays.
+    let more = |tracks: &mut Vec<Track>| {
+        let mut steps = moves(2, translations(Interpolation::Step, &times, bob));
+        steps.scale = Some(Curve::new(Interpolation::CubicSpline, times.clone(), cubic.clone()).unwrap());
+        steps.rotation = Some(rotations(Interpolation::Linear, &times[..25], |t| swing(t.min(0.5))));
+        tracks.extend([steps, moves(3, translations(Interpolation::Linear, &times, |_| DVec3::Y))]);
+    };
+    more(&mut travelling);
+    let mut on_the_spot = walk(30, on_the_spot);
+    more(&mut on_the_spot);
+    for tracks in [on_the_spot, travelling] {
+        let open = clip(tracks);
+        let scene = Scene::new(&skeleton, &open, &MotionSettings::default());
+        let (closed, later) = scene.motion.closed(&open, &skeleton).expect("its key is missing");
+        assert!((later - 1.0 / 30.0).abs() < 1e-6, "{later}");
+        let again = Scene::new(&skeleton, &closed, &MotionSettings::default());
+        match (&scene.motion.report().verdict, &again.motion.report().verdict) {
+            (LoopVerdict::MissingClosingKey { .. }, LoopVerdict::Closed { residual: None }) => (),
+            (LoopVerdict::Travelling { .. }, LoopVerdict::Travelling { spacing: 0.0, .. }) => (),
+            (before, after) => panic!("{before:?}, {after:?}"),
+        }
+        assert!(again.motion.closed(&closed, &skeleton).is_none());
+        let length =
+            |clip: &Clip| clip.tracks.iter().map(|t| t.translation.iter().map(|c| c.times().len()).sum()).collect();
+        let (before, after): (Vec<usize>, Vec<usize>) = (length(&open), length(&closed));
+        assert_eq!((before[3], after[3]), (30, 30), "what stays needs no key");
+        assert_eq!((before[0], after[0]), (30, 31));
+        for step in 0..2000 {
+            let time = (29.0 / 30.0 + later) * f64::from(step) / 2000.0;
+            let [a, b] = [&scene, &again].map(|scene| {
+                let mut pose = Pose::rest(&skeleton);
+                scene.motion.pose(time, &mut pose);
+                pose.locals.iter().map(|local| local.to_trs()).collect::<Vec<_>>()
+            });
+            for (a, b) in a.iter().zip(&b) {
+                assert_near(a.translation, b.translation, 1e-6, time);
+                assert_near(a.scale, b.scale, 1e-6, time);
+                assert!(a.rotation.dot(b.rotation).abs() > 1.0 - 1e-10, "{time}: {a:?} {b:?}");
+            }
+        }
+    }
 }
 
 /// What becomes of clips that are no plain loops.
