@@ -31,7 +31,7 @@ pub struct Checker {
     /// Per segment: the name of its bone.
     bones: Vec<String>,
     /// What effects are compared on; `None` where there are none.
-    skin: Option<Skin>,
+    skin: Option<Arc<Skin>>,
 }
 
 /// What was measured of one clip. Lengths are shares of the size; what effects add is 0 where there are none.
@@ -156,11 +156,24 @@ struct Seen {
 impl Checker {
     /// A character with what `recipe` adds to it; a recipe without effects measures the character as it is.
     pub fn new(rig: &Arc<Rig>, recipe: &Recipe) -> Result<Self, CheckError> {
+        Self::sharing(rig, recipe, None)
+    }
+
+    /// The same character with another recipe; what was found out about its shape is kept.
+    pub fn with_recipe(&self, recipe: &Recipe) -> Result<Self, CheckError> {
+        Self::sharing(self.subject.stage.rig(), recipe, self.skin.as_ref())
+    }
+
+    fn sharing(rig: &Arc<Rig>, recipe: &Recipe, skin: Option<&Arc<Skin>>) -> Result<Self, CheckError> {
         let subject = Subject::new(rig, recipe)?.metered();
         let mut rest = Positions::default();
         subject.rest(&mut workspace(), &mut rest);
+        let skin = match skin {
+            Some(skin) => Some(Arc::clone(skin)),
+            None => subject.has_effects.then(|| Arc::new(Skin::new(rig, &rest.base))),
+        };
         Ok(Self {
-            skin: subject.has_effects.then(|| Skin::new(rig, &rest.base)),
+            skin,
             enclosures: enclosures(rig, &rest.base),
             triangles: SoundTriangles::new(rig),
             coincident: Coincident::new(&subject, &rest.base),
@@ -269,8 +282,7 @@ impl Checker {
             return Err(CheckError::NotFinite { clip: clip.name.clone(), time, mesh });
         }
         let compared = comparing.as_ref().zip(seen.compared.take());
-        let comparison =
-            compared.map(|(comparing, seen)| comparing.comparison(&playing, &times, given, seen));
+        let comparison = compared.map(|(comparing, seen)| comparing.comparison(&playing, &times, given, seen));
         let extreme = |worst: Worst| (worst.value > 0.0).then(|| worst.extreme(rig));
         let at = |spot: Option<(usize, f64)>| spot.map(|(vertex, time)| place(rig, vertex, time));
         let (base, effects) = (seen.base.report(), seen.effects.report());

@@ -423,13 +423,7 @@ impl Comparing<'_> {
     }
 
     /// What all frames together showed, and what is asked of single ones.
-    pub fn comparison(
-        &self,
-        playing: &Playing<'_>,
-        times: &[f64],
-        given: &Given,
-        seen: Compared,
-    ) -> Comparison {
+    pub fn comparison(&self, playing: &Playing<'_>, times: &[f64], given: &Given, seen: Compared) -> Comparison {
         let contacts = given.contacts.clone().unwrap_or_else(|| self.contacts(times, &seen));
         let single = Single {
             slips: self.slips(playing, times, &contacts),

@@ -125,9 +125,7 @@ pub(crate) fn look(
     boxes: &mut [Boxes; 2],
 ) -> Crossed {
     let in_base = all(shape, trees, base, &mut boxes[0], |_, _| true);
-    in_base.map_or_else(Crossed::default, |in_base| {
-        glance(shape, trees, [rest, &in_base], [base, effects], 0.0, boxes)
-    })
+    in_base.map_or_else(Crossed::default, |in_base| glance(shape, trees, [rest, &in_base], [base, effects], 0.0, boxes))
 }
 
 /// The same where the pairs that cross in the base are known too. Pieces that effects move by less than `least` against each other, a

@@ -130,9 +130,10 @@ impl Onlooker {
         let runs: Vec<std::ops::Range<usize>> =
             (0..count).step_by(CHUNK).map(|from| from..(from + CHUNK).min(count)).collect();
         let runs: Vec<Glanced> = (runs.into_par_iter())
-            .map_init(|| (glancing(), Kept::default()), |(workspace, kept), run| {
-                self.run(view, &comparing, run, workspace, kept)
-            })
+            .map_init(
+                || (glancing(), Kept::default()),
+                |(workspace, kept), run| self.run(view, &comparing, run, workspace, kept),
+            )
             .collect::<Result<_, CheckError>>()?;
         let mut seen = Glanced::nothing(&comparing);
         runs.into_iter().for_each(|run| seen.join(run));

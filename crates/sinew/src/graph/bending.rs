@@ -271,7 +271,8 @@ impl HeldPart {
         let sheared = (strain * (2.0 + strain)).recip();
         let turn = eased(turn, (strains * (3.0 / length.powi(2)) + around.0) * strain.powi(-2) + around.1 * sheared);
         // Bends smoothly into the limit.
-        let turn = turn / (1.0 + turn.length_squared() / (FARTHEST * FARTHEST)).sqrt();
+        let farthest = FARTHEST / (1.0 + rod.lean);
+        let turn = turn / (1.0 + turn.length_squared() / (farthest * farthest)).sqrt();
         let leant = DQuat::from_scaled_axis(rod.lean * turn);
         let layers_of = |slot: usize| {
             rig.rows()[slot / LANES].layers.clone().map(move |layer| layer as usize * LANES + slot % LANES)
@@ -345,7 +346,8 @@ fn surround(rig: &Rig, skin: &JoinedSkin, taken: &[bool], parts: &mut [HeldPart]
     let mut ways: Vec<BTreeMap<u32, f64>> = Vec::with_capacity(parts.len());
     for part in &*parts {
         let sewn = |point: &HeldPoint| {
-            point.weight > 0.0 && part.root.iter().any(|&(slot, _)| rig.adjacency().of(point.slot as usize).contains(&slot))
+            point.weight > 0.0
+                && part.root.iter().any(|&(slot, _)| rig.adjacency().of(point.slot as usize).contains(&slot))
         };
         let mut near = BTreeMap::new();
         if part.rod.is_some() && part.points.iter().any(sewn) {
@@ -393,7 +395,9 @@ fn surround(rig: &Rig, skin: &JoinedSkin, taken: &[bool], parts: &mut [HeldPart]
         let middle: DVec3 = points.iter().map(|point| at(point.slot) * point.weight).sum();
         let (axis, length) = ((middle - foot).normalize_or_zero(), rod.length * middle.distance(foot));
         let bent: f64 = (points.iter())
-            .map(|point| point.weight * (at(point.slot) - foot - point.way * length * axis).cross(axis).length_squared())
+            .map(|point| {
+                point.weight * (at(point.slot) - foot - point.way * length * axis).cross(axis).length_squared()
+            })
             .sum();
         let leant: f64 = (rod.edges.iter())
             .map(|&(inner, end, falls)| {

@@ -27,6 +27,7 @@ pub struct Measured {
     pub baked_rigid: Option<f64>,
     /// Processor time of finding the recipe and baking it, over that of baking the recipe once it is there, on all threads: as the
     /// two commands take it. `None` where it was not baked, was too quick to tell, or this system does not tell.
+    #[allow(dead_code, reason = "the table tells it, tests do not")]
     pub time_over_bake: Option<f64>,
 }
 
