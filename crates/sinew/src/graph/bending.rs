@@ -372,7 +372,7 @@ fn surround(rig: &Rig, skin: &JoinedSkin, taken: &[bool], parts: &mut [HeldPart]
     for (index, part) in parts.iter_mut().enumerate() {
         let (foot, radius) = part.foot(&skin.points);
         let HeldPart { root, points, rod: Some(rod), .. } = part else { continue };
-        if ways[index].is_empty() || !(radius > 0.0) {
+        if ways[index].is_empty() || radius <= 0.0 || radius.is_nan() {
             continue;
         }
         let share = |slot: u32| {
