@@ -1,8 +1,9 @@
 //! One clip, frame by frame.
 
 use crate::CheckError;
-use crate::compare::{Compared, Comparing, Comparison, Given, Memory, Skin};
+use crate::compare::{Bearings, Compared, Comparing, Comparison, Given, Memory, Skin};
 use crate::cracks::Coincident;
+use crate::groups::Grouping;
 use crate::keys::{KeyReport, keys};
 use crate::location::{Extreme, Location, Worst, place};
 use crate::positions::{Positions, Subject, workspace};
@@ -11,7 +12,7 @@ use crate::shape::Piece;
 use crate::surface::{Enclosure, SoundTriangles, TriangleReport, Turned, enclosures, volume};
 use rayon::prelude::*;
 use sinew::correct::SegmentVolume;
-use sinew::{Clip, LoopVerdict, Motion, MotionReport, MotionSettings, Playing, Recipe, Rig, Stage, Workspace};
+use sinew::{Clip, LoopVerdict, MotionReport, MotionSettings, Playing, Recipe, Rig, Stage, Workspace};
 use std::sync::Arc;
 
 /// Frames a thread takes at a time.
@@ -31,7 +32,6 @@ pub struct Checker {
     bones: Vec<String>,
     /// What effects are compared on; `None` where there are none.
     skin: Option<Arc<Skin>>,
-    is_brief: bool,
 }
 
 /// What was measured of one clip. Lengths are shares of the size; what effects add is 0 where there are none.
@@ -156,22 +156,16 @@ struct Seen {
 impl Checker {
     /// A character with what `recipe` adds to it; a recipe without effects measures the character as it is.
     pub fn new(rig: &Arc<Rig>, recipe: &Recipe) -> Result<Self, CheckError> {
-        Self::sharing(rig, recipe, None, false)
-    }
-
-    /// The same where a glance will do, for those who ask again and again: nothing is told of trembling, jolts and the
-    /// volumes of segments.
-    pub fn brief(rig: &Arc<Rig>, recipe: &Recipe) -> Result<Self, CheckError> {
-        Self::sharing(rig, recipe, None, true)
+        Self::sharing(rig, recipe, None)
     }
 
     /// The same character with another recipe; what was found out about its shape is kept.
     pub fn with_recipe(&self, recipe: &Recipe) -> Result<Self, CheckError> {
-        Self::sharing(self.subject.stage.rig(), recipe, self.skin.as_ref(), self.is_brief)
+        Self::sharing(self.subject.stage.rig(), recipe, self.skin.as_ref())
     }
 
-    fn sharing(rig: &Arc<Rig>, recipe: &Recipe, skin: Option<&Arc<Skin>>, is_brief: bool) -> Result<Self, CheckError> {
-        let subject = Subject::new(rig, recipe, is_brief)?;
+    fn sharing(rig: &Arc<Rig>, recipe: &Recipe, skin: Option<&Arc<Skin>>) -> Result<Self, CheckError> {
+        let subject = Subject::new(rig, recipe)?.metered();
         let mut rest = Positions::default();
         subject.rest(&mut workspace(), &mut rest);
         let skin = match skin {
@@ -186,7 +180,6 @@ impl Checker {
             bones: rest.base_segments.iter().map(|s| rig.skeleton().name(s.bone).to_owned()).collect(),
             shares: sound_shares(rig, &rest.base_segments),
             subject,
-            is_brief,
         })
     }
 
@@ -255,29 +248,20 @@ impl Checker {
         given: &Given,
         progress: &(dyn Fn(usize) + Sync),
     ) -> Result<ClipReport, CheckError> {
-        let motion = Arc::clone(self.subject.stage.motion(clip, settings)?.motion());
-        self.clip_resumed((clip, settings), &motion, fps, given, progress)
-    }
-
-    /// The same of a motion that was bound before; the recipe may have been retuned since.
-    pub fn clip_resumed(
-        &self,
-        (clip, settings): (&Clip, &MotionSettings),
-        motion: &Arc<Motion>,
-        fps: f64,
-        given: &Given,
-        progress: &(dyn Fn(usize) + Sync),
-    ) -> Result<ClipReport, CheckError> {
         let subject = &self.subject;
         let rig = subject.rig();
-        let playing = subject.stage.resume(motion)?;
+        let playing = subject.stage.motion(clip, settings)?;
         let report = playing.report().clone();
         let (times, fps) = frames(&report, fps, &clip.name)?;
-        let comparing = self.skin.as_ref().filter(|_| subject.has_effects).map(|skin| {
-            let mut first = Positions::default();
+        let skin = self.skin.as_ref().filter(|_| subject.has_effects);
+        let bearings = skin.map(|skin| {
+            let (mut first, mut base) = (Positions::default(), Vec::new());
             subject.frame(&playing, times[0], &mut workspace(), &mut first);
-            Comparing::new(skin, subject, given, &first)
+            skin.shape.gather(&first.base, &mut base);
+            let groups = Grouping::new(rig, &skin.shape, given.groups.as_ref());
+            Bearings::new(skin, subject, groups, &base)
         });
+        let comparing = bearings.as_ref().zip(skin).map(|(bearings, skin)| bearings.of(skin, subject));
         let runs: Vec<std::ops::Range<usize>> =
             (0..times.len()).step_by(CHUNK).map(|from| from..(from + CHUNK).min(times.len())).collect();
         let seen: Vec<Seen> = runs
@@ -298,8 +282,7 @@ impl Checker {
             return Err(CheckError::NotFinite { clip: clip.name.clone(), time, mesh });
         }
         let compared = comparing.as_ref().zip(seen.compared.take());
-        let comparison =
-            compared.map(|(comparing, seen)| comparing.comparison(&playing, &times, given, seen, self.is_brief));
+        let comparison = compared.map(|(comparing, seen)| comparing.comparison(&playing, &times, given, seen));
         let extreme = |worst: Worst| (worst.value > 0.0).then(|| worst.extreme(rig));
         let at = |spot: Option<(usize, f64)>| spot.map(|(vertex, time)| place(rig, vertex, time));
         let (base, effects) = (seen.base.report(), seen.effects.report());
@@ -502,7 +485,7 @@ fn shares(segments: &[SegmentVolume], characters: usize) -> Vec<f64> {
 }
 
 /// Evenly spaced times from the first key to the last, both included, and the rate they really have.
-fn frames(report: &MotionReport, fps: f64, clip: &str) -> Result<(Vec<f64>, f64), CheckError> {
+pub(crate) fn frames(report: &MotionReport, fps: f64, clip: &str) -> Result<(Vec<f64>, f64), CheckError> {
     let (start, end) = (report.start, report.last_key);
     let wanted = (end - start) * fps;
     if !(0.0..=MOST_FRAMES).contains(&wanted) {

@@ -12,7 +12,7 @@
 //!
 //! What a figure may be is in `limits`.
 
-use crate::crossings::{self, Boxes, Crossed};
+use crate::crossings::{self, Boxes, Crossed, Deepest};
 use crate::distortion::{self, WorstDistortion};
 use crate::footing::{self, Contact, Lowest};
 use crate::gaps::{Fitted, Gaps, WorstGap};
@@ -27,7 +27,7 @@ use crate::tremble::{self, Energy, RATE};
 use glam::DVec3;
 use rayon::prelude::*;
 use sinew::anatomy::Anatomy;
-use sinew::{MotionReport, Playing, Rig};
+use sinew::{MotionReport, Playing, Rig, Workspace};
 
 /// Frames of a clip at which crossings are looked for, at most.
 const CROSSING_FRAMES: usize = 16;
@@ -158,14 +158,18 @@ pub struct Crossings {
     pub base_within: usize,
     /// Pairs that cross by effects alone.
     pub within: usize,
-    /// A triangle of the frame with most of those.
+    /// Of the frame with most of those, where the two are that effects move most against each other.
     pub worst: Option<Location>,
+    /// The other one.
+    pub worst_other: Option<Location>,
     /// Pairs of two pieces that cross in the base.
     pub base_between: usize,
     /// Pairs that cross by effects alone.
     pub between: usize,
     /// The farthest that effects push a point of one piece into another, and the piece it is in.
     pub deepest: Option<(Extreme, usize)>,
+    /// Where that piece is next to it.
+    pub deepest_other: Option<Location>,
 }
 
 /// What comparisons need of a rig's shape alone.
@@ -219,14 +223,22 @@ fn soft_bones(rig: &Rig, shape: &Shape) -> Vec<bool> {
     balance.into_iter().map(|balance| balance > 0).collect()
 }
 
-/// A clip being compared.
-pub(crate) struct Comparing<'a> {
-    skin: &'a Skin,
-    subject: &'a Subject,
+/// What a clip is compared by, whatever is added to it.
+pub(crate) struct Bearings {
     groups: Grouping,
     /// The base at the first frame, about the middle of its character.
     first: Vec<DVec3>,
     character_of_bone: Vec<usize>,
+}
+
+/// A clip being compared.
+#[derive(Clone, Copy)]
+pub(crate) struct Comparing<'a> {
+    pub skin: &'a Skin,
+    subject: &'a Subject,
+    groups: &'a Grouping,
+    first: &'a [DVec3],
+    character_of_bone: &'a [usize],
 }
 
 /// Memory for a frame.
@@ -235,6 +247,46 @@ pub(crate) struct Memory {
     base: Vec<DVec3>,
     effects: Vec<DVec3>,
     fitted: [Fitted; 2],
+}
+
+impl Memory {
+    /// The frame that was looked at last: without effects, and with them.
+    pub fn frame(&self) -> [&[DVec3]; 2] {
+        [&self.base, &self.effects]
+    }
+
+    /// Takes a frame as it was evaluated.
+    pub fn read(&mut self, shape: &Shape, workspace: &Workspace) {
+        shape.read(workspace.base(), &mut self.base);
+        shape.read(workspace.mesh(), &mut self.effects);
+    }
+}
+
+/// Values with so many even steps from each to the next.
+fn finer(values: impl Iterator<Item = f64>, steps: usize) -> Vec<f64> {
+    let mut finer: Vec<f64> = Vec::new();
+    for value in values {
+        if let Some(&before) = finer.last() {
+            let step = |n: usize| before + (value - before) * n as f64 / steps as f64;
+            finer.extend((1..steps).map(step));
+        }
+        finer.push(value);
+    }
+    finer
+}
+
+/// What is asked of single frames.
+pub(crate) struct Single {
+    pub slips: Vec<Slip>,
+    pub crossings: Crossings,
+    /// Energies of every group, added and of the base, and the largest jolt, where they are asked for.
+    pub trembling: Option<(Vec<[Energy; 2]>, Worst)>,
+}
+
+/// The frames at which crossings are looked for: evenly over the clip, in the middle of each share of it.
+pub(crate) fn crossing_frames(frames: usize) -> impl Iterator<Item = usize> {
+    let count = frames.min(CROSSING_FRAMES);
+    (0..count).map(move |n| (2 * n + 1) * frames / (2 * count))
 }
 
 /// What a run of frames showed.
@@ -268,25 +320,34 @@ impl Compared {
     }
 }
 
-impl<'a> Comparing<'a> {
-    /// `first` is the clip's first frame.
-    pub fn new(skin: &'a Skin, subject: &'a Subject, given: &Given, first: &Positions) -> Self {
+impl Bearings {
+    /// `first` is the base at the clip's first frame, point by point.
+    pub fn new(skin: &Skin, subject: &Subject, groups: Grouping, first: &[DVec3]) -> Self {
         let rig = subject.rig();
-        let mut comparing = Self {
-            skin,
-            subject,
-            groups: Grouping::new(rig, &skin.shape, given.groups.as_ref()),
-            first: Vec::new(),
-            character_of_bone: rig.skeleton().bones().map(|bone| rig.character_of_bone(bone)).collect(),
-        };
-        let mut base = Vec::new();
-        skin.shape.gather(&first.base, &mut base);
-        let middles = comparing.middles(&base);
-        comparing.first =
-            base.iter().zip(&skin.shape.character).map(|(&p, &character)| p - middles[character as usize]).collect();
-        comparing
+        let character_of_bone = rig.skeleton().bones().map(|bone| rig.character_of_bone(bone)).collect();
+        let middles = middles(&skin.shape, first);
+        let about = |(&p, &character): (&DVec3, &u32)| p - middles[character as usize];
+        Self { groups, first: first.iter().zip(&skin.shape.character).map(about).collect(), character_of_bone }
     }
 
+    /// The clip to be compared, with what is added to it now.
+    pub fn of<'a>(&'a self, skin: &'a Skin, subject: &'a Subject) -> Comparing<'a> {
+        let Self { groups, first, character_of_bone } = self;
+        Comparing { skin, subject, groups, first, character_of_bone }
+    }
+}
+
+/// The middle of each character.
+fn middles(shape: &Shape, points: &[DVec3]) -> Vec<DVec3> {
+    let mut sums = vec![(DVec3::ZERO, 0.0); shape.sizes.len()];
+    for (&point, &character) in points.iter().zip(&shape.character) {
+        let sum = &mut sums[character as usize];
+        *sum = (sum.0 + point, sum.1 + 1.0);
+    }
+    sums.iter().map(|&(sum, count)| sum / f64::max(count, 1.0)).collect()
+}
+
+impl Comparing<'_> {
     pub fn nothing(&self) -> Compared {
         let (skin, characters) = (self.skin, self.skin.shape.sizes.len());
         Compared {
@@ -301,34 +362,43 @@ impl<'a> Comparing<'a> {
         }
     }
 
-    /// The middle of each character.
-    fn middles(&self, points: &[DVec3]) -> Vec<DVec3> {
-        let mut sums = vec![(DVec3::ZERO, 0.0); self.skin.shape.sizes.len()];
-        for (&point, &character) in points.iter().zip(&self.skin.shape.character) {
-            let sum = &mut sums[character as usize];
-            *sum = (sum.0 + point, sum.1 + 1.0);
-        }
-        sums.iter().map(|&(sum, count)| sum / f64::max(count, 1.0)).collect()
-    }
-
     /// Looks at a frame; `around` are the frames before and after, and the seconds between those.
     pub fn look(
         &self,
         now: &Positions,
-        around: ([&Positions; 2], f64),
+        ([before, after], seconds): ([&Positions; 2], f64),
         time: f64,
         memory: &mut Memory,
         seen: &mut Compared,
     ) {
+        let shape = &self.skin.shape;
+        shape.gather(&now.base, &mut memory.base);
+        shape.gather(&now.effects, &mut memory.effects);
+        self.look_at(time, memory, seen);
+        let place = |frame: &Positions, point: usize| frame.base[shape.vertex[point] as usize];
+        let around = |point: usize| place(after, point) - place(before, point);
+        self.lowest(&memory.base, around, seconds, seen);
+    }
+
+    /// Sees where a frame is low, by its base and those around it.
+    pub fn stand(&self, now: &[DVec3], [before, after]: [&[DVec3]; 2], seconds: f64, seen: &mut Compared) {
+        self.lowest(now, |point| after[point] - before[point], seconds, seen);
+    }
+
+    fn lowest(&self, now: &[DVec3], around: impl Fn(usize) -> DVec3, seconds: f64, seen: &mut Compared) {
+        let velocity = |point: usize| if seconds > 0.0 { around(point) / seconds } else { DVec3::ZERO };
+        seen.lowest.push(footing::lowest(&self.skin.shape, self.character_of_bone.len(), now, velocity));
+    }
+
+    /// Looks at the frame in `memory`, but for what stands in it.
+    pub fn look_at(&self, time: f64, memory: &mut Memory, seen: &mut Compared) {
         let Skin { shape, trees, gaps, calipers, .. } = self.skin;
         let Memory { base, effects, fitted } = memory;
-        shape.gather(&now.base, base);
-        shape.gather(&now.effects, effects);
-        strain::look(shape, &self.groups, base, effects, time, &mut seen.strains);
+        strain::look(shape, self.groups, base, effects, time, &mut seen.strains);
         gaps.look(shape, trees, [base, effects], time, fitted, &mut seen.gaps);
         distortion::look(shape, base, effects, time, &mut seen.distortions);
         thickness::look(shape, calipers, base, effects, time, &mut seen.thinnest);
-        let middles = self.middles(base);
+        let middles = middles(shape, base);
         let mut reach = vec![[0.0f64; 2]; self.groups.len()];
         for (point, groups) in self.groups.of_point.iter().enumerate() {
             let (size, character) = (shape.size(point), shape.character[point] as usize);
@@ -344,39 +414,48 @@ impl<'a> Comparing<'a> {
             }
         }
         seen.reach.push(reach);
-        let ([before, after], seconds) = around;
-        let velocity = |point: usize| {
-            let vertex = shape.vertex[point] as usize;
-            if seconds > 0.0 { (after.base[vertex] - before.base[vertex]) / seconds } else { DVec3::ZERO }
-        };
-        seen.lowest.push(footing::lowest(shape, self.character_of_bone.len(), base, velocity));
+    }
+
+    /// What stands on the ground, by the base of all frames.
+    pub fn contacts(&self, times: &[f64], seen: &Compared) -> Vec<Contact> {
+        let found = footing::detect(&self.skin.shape, self.character_of_bone, times, &seen.lowest, &seen.ground);
+        found.into_iter().filter(|contact| !self.skin.is_soft[contact.bone]).collect()
     }
 
     /// What all frames together showed, and what is asked of single ones.
-    pub fn comparison(
+    pub fn comparison(&self, playing: &Playing<'_>, times: &[f64], given: &Given, seen: Compared) -> Comparison {
+        let contacts = given.contacts.clone().unwrap_or_else(|| self.contacts(times, &seen));
+        let single = Single {
+            slips: self.slips(playing, times, &contacts),
+            crossings: self.crossings(playing, times),
+            trembling: Some(self.trembling(playing)),
+        };
+        self.told(seen, &given.rigid, &contacts, single, 1)
+    }
+
+    /// What was seen, as it is told. From frame to frame there are so many steps of the rate that strengths are told by: a
+    /// percentile of few frames is that of the moments they happen to meet, and what lies between them is taken to be even.
+    pub fn told(
         &self,
-        playing: &Playing<'_>,
-        times: &[f64],
-        given: &Given,
         mut seen: Compared,
-        is_brief: bool,
+        rigid: &[usize],
+        contacts: &[Contact],
+        single: Single,
+        steps: usize,
     ) -> Comparison {
+        let Single { slips, crossings, trembling } = single;
         let (shape, rig) = (&self.skin.shape, self.subject.rig());
         let at = |point: u32, time: f64| place(rig, shape.vertex[point as usize] as usize, time);
         let extreme = |value: f64, point: u32, time: f64| Extreme { value, place: at(point, time) };
         let is_standing = |contacts: &[Contact], character: usize| {
             contacts.iter().any(|c| self.character_of_bone.get(c.bone) == Some(&character))
         };
-        let contacts = given.contacts.clone().unwrap_or_else(|| {
-            let found = footing::detect(shape, &self.character_of_bone, times, &seen.lowest, &seen.ground);
-            found.into_iter().filter(|contact| !self.skin.is_soft[contact.bone]).collect()
-        });
         let mut below_ground: Option<Extreme> = None;
         for (character, &(height, point, time)) in seen.sunk.iter().enumerate() {
             let floor = seen.ground[character].min(0.0);
             let depth = (floor - height) / shape.sizes[character];
             let is_worst = below_ground.as_ref().is_none_or(|worst| depth > worst.value);
-            if depth > 0.0 && is_worst && is_standing(&contacts, character) {
+            if depth > 0.0 && is_worst && is_standing(contacts, character) {
                 below_ground = Some(extreme(depth, point, time));
             }
         }
@@ -393,20 +472,18 @@ impl<'a> Comparing<'a> {
             .map(|(piece, worst)| Distortion {
                 piece,
                 residual: extreme(worst.share, worst.point, worst.time),
-                is_rigid: given.rigid.contains(&piece),
+                is_rigid: rigid.contains(&piece),
             })
             .collect();
         distortions.sort_by(|a, b| b.residual.value.total_cmp(&a.residual.value));
-        let (energies, jolt) = if is_brief {
-            (vec![[Energy::default(); 2]; self.groups.len()], Worst::default())
-        } else {
-            self.trembling(playing)
-        };
+        let (energies, jolt) =
+            trembling.unwrap_or_else(|| (vec![[Energy::default(); 2]; self.groups.len()], Worst::default()));
         let groups = (0..self.groups.len())
             .map(|group| {
                 let strains = &seen.strains[group];
                 let of = |column: usize| {
-                    quantile(&mut seen.reach.iter().map(|frame| frame[group][column]).collect::<Vec<_>>(), STRENGTH)
+                    let frames = seen.reach.iter().map(|frame| frame[group][column]);
+                    quantile(&mut finer(frames, steps), STRENGTH)
                 };
                 let (strength, motion) = (of(0), of(1));
                 let [added, base] = energies[group];
@@ -436,9 +513,9 @@ impl<'a> Comparing<'a> {
             groups,
             gaps,
             distortions,
-            slips: self.slips(playing, times, &contacts),
+            slips,
             below_ground,
-            crossings: self.crossings(playing, times, is_brief),
+            crossings,
             thinnest: (thinnest.point != u32::MAX).then(|| extreme(thinnest.ratio, thinnest.point, thinnest.time)),
             jolt: (jolt.value > 0.0).then(|| jolt.extreme(rig)),
         }
@@ -514,7 +591,7 @@ impl<'a> Comparing<'a> {
     }
 
     fn slips(&self, playing: &Playing<'_>, times: &[f64], contacts: &[Contact]) -> Vec<Slip> {
-        let (shape, rig) = (&self.skin.shape, self.subject.rig());
+        let shape = &self.skin.shape;
         let spans: Vec<std::ops::Range<usize>> = contacts
             .iter()
             .map(|contact| times.partition_point(|&t| t < contact.from)..times.partition_point(|&t| t <= contact.to))
@@ -535,22 +612,30 @@ impl<'a> Comparing<'a> {
         asked.dedup();
         let moments: Vec<f64> = asked.iter().map(|&frame| times[frame]).collect();
         let means = self.frames(playing, &moments, |n, base, effects| {
-            let mean = |points: &[DVec3], sole: &[u32]| {
-                sole.iter().map(|&p| points[p as usize]).sum::<DVec3>() / sole.len().max(1) as f64
-            };
             let of = |(span, sole): (&std::ops::Range<usize>, &Vec<u32>)| {
-                span.contains(&asked[n]).then(|| [mean(base, sole), mean(effects, sole)])
+                span.contains(&asked[n]).then(|| footing::means(sole, [base, effects]))
             };
             spans.iter().zip(&soles).map(of).collect::<Vec<_>>()
         });
+        self.slips_of(contacts, &soles, &moments, &means)
+    }
+
+    /// How what stands slips; `means` are where the soles are at `moments`, each while it stands.
+    pub fn slips_of(
+        &self,
+        contacts: &[Contact],
+        soles: &[Vec<u32>],
+        moments: &[f64],
+        means: &[Vec<Option<[DVec3; 2]>>],
+    ) -> Vec<Slip> {
         let mut slips: Vec<Slip> = Vec::new();
         for (n, contact) in contacts.iter().enumerate().filter(|(n, _)| !soles[*n].is_empty()) {
             let (own, places): (Vec<f64>, Vec<[DVec3; 2]>) =
-                moments.iter().zip(&means).filter_map(|(&time, of)| of[n].map(|place| (time, place))).unzip();
+                moments.iter().zip(means).filter_map(|(&time, of)| of[n].map(|place| (time, place))).unzip();
             let ([base, effects], worst) = footing::slip(&own, &places);
-            let size = shape.size(soles[n][0] as usize);
+            let size = self.skin.shape.size(soles[n][0] as usize);
             slips.push(Slip {
-                bone: crate::shape::bone_name(rig, u32_of(contact.bone)),
+                bone: crate::shape::bone_name(self.subject.rig(), u32_of(contact.bone)),
                 from: contact.from,
                 to: contact.to,
                 base: base / size,
@@ -562,36 +647,56 @@ impl<'a> Comparing<'a> {
         slips
     }
 
-    fn crossings(&self, playing: &Playing<'_>, times: &[f64], is_brief: bool) -> Crossings {
-        let least = if is_brief { UNNOTICED } else { 0.0 };
+    fn crossings(&self, playing: &Playing<'_>, times: &[f64]) -> Crossings {
         let Skin { shape, trees, crossing_at_rest: Some(crossing_at_rest), .. } = self.skin else {
             return Crossings::default();
         };
-        let rig = self.subject.rig();
-        let count = times.len().min(CROSSING_FRAMES);
-        // Evenly over the clip, in the middle of each share of it.
-        let asked: Vec<f64> = (0..count).map(|n| times[(2 * n + 1) * times.len() / (2 * count)]).collect();
+        let asked: Vec<f64> = crossing_frames(times.len()).map(|frame| times[frame]).collect();
         let found: Vec<Crossed> = self.frames(playing, &asked, |_, base, effects| {
             let boxes = &mut [Boxes::default(), Boxes::default()];
-            crossings::look(shape, trees, crossing_at_rest, base, effects, least, boxes)
+            crossings::look(shape, trees, crossing_at_rest, base, effects, boxes)
         });
-        let mut crossings = Crossings { frames: count, ..Crossings::default() };
+        self.crossings_of(&asked, &found)
+    }
+
+    /// The pairs of a frame's base that cross; `None` where too many triangles lie at one place.
+    pub fn crossing_base(&self, base: &[DVec3], boxes: &mut Boxes) -> Option<[crossings::Pairs; 2]> {
+        self.skin.crossing_at_rest.as_ref()?;
+        crossings::all(&self.skin.shape, &self.skin.trees, base, boxes, |_, _| true)
+    }
+
+    /// What crosses at a frame of whose base that is known; pieces that hardly move against each other are left aside.
+    pub fn crossing_glance(
+        &self,
+        [base, effects]: [&[DVec3]; 2],
+        in_base: &[crossings::Pairs; 2],
+        boxes: &mut [Boxes; 2],
+    ) -> Crossed {
+        let Skin { shape, trees, crossing_at_rest: Some(rest), .. } = self.skin else { return Crossed::default() };
+        crossings::glance(shape, trees, [rest, in_base], [base, effects], UNNOTICED, boxes)
+    }
+
+    /// What crosses at all frames looked at.
+    pub fn crossings_of(&self, times: &[f64], found: &[Crossed]) -> Crossings {
+        let (shape, rig) = (&self.skin.shape, self.subject.rig());
+        let mut crossings = Crossings { frames: found.len(), ..Crossings::default() };
         let mut most = 0;
-        for (crossed, &time) in found.iter().zip(&asked) {
+        for (crossed, &time) in found.iter().zip(times) {
             crossings.base_within += crossed.within[0];
             crossings.within += crossed.within[1];
             crossings.base_between += crossed.between[0];
             crossings.between += crossed.between[1];
-            if let Some(face) = crossed.first.filter(|_| crossed.within[1] > most) {
+            let at = |point: u32| place(rig, shape.vertex[point as usize] as usize, time);
+            let corner = |face: u32| at(shape.triangles[face as usize][0]);
+            if let Some((one, other)) = crossed.worst.filter(|_| crossed.within[1] > most) {
                 most = crossed.within[1];
-                let point = shape.triangles[face as usize][0] as usize;
-                crossings.worst = Some(place(rig, shape.vertex[point] as usize, time));
+                (crossings.worst, crossings.worst_other) = (Some(corner(one)), Some(corner(other)));
             }
-            if let Some((value, point, piece)) = crossed.deepest
+            if let Some(Deepest { depth: value, point, piece, face }) = crossed.deepest
                 && crossings.deepest.as_ref().is_none_or(|(deepest, _)| value > deepest.value)
             {
-                let place = place(rig, shape.vertex[point as usize] as usize, time);
-                crossings.deepest = Some((Extreme { value, place }, piece as usize));
+                crossings.deepest = Some((Extreme { value, place: at(point) }, piece as usize));
+                crossings.deepest_other = Some(corner(face));
             }
         }
         crossings

@@ -28,10 +28,21 @@ pub(crate) struct Crossed {
     pub within: [usize; 2],
     /// The same between pieces.
     pub between: [usize; 2],
-    /// A triangle of the first new pair within a piece.
-    pub first: Option<u32>,
-    /// The deepest new penetration between pieces: share of the size, the point, the piece it is in.
-    pub deepest: Option<(f64, u32, u32)>,
+    /// The new pair within a piece that effects move most against each other.
+    pub worst: Option<(u32, u32)>,
+    /// The deepest new penetration between pieces.
+    pub deepest: Option<Deepest>,
+}
+
+/// A point within another piece than its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Deepest {
+    /// Share of the size.
+    pub depth: f64,
+    pub point: u32,
+    /// The piece it is in, and the triangle of that which it is behind.
+    pub piece: u32,
+    pub face: u32,
 }
 
 /// Memory of boxes for all pieces.
@@ -104,14 +115,26 @@ fn movements(shape: &Shape, base: &[DVec3], effects: &[DVec3]) -> Vec<[DVec3; 2]
     shape.members.iter().map(of_piece).collect()
 }
 
-/// Compares a frame with effects to the base; `rest` are the pairs that cross at rest. Pieces that effects move by less than
-/// `least` against each other, a share of the size, are left aside: nothing goes deeper than it is moved.
+/// Compares a frame with effects to the base; `rest` are the pairs that cross at rest.
 pub(crate) fn look(
     shape: &Shape,
     trees: &[Tree],
     rest: &[Pairs; 2],
     base: &[DVec3],
     effects: &[DVec3],
+    boxes: &mut [Boxes; 2],
+) -> Crossed {
+    let in_base = all(shape, trees, base, &mut boxes[0], |_, _| true);
+    in_base.map_or_else(Crossed::default, |in_base| glance(shape, trees, [rest, &in_base], [base, effects], 0.0, boxes))
+}
+
+/// The same where the pairs that cross in the base are known too. Pieces that effects move by less than `least` against each other, a
+/// share of the size, are left aside: nothing goes deeper than it is moved.
+pub(crate) fn glance(
+    shape: &Shape,
+    trees: &[Tree],
+    [rest, in_base]: [&[Pairs; 2]; 2],
+    [base, effects]: [&[DVec3]; 2],
     least: f64,
     boxes: &mut [Boxes; 2],
 ) -> Crossed {
@@ -121,21 +144,30 @@ pub(crate) fn look(
         let apart = (a[1] - b[0]).abs().max((b[1] - a[0]).abs());
         apart.length() >= least * shape.sizes[shape.pieces[one].character]
     };
-    let in_base = all(shape, trees, base, &mut boxes[0], of_interest);
-    let found = in_base.is_some().then(|| all(shape, trees, effects, &mut boxes[1], of_interest)).flatten();
-    let (Some(in_base), Some(found)) = (in_base, found) else { return Crossed::default() };
+    let Some(found) = all(shape, trees, effects, &mut boxes[1], of_interest) else { return Crossed::default() };
     let fresh = [0, 1].map(|kind| missing(&found[kind], &[&in_base[kind], &rest[kind]]));
+    let moved = |face: u32| {
+        shape.triangles[face as usize].iter().map(|&p| effects[p as usize] - base[p as usize]).sum::<DVec3>()
+    };
+    let apart = |(one, two): (u32, u32)| moved(one).distance_squared(moved(two));
     let mut crossed = Crossed {
         within: [missing(&in_base[0], &[&rest[0]]).len(), fresh[0].len()],
         between: [in_base[1].len(), fresh[1].len()],
-        first: fresh[0].first().map(|pair| pair.0),
+        worst: fresh[0].iter().copied().reduce(|one, two| if apart(two) > apart(one) { two } else { one }),
         deepest: None,
     };
     let piece = |face: u32| shape.piece[shape.triangles[face as usize][0] as usize];
     let mut pieces: Vec<(u32, u32)> = fresh[1].iter().map(|&(a, b)| (piece(a), piece(b))).collect();
     pieces.sort_unstable();
     pieces.dedup();
+    boxes[0].0.resize(trees.len(), Vec::new());
+    let mut fitted = vec![false; trees.len()];
     for (one, two) in pieces {
+        for piece in [one as usize, two as usize] {
+            if !std::mem::replace(&mut fitted[piece], true) {
+                trees[piece].fit(base, &shape.triangles, &mut boxes[0].0[piece]);
+            }
+        }
         // Legs are within a skirt, and not in it.
         for (of, inside) in [(one, two), (two, one)].into_iter().filter(|pair| !shape.is_sheet[pair.1 as usize]) {
             deepen(shape, trees, of as usize, inside as usize, [base, effects], boxes, &mut crossed.deepest);
@@ -152,7 +184,7 @@ fn deepen(
     other: usize,
     [base, effects]: [&[DVec3]; 2],
     boxes: &[Boxes; 2],
-    deepest: &mut Option<(f64, u32, u32)>,
+    deepest: &mut Option<Deepest>,
 ) {
     let size = shape.sizes[shape.pieces[of].character];
     let Some(around) = boxes[1].0[other].first() else { return };
@@ -170,21 +202,21 @@ fn deepen(
         let moved = |p: u32| effects[p as usize] - base[p as usize];
         shape.triangles[triangle as usize].map(|p| moved(p).distance(moved(point))).into_iter().fold(0.0, f64::max)
     };
-    let least = |deepest: &Option<(f64, u32, u32)>| deepest.map_or(UNSEEN, |deepest| deepest.0) * size;
-    let mut candidates: Vec<(f64, u32)> = Vec::new();
+    let least = |deepest: &Option<Deepest>| deepest.map_or(UNSEEN, |deepest| deepest.depth) * size;
+    let mut candidates: Vec<(f64, u32, u32)> = Vec::new();
     for &point in shape.members[of].iter().filter(|&&point| around.holds(effects[point as usize])) {
         let Some((depth, triangle)) = behind(effects, &boxes[1], point) else { continue };
         if depth.min(against(point, triangle)) > least(deepest) {
             let before = behind(base, &boxes[0], point).map_or(0.0, |(depth, _)| depth);
             let added = (depth - before).min(against(point, triangle));
-            candidates.extend((added > least(deepest)).then_some((added, point)));
+            candidates.extend((added > least(deepest)).then_some((added, point, triangle)));
         }
     }
     candidates.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     // Behind a triangle is not yet inside: of an open piece, or beyond a sharp edge.
-    let is_inside = |&&(_, point): &&(f64, u32)| is_wound(shape, other, effects, effects[point as usize]);
-    if let Some(&(added, point)) = candidates.iter().take(MOST_ASKED).find(is_inside) {
-        *deepest = Some((added / size, point, u32_of(other)));
+    let is_inside = |&&(_, point, _): &&(f64, u32, u32)| is_wound(shape, other, effects, effects[point as usize]);
+    if let Some(&(added, point, face)) = candidates.iter().take(MOST_ASKED).find(is_inside) {
+        *deepest = Some(Deepest { depth: added / size, point, piece: u32_of(other), face });
     }
 }
 

@@ -112,6 +112,11 @@ pub(crate) fn sole(shape: &Shape, bone: usize, base: &[DVec3]) -> Vec<u32> {
     own().filter(|&p| base[p].y <= lowest + 0.5 * LOW * shape.size(p)).map(crate::shape::u32_of).collect()
 }
 
+/// Where a sole is at a frame, in the base and with effects.
+pub(crate) fn means(sole: &[u32], frame: [&[DVec3]; 2]) -> [DVec3; 2] {
+    frame.map(|points| sole.iter().map(|&p| points[p as usize]).sum::<DVec3>() / sole.len().max(1) as f64)
+}
+
 /// How far a sole goes from the path that fits the base best, in the base and with effects, in scene units, and the frame
 /// at which it is farthest with effects. `places` are the sole's means at `times`.
 pub(crate) fn slip(times: &[f64], places: &[[DVec3; 2]]) -> ([f64; 2], usize) {

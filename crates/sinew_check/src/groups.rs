@@ -35,21 +35,37 @@ pub(crate) struct Grouping {
 
 impl Grouping {
     pub fn new(rig: &Rig, shape: &Shape, given: Option<&Groups>) -> Self {
-        let mut grouping = Self { kinds: Vec::new(), names: Vec::new(), of_point: vec![[NONE; 4]; shape.vertex.len()] };
-        let wholes = rig.characters().iter().map(|c| c.name.clone()).collect();
-        grouping.add(0, GroupKind::Character, wholes, |p| shape.character[p]);
+        let mut grouping = Self::of_characters(rig, shape);
         let parts = rig.parts().iter().map(|part| part.name.clone()).collect();
         grouping.add(1, GroupKind::Mesh, parts, |p| shape.part[p]);
         let bones = (0..rig.skeleton().len()).map(|bone| bone_name(rig, u32_of(bone))).collect();
         grouping.add(2, GroupKind::Bone, bones, |p| shape.bone[p]);
+        grouping.add_given(shape, given);
+        grouping
+    }
+
+    /// Characters and the caller's alone.
+    pub fn brief(rig: &Rig, shape: &Shape, given: Option<&Groups>) -> Self {
+        let mut grouping = Self::of_characters(rig, shape);
+        grouping.add_given(shape, given);
+        grouping
+    }
+
+    fn of_characters(rig: &Rig, shape: &Shape) -> Self {
+        let mut grouping = Self { kinds: Vec::new(), names: Vec::new(), of_point: vec![[NONE; 4]; shape.vertex.len()] };
+        let wholes = rig.characters().iter().map(|c| c.name.clone()).collect();
+        grouping.add(0, GroupKind::Character, wholes, |p| shape.character[p]);
+        grouping
+    }
+
+    fn add_given(&mut self, shape: &Shape, given: Option<&Groups>) {
         if let Some(groups) = given {
             let of = |p: usize| {
                 let found = groups.of_slot.get(shape.slot[p] as usize).copied().flatten();
                 found.filter(|&group| (group as usize) < groups.names.len()).unwrap_or(NONE)
             };
-            grouping.add(3, GroupKind::Given, groups.names.clone(), of);
+            self.add(3, GroupKind::Given, groups.names.clone(), of);
         }
-        grouping
     }
 
     /// Adds the groups of a kind that have points.

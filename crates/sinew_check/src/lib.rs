@@ -9,6 +9,7 @@
 //! | [`cracks`] | vertices that lie together at rest and part in motion |
 //! | [`clip`] | all of it for one clip, frame by frame |
 //! | [`compare`] | what effects do against the same frame without them: strain, gaps, bends, slip, trembling, crossings |
+//! | [`glance`] | the same comparison, cheaply, again and again |
 //! | [`limits`] | what those figures may be |
 //!
 //! Lengths are shares of the size of the character they belong to, so that thresholds hold for rigs of any scale. Frames
@@ -23,6 +24,7 @@ pub mod distortion;
 pub mod footing;
 pub mod gaps;
 pub mod gauge;
+pub mod glance;
 pub mod groups;
 pub mod keys;
 pub mod limits;
@@ -41,6 +43,7 @@ pub mod weights;
 
 pub use clip::{Checker, ClipReport};
 pub use compare::{Comparison, Given};
+pub use glance::{Onlooker, View};
 pub use groups::Groups;
 pub use location::{Extreme, Location};
 

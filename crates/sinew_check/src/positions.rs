@@ -38,20 +38,24 @@ pub(crate) fn workspace() -> Workspace {
 }
 
 impl Subject {
-    pub fn new(rig: &Arc<Rig>, recipe: &Recipe, is_brief: bool) -> Result<Self, GraphError> {
+    pub fn new(rig: &Arc<Rig>, recipe: &Recipe) -> Result<Self, GraphError> {
         let mut roots = vec![None; rig.characters().len()];
         for bone in rig.skeleton().bones().filter(|&bone| rig.is_root(bone)) {
             if let Some(root) = roots.get_mut(rig.character_of_bone(bone)) {
                 root.get_or_insert(bone);
             }
         }
-        let stage = Stage::new(rig, recipe)?;
         Ok(Self {
-            stage: if is_brief { stage } else { stage.metered() },
+            stage: Stage::new(rig, recipe)?,
             has_effects: recipe.adds(),
             character_of_vertex: character_of_vertex(rig),
             roots,
         })
+    }
+
+    /// The same with the volumes of segments.
+    pub fn metered(self) -> Self {
+        Self { stage: self.stage.metered(), ..self }
     }
 
     pub fn rig(&self) -> &Rig {

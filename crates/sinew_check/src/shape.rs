@@ -5,7 +5,7 @@
 //! foot at the leg.
 
 use glam::DVec3;
-use sinew::Rig;
+use sinew::{DeformedMesh, Rig};
 
 /// No bone, or no group.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -179,6 +179,13 @@ impl Shape {
     }
 
     /// Points of a frame given by the rig's vertices.
+    /// The points of a frame as it was evaluated, in world space.
+    pub fn read(&self, mesh: &DeformedMesh, out: &mut Vec<DVec3>) {
+        out.clear();
+        let placed = self.vertex.iter().zip(&self.character);
+        out.extend(placed.map(|(&vertex, &character)| mesh.world_position(character as usize, vertex as usize)));
+    }
+
     pub fn gather(&self, vertices: &[DVec3], out: &mut Vec<DVec3>) {
         out.clear();
         out.extend(self.vertex.iter().map(|&vertex| vertices[vertex as usize]));

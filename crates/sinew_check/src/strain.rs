@@ -35,9 +35,8 @@ pub(crate) struct Strains {
 }
 
 impl Strains {
-    fn see(&mut self, edge: WorstEdge) {
+    fn see(&mut self, bin: usize, edge: WorstEdge) {
         self.seen += 1;
-        let bin = (edge.strain.ln() * BINS) as usize;
         if bin > 0 {
             if bin >= self.bins.len() {
                 self.bins.resize(bin + 1, 0);
@@ -76,6 +75,10 @@ impl Strains {
     }
 }
 
+fn bin(strain: f64) -> usize {
+    (strain.ln() * BINS) as usize
+}
+
 /// Looks at all edges of a frame, into the groups of both ends: an edge between two is of either.
 pub(crate) fn look(
     shape: &Shape,
@@ -93,10 +96,11 @@ pub(crate) fn look(
         }
         let ratio = effects[a].distance(effects[b]) / without;
         let strain = ratio.max(1.0 / ratio).min(MOST);
+        let bin = bin(strain);
         let edge = WorstEdge { strain, is_longer: ratio > 1.0, edge: crate::shape::u32_of(index), time };
         for (&one, &two) in groups.of_point[a].iter().zip(&groups.of_point[b]) {
             for group in [one, if two == one { NONE } else { two }].into_iter().filter(|&group| group != NONE) {
-                strains[group as usize].see(edge);
+                strains[group as usize].see(bin, edge);
             }
         }
     }
@@ -112,7 +116,7 @@ mod tests {
         let mut parts = [Strains::default(), Strains::default()];
         for n in 0..20_000 {
             let strain = (f64::from(n) / 20_000.0).exp();
-            parts[n as usize % 2].see(WorstEdge { strain, is_longer: true, edge: 0, time: 0.0 });
+            parts[n as usize % 2].see(bin(strain), WorstEdge { strain, is_longer: true, edge: 0, time: 0.0 });
         }
         let [mut all, later] = parts;
         all.join(&later);

@@ -233,13 +233,13 @@ fn crossed_bars_cross_as_all_pairs_say_and_as_deep_as_they_are() {
     assert_eq!(found, [brute(shape, &lowered, true), brute(shape, &lowered, false)]);
     assert!(found[0].is_empty() && found[1].len() > 20, "{}", found[1].len());
     let none = [Vec::new(), Vec::new()];
-    let crossed = crossings::look(shape, &trees, &none, &shape.rest, &lowered, 0.0, &mut Default::default());
+    let crossed = crossings::look(shape, &trees, &none, &shape.rest, &lowered, &mut Default::default());
     assert_eq!((crossed.between, crossed.within), ([0, found[1].len()], [0, 0]));
-    let (depth, ..) = crossed.deepest.expect("a point inside");
+    let depth = crossed.deepest.expect("a point inside").depth;
     assert!((depth * shape.sizes[0] - 0.05).abs() < 1e-6, "{}", depth * shape.sizes[0]);
-    let same = crossings::look(shape, &trees, &none, &lowered, &lowered, 0.0, &mut Default::default());
+    let same = crossings::look(shape, &trees, &none, &lowered, &lowered, &mut Default::default());
     assert_eq!((same.between[1], same.deepest), (0, None), "the base does the same");
-    let known = crossings::look(shape, &trees, &found, &shape.rest, &lowered, 0.0, &mut Default::default());
+    let known = crossings::look(shape, &trees, &found, &shape.rest, &lowered, &mut Default::default());
     assert_eq!(known.between[1], 0, "they cross at rest");
 }
 

@@ -7,7 +7,6 @@
 mod measured;
 
 use measured::{Measured, measure, sampled, told};
-use rayon::prelude::*;
 use sinew_gltf::Asset;
 use sinew_liven::Style;
 use sinew_liven::judge::BOUNDED;
@@ -20,6 +19,9 @@ const SEED: u64 = 17;
 const STYLES: [Style; 2] = [Style::Lively, Style::Cartoon];
 /// Vertices: what has more is a finer copy of another character.
 const LARGEST: usize = 40_000;
+
+/// Of its bake: what livening may take.
+const MOST_TIME: f64 = 2.0;
 
 struct Row {
     name: String,
@@ -45,7 +47,8 @@ fn main() -> ExitCode {
     let work: Vec<(&(String, Asset), Style)> =
         characters.iter().flat_map(|character| STYLES.map(|style| (character, style))).collect();
     let start = Instant::now();
-    let rows: Vec<Row> = (work.par_iter().with_max_len(1))
+    // One after the other, for their processor time.
+    let rows: Vec<Row> = (work.iter())
         .map(|((name, asset), style)| {
             let start = Instant::now();
             let clips = if asset.clips.len() <= 20 { 20 } else { 12 };
@@ -74,7 +77,8 @@ fn page(rows: &[Row]) -> String {
          `cargo xtask liven-table` writes this page: every rigged, animated character at hand, all clips of those with up to 20,\n\
          12 of the others. Figures are those of `sinew check` at 60 frames a second, the worst of all clips, in percent of the\n\
          size but for strains (ratios) and crossings (new pairs of triangles a frame). In bold what is beyond the\n\
-         [limit](commands.md#check). Finer copies of characters, of more than 40,000 vertices, are left out.\n",
+         [limit](commands.md#check). Time is that of the processor, of `sinew liven` over that of `sinew bake` with the recipe it\n\
+         has found; blank where both are too quick to tell. Finer copies of characters, of more than 40,000 vertices, are left out.\n",
     );
     for style in STYLES {
         let [least, most] = style.range();
@@ -82,7 +86,7 @@ fn page(rows: &[Row]) -> String {
         let _ = writeln!(text, "\n## `--style {style}`\n");
         let _ = writeln!(
             text,
-            "Limits: strain {} and {}, gap 0.5, rigid 0.1 (in the baked file 1), slip 0.1, ground 0.2, crossings 5, depth 0.5; \
+            "Limits: strain {} and {}, gap 0.5, rigid 0.1 (in the baked file 1), slip 0.1, ground 0.2, crossings 5, depth 0.5, time 2; \
              soft parts {} to {} where a clip moves them.\n",
             style.strain()[0],
             style.strain()[1],
@@ -90,8 +94,8 @@ fn page(rows: &[Row]) -> String {
             told("", most)
         );
         text.push_str(
-            "| character | clips | strength by part | strain | worst | gap | rigid | baked | slip | ground | crossings | depth |\n\
-             |---|---|---|---|---|---|---|---|---|---|---|---|\n",
+            "| character | clips | strength by part | strain | worst | gap | rigid | baked | slip | ground | crossings | depth | time |\n\
+             |---|---|---|---|---|---|---|---|---|---|---|---|---|\n",
         );
         for row in &of_style {
             text.push_str(&line(row));
@@ -108,7 +112,7 @@ fn page(rows: &[Row]) -> String {
 fn line(row: &Row) -> String {
     let measured = match &row.outcome {
         Ok(measured) => measured,
-        Err(error) => return format!("| {} | **{error}** | | | | | | | | | | |\n", row.name),
+        Err(error) => return format!("| {} | **{error}** | | | | | | | | | | | |\n", row.name),
     };
     let broken = measured.broken();
     let cell = |gate: &str, value: f64| {
@@ -121,7 +125,7 @@ fn line(row: &Row) -> String {
     parts.push(format!("all {}", told("", measured.strength())));
     let gate = |name: &str| cell(name, measured.worst(name));
     format!(
-        "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
+        "| {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} | {} |\n",
         row.name,
         measured.clips.len(),
         parts.join(", "),
@@ -134,6 +138,10 @@ fn line(row: &Row) -> String {
         gate("ground"),
         gate("crossings"),
         gate("penetration"),
+        measured.time_over_bake.map_or(String::new(), |time| match time > MOST_TIME {
+            true => format!("**{time:.2}**"),
+            false => format!("{time:.2}"),
+        }),
     )
 }
 

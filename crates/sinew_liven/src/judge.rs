@@ -21,7 +21,7 @@ use sinew::{Motion, Outputs, Recipe, Rig, Workspace};
 use sinew_check::compare::{GroupFigures, StrainedEdge};
 use sinew_check::groups::GroupKind;
 use sinew_check::limits::{LIMITS, Limit, Unit};
-use sinew_check::{Checker, Comparison, Given, Groups, Location};
+use sinew_check::{Comparison, Given, Groups, Location, Onlooker, View};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -40,9 +40,9 @@ const LEAST_LEFT: f64 = 0.02;
 /// What a part is raised by at most, and in so many rounds: where limits bend what gains give, one is not enough.
 const MOST_RAISED: f64 = 80.0;
 const RAISING: usize = 6;
-/// Of the least that is to be seen, what is enough here and what is aimed at: a percentile of few frames is too high.
-const ENOUGH: f64 = 1.15;
-const RAISED_TO: f64 = 1.25;
+/// Of the least that is to be seen, what is enough here and what is aimed at: peaks between frames are not seen.
+const ENOUGH: f64 = 1.05;
+const RAISED_TO: f64 = 1.12;
 /// The most at once, and the least that more gain is taken to give: its strength goes as that power of it.
 const RAISED_AT_ONCE: f64 = 8.0;
 const LEAST_ANSWER: f64 = 0.2;
@@ -176,16 +176,16 @@ pub fn judge(
     }
     let gains = solve(rig, file.recipe(), clips)?;
     tell_bounds(plan, &gains);
-    let checker = Checker::brief(rig, gains.recipe(chosen[0]))?;
-    let given = Given { groups: Some(groups(rig, &Anatomy::of(rig))), rigid: checker.rigid_pieces(), contacts: None };
+    let onlooker = Onlooker::new(rig, gains.recipe(chosen[0]))?;
+    let given = Given { groups: Some(groups(rig, &Anatomy::of(rig))), rigid: onlooker.rigid_pieces(), contacts: None };
     let (total, done) = (chosen.len(), AtomicUsize::new(0));
     let judging = Judging { rig, plan, gains: &gains, layer_of: layer_of(plan), given };
     // Several runs of clips for each thread, so that none waits for one with long clips.
     let each = total.div_ceil(4 * rayon::current_num_threads()).max(1);
     let some = |run: &[usize]| -> Result<Vec<Trial>, LivenError> {
-        let mut checker = checker.with_recipe(gains.recipe(chosen[0]))?;
+        let mut onlooker = onlooker.with_recipe(gains.recipe(chosen[0]))?;
         let one = |&clip: &usize| {
-            let trial = judging.trial(&mut checker, clip, &clips[clip]);
+            let trial = judging.trial(&mut onlooker, clip, &clips[clip]);
             progress(1 + done.fetch_add(1, Ordering::Relaxed), total);
             trial
         };
@@ -319,7 +319,7 @@ fn note(plan: &mut Plan, names: &[&str], trials: &[Trial]) {
 }
 
 /// Factors between those that failed and those that pass, where they are far apart.
-fn between(failed: &[f64], passed: &[f64]) -> Option<Vec<f64>> {
+fn halfway(failed: &[f64], passed: &[f64]) -> Option<Vec<f64>> {
     let is_far = |(&failed, &passed): (&f64, &f64)| passed > 0.0 && failed > FAR * passed;
     let middle = |(&failed, &passed): (&f64, &f64)| {
         let middle = (failed.max(passed) * passed).sqrt();
@@ -342,7 +342,7 @@ impl Judging<'_> {
     }
 
     /// Plays a clip and lowers what fails, until nothing does or nothing helps.
-    fn trial(&self, checker: &mut Checker, clip: usize, played: &PlayedClip<'_>) -> Result<Trial, LivenError> {
+    fn trial(&self, onlooker: &mut Onlooker, clip: usize, played: &PlayedClip<'_>) -> Result<Trial, LivenError> {
         let count = self.plan.layers.len();
         let mut trial = Trial {
             factors: vec![1.0; count],
@@ -353,27 +353,28 @@ impl Judging<'_> {
             watched: BTreeMap::new(),
             figures: ClipFigures::default(),
         };
-        checker.retune(&self.recipe(clip, &trial.factors))?;
+        onlooker.retune(&self.recipe(clip, &trial.factors))?;
         // Gains filter nothing: it plays on.
-        let motion = Arc::clone(checker.stage().motion(played.0, &played.1)?.motion());
-        let look = |checker: &mut Checker, factors: &[f64], rate: f64| -> Result<_, LivenError> {
-            checker.retune(&self.recipe(clip, factors))?;
-            let report = checker.clip_resumed((played.0, &played.1), &motion, rate, &self.given, &|_| ())?;
-            Ok(report.comparison.map(|found| (figures(short_name(&played.0.name), &found), found)))
+        let motion = Arc::clone(onlooker.stage().motion(played.0, &played.1)?.motion());
+        let view = |onlooker: &Onlooker, rate: f64| onlooker.view(&played.0.name, &motion, rate, &self.given);
+        let look = |onlooker: &mut Onlooker, view: &mut View, factors: &[f64]| -> Result<_, LivenError> {
+            onlooker.retune(&self.recipe(clip, factors))?;
+            let found = onlooker.look(view)?;
+            Ok((figures(short_name(&played.0.name), &found), found))
         };
         let mut failed: Option<Vec<f64>> = None;
-        let mut rate = RATE;
+        let (mut rate, mut seen) = (RATE, view(onlooker, RATE)?);
         for round in 0..=MOST_ROUNDS + 1 {
-            let Some((figures, comparison)) = look(checker, &trial.factors, rate)? else { break };
+            let (figures, comparison) = look(onlooker, &mut seen, &trial.factors)?;
             trial.figures = figures;
             let failures = self.failures(&comparison, &trial.figures, rate);
             if failures.is_empty() {
                 // What was lowered by much may have been lowered by too much.
                 for _ in 0..NEARER {
-                    let Some(tried) = failed.as_deref().and_then(|failed| between(failed, &trial.factors)) else {
+                    let Some(tried) = failed.as_deref().and_then(|failed| halfway(failed, &trial.factors)) else {
                         break;
                     };
-                    let Some((figures, comparison)) = look(checker, &tried, rate)? else { break };
+                    let (figures, comparison) = look(onlooker, &mut seen, &tried)?;
                     match self.failures(&comparison, &figures, rate).is_empty() {
                         true => (trial.factors, trial.figures) = (tried, figures),
                         false => failed = Some(tried),
@@ -383,7 +384,7 @@ impl Judging<'_> {
                     break;
                 }
                 if failed.take().is_some() {
-                    rate = FINE;
+                    (rate, seen) = (FINE, view(onlooker, FINE)?);
                     continue;
                 }
             }
@@ -396,7 +397,7 @@ impl Judging<'_> {
             }
             for failure in failures {
                 self.answer(&mut trial, failure, round, |failure, factors| {
-                    self.blamed(failure, factors, checker, clip, &motion)
+                    self.blamed(failure, factors, onlooker, clip, &motion)
                 })?;
             }
             self.raise(&mut trial, round);
@@ -426,6 +427,10 @@ impl Judging<'_> {
         for limit in &LIMITS {
             let (value, most) = ((limit.value)(found), most(limit, style));
             let at = |location: &Location| Place::Vertex(location.clone());
+            // What moves one against the other is to blame.
+            let between = |one: Option<&Location>, other: Option<&Location>| {
+                one.zip(other).map(|(one, other)| Place::Edge(one.clone(), other.clone()))
+            };
             match limit.name {
                 // By role as well as whole.
                 "strain" => {
@@ -458,8 +463,11 @@ impl Judging<'_> {
                         "gap" => found.gaps.first().map(|gap| at(&gap.gap.place)),
                         "rigid" => found.distortions.iter().find(|d| d.is_rigid).map(|d| at(&d.residual.place)),
                         "ground" => found.below_ground.as_ref().map(|sunk| at(&sunk.place)),
-                        "crossings" => found.crossings.worst.as_ref().map(at),
-                        "penetration" => found.crossings.deepest.as_ref().map(|(deepest, _)| at(&deepest.place)),
+                        "crossings" => between(found.crossings.worst.as_ref(), found.crossings.worst_other.as_ref()),
+                        "penetration" => {
+                            let deepest = found.crossings.deepest.as_ref().map(|(deepest, _)| &deepest.place);
+                            between(deepest, found.crossings.deepest_other.as_ref())
+                        }
                         "thinning" => found.thinnest.as_ref().map(|thinnest| at(&thinnest.place)),
                         _ => None,
                     };
@@ -565,7 +573,7 @@ impl Judging<'_> {
         &self,
         failure: &Failure,
         factors: &[f64],
-        checker: &mut Checker,
+        onlooker: &mut Onlooker,
         clip: usize,
         motion: &Arc<Motion>,
     ) -> Result<Vec<usize>, LivenError> {
@@ -587,8 +595,8 @@ impl Judging<'_> {
         let mut moved = vec![0.0; factors.len()];
         for &layer in &on {
             let alone: Vec<f64> = (0..factors.len()).map(|at| if at == layer { factors[at] } else { 0.0 }).collect();
-            checker.retune(&self.recipe(clip, &alone))?;
-            let playing = checker.stage().resume(motion)?;
+            onlooker.retune(&self.recipe(clip, &alone))?;
+            let playing = onlooker.stage().resume(motion)?;
             moved[layer] = failure.place.moved(self.rig, |time| {
                 playing.frame(time, &mut workspace);
                 &workspace

@@ -52,7 +52,7 @@ impl SoftPart {
 pub struct Survey {
     /// Soft parts, in the order of [`Role::ALL`].
     pub parts: Vec<SoftPart>,
-    /// Share of the points that are of each role, in the order of [`Role::ALL`]; roles without points are left out.
+    /// Share of the skin that is of each role, in the order of [`Role::ALL`]; roles without any are left out.
     pub shares: Vec<(Role, f64)>,
     /// Names of things that never bend: meshes that are worn, held, or parts of machines.
     pub rigid: Vec<String>,
@@ -80,8 +80,11 @@ pub fn survey(rig: &Arc<Rig>, clips: &[PlayedClip<'_>], sprung: &[BoneId]) -> Re
     for slot in surface.all_slots() {
         slots.entry(anatomy.role_of_point(slot)).or_default().push(slot);
     }
-    let count = slots.values().map(Vec::len).sum::<usize>().max(1) as f64;
-    let shares = slots.iter().map(|(&role, slots)| (role, slots.len() as f64 / count)).collect();
+    // By surface: eyes of many points are no more of a character than eyes of few.
+    let area = |slots: &Vec<usize>| slots.iter().map(|&slot| surface.areas()[slot]).sum::<f64>();
+    let whole = slots.values().map(area).sum::<f64>();
+    let share = |slots: &Vec<usize>| if whole > 0.0 { area(slots) / whole } else { 0.0 };
+    let shares = slots.iter().map(|(&role, slots)| (role, share(slots))).collect();
     let mut rigid: Vec<String> = Vec::new();
     for piece in anatomy.pieces().iter().filter(|piece| piece.role.is_some_and(Role::is_rigid)) {
         if !rigid.contains(&piece.mesh) {

@@ -1,6 +1,6 @@
 //! What effects do to parts is held to what parts can do: rods bend, and nothing is moved farther than its length allows.
 //!
-//! Ears, tails and the like that one bone moves, their own or that of the head, have nothing in them that could bend:
+//! Ears, tails and the like that a bone or two move, their own or that of the head, have nothing in them that could bend:
 //! effects shift them as a whole, and held at the root they would be sheared, and stretched or pushed together along their
 //! length. They take what effects do to them as one bend. With `G` the rigid motion nearest to what happened to the root, U
 //! the mean of what the points were moved by beyond that, and `x` from 0 to 1 the way along the part, cross-sections turn by
@@ -17,6 +17,14 @@
 //! section are strained by ε (`max_strain` − 1), φ goes smoothly into `φᵀKφ = 1` by `(1 + tK)⁻¹φ`, `t = (√(1 + q) − 1) φ²/q`, `q = φᵀKφ`, which for one
 //! direction is `φ/√(1 + q)`.
 //!
+//! A part that is sewn to the body also leans at its root: all of it turns by `ηφ` about r first, and the skin around its
+//! root with it, the less the farther it is, up to a collar of about the root's own radius. Where skin lies flat about a
+//! part, that lifts one side of the collar and lowers the other, which strains it by next to nothing: an ear is moved
+//! farther so than by any bend that its own skin can take. With `e` along an edge of the collar, of length l, that begins
+//! at d from r and over which the share that turns falls by f, the edge is strained by `ηφ·(d × e) f/l` to first order and
+//! sheared by `ηφ d f/l`. The first goes into K as fibres do; the second so that the edge is as long as ε allows, where the
+//! shear is `√((1 + ε)² − 1)`. η is ½, and less where the collar would be strained before the part.
+//!
 //! Flesh, cloth, chains of bones, and what is thicker than long are no rods. They keep what effects did, up to a share of
 //! their length: it is a shear, of about that share.
 //!
@@ -27,19 +35,26 @@
 use super::GraphError;
 use super::parts::{JoinedSkin, Part, PartPoint, Parts, smoothstep};
 use super::rigid_pieces::{RigidMotion, fit};
-use super::settle::Directions;
+use super::settle::{Directions, set_repeated};
 use crate::anatomy::{Anatomy, Role};
 use crate::recipe::{MaxStrain, Recipe};
 use crate::rig::Rig;
 use crate::simd::{LANES, Points};
 use glam::{DMat3, DQuat, DVec2, DVec3};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BinaryHeap};
 
-/// Share of a part that one bone moves, or bones of other parts, where it cannot bend by itself.
+/// Share of a part that two bones move, or bones of other parts, where it cannot bend by itself: one joint makes no curve.
 const STIFF: f64 = 0.9;
 /// How long a rod is at least, in its thickness.
 const SLENDER: f64 = 0.75;
 /// No rod is bent farther, in radians.
 const FARTHEST: f64 = std::f64::consts::FRAC_PI_2;
+
+/// What the root leans by, of the bend.
+const LEAN: f64 = 0.5;
+/// How far the collar reaches, in radii of the root.
+const COLLAR: f64 = 1.5;
 
 /// Nothing else is moved farther, in the way from its root to its end, for each unit that fibres may be strained by.
 const SHEARED: f64 = 0.2 / 0.28;
@@ -69,6 +84,12 @@ struct Rod {
     length: f64,
     /// Mean square of the way.
     mean_square: f64,
+    /// What its root leans by, of the bend; 0 where nothing around it can follow.
+    lean: f64,
+    /// Skin around its root that leans with it, and by how much of that.
+    collar: Vec<(u32, f64)>,
+    /// Edges of the collar, from the root outward, with how much less the outer end leans.
+    edges: Vec<(u32, u32, f64)>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -96,6 +117,7 @@ impl Bending {
                 }
             }
         }
+        surround(rig, &rig.kept(), &taken, &mut parts);
         Ok((!parts.is_empty()).then_some(Self { parts, strain: strain(recipe.max_strain) }))
     }
 
@@ -167,10 +189,20 @@ impl HeldPart {
         let anatomy = rig.kept::<Anatomy>();
         let own = rig.skeleton().bones().filter(|&bone| anatomy.bone(bone).role == role);
         let by_own: f64 = own.map(|bone| of_bone[bone.index()]).sum();
-        let is_stiff = by_own < 1.0 - STIFF || of_bone.into_iter().fold(0.0, f64::max) >= STIFF;
+        of_bone.sort_by(|a, b| b.total_cmp(a));
+        let is_stiff = by_own < 1.0 - STIFF || of_bone.iter().take(2).sum::<f64>() >= STIFF;
         let is_rod = is_stiff && length >= SLENDER * thickness;
         let mean_square = self.points.iter().map(|point| point.weight * point.way * point.way).sum();
-        is_rod.then_some(Rod { length: length / middle.distance(foot), mean_square })
+        let (collar, edges) = (Vec::new(), Vec::new());
+        is_rod.then_some(Rod { length: length / middle.distance(foot), mean_square, lean: 0.0, collar, edges })
+    }
+
+    /// Where its root is at rest, and the root's radius.
+    fn foot(&self, rest: &[DVec3]) -> (DVec3, f64) {
+        let foot: DVec3 = self.root.iter().map(|&(slot, weight)| rest[slot as usize] * weight).sum();
+        let spread: f64 =
+            self.root.iter().map(|&(slot, weight)| weight * rest[slot as usize].distance_squared(foot)).sum();
+        (foot, spread.sqrt())
     }
 
     /// Lanes without a point follow the one that they repeat.
@@ -224,7 +256,7 @@ impl HeldPart {
             moved += weight * (points.get(slot as usize).as_dvec3() - at);
         }
         let (axis, length) = ((middle - foot).normalize_or_zero(), rod.length * middle.distance(foot));
-        lever -= 0.5 * rod.mean_square * length * axis;
+        lever += rod.lean * (middle - foot) - 0.5 * rod.mean_square * length * axis;
         let squared = lever.length_squared();
         let turn = if squared > 0.0 { lever.cross(moved) / squared } else { DVec3::ZERO };
         if !turn.is_finite() {
@@ -235,20 +267,37 @@ impl HeldPart {
             let lengthens = (at(slot) - foot - way * length * axis).cross(axis);
             strains += outer(lengthens * weight, lengthens);
         }
-        let turn = eased(turn, strains * (3.0 / (strain * length).powi(2)));
+        let around = rod.strains(base, foot, carried);
+        let sheared = (strain * (2.0 + strain)).recip();
+        let turn = eased(turn, (strains * (3.0 / length.powi(2)) + around.0) * strain.powi(-2) + around.1 * sheared);
         // Bends smoothly into the limit.
-        let turn = turn / (1.0 + turn.length_squared() / (FARTHEST * FARTHEST)).sqrt();
+        let farthest = FARTHEST / (1.0 + rod.lean);
+        let turn = turn / (1.0 + turn.length_squared() / (farthest * farthest)).sqrt();
+        let leant = DQuat::from_scaled_axis(rod.lean * turn);
+        let layers_of = |slot: usize| {
+            rig.rows()[slot / LANES].layers.clone().map(move |layer| layer as usize * LANES + slot % LANES)
+        };
         for point in &self.points {
             let (slot, way) = (point.slot as usize, point.way);
             let bent = DQuat::from_scaled_axis(way * turn);
             let across = at(point.slot) - foot - way * length * axis;
-            let to = foot + arc(axis, way * turn) * (way * length) + bent * across;
+            let to = foot + leant * (arc(axis, way * turn) * (way * length) + bent * across);
             points.set(slot, (to + Self::beyond(point, base, carried, points)).as_vec3());
-            let layers = rig.rows()[slot / LANES].layers.clone();
-            for slot in layers.map(|layer| layer as usize * LANES + slot % LANES) {
+            for slot in layers_of(slot) {
                 for Directions { base, result } in &mut *directions {
                     let at = base.map_or_else(|| result.get(slot), |base| base.get(slot)).as_dvec3();
-                    result.set(slot, (bent * (carried.turn * at)).as_vec3());
+                    result.set(slot, (leant * bent * (carried.turn * at)).as_vec3());
+                }
+            }
+        }
+        for &(slot, share) in &rod.collar {
+            let (from, slot) = (at(slot) - foot, slot as usize);
+            let to = points.get(slot).as_dvec3() + share * (leant * from - from);
+            set_repeated(rig, slot, to.as_vec3(), points);
+            let turned = DQuat::from_scaled_axis(share * rod.lean * turn);
+            for slot in layers_of(slot) {
+                for Directions { result, .. } in &mut *directions {
+                    result.set(slot, (turned * result.get(slot).as_dvec3()).as_vec3());
                 }
             }
         }
@@ -267,6 +316,102 @@ impl HeldPart {
             if to.is_finite() {
                 points.set(slot, to.as_vec3());
             }
+        }
+    }
+}
+
+impl Rod {
+    /// What a bend does to the edges of the collar by leaning: how their lengths change to first order, and how far they are sheared.
+    fn strains(&self, base: &Points, foot: DVec3, carried: &RigidMotion) -> (DMat3, DMat3) {
+        let (mut lengthened, mut sheared) = (DMat3::ZERO, DMat3::ZERO);
+        let count = self.edges.len().max(1) as f64;
+        for &(inner, outer_end, falls) in &self.edges {
+            let [inner, end] = [inner, outer_end].map(|slot| carried.of(base.get(slot as usize).as_dvec3()));
+            let (from, edge) = (inner - foot, end - inner);
+            let length = edge.length();
+            if length > 0.0 {
+                let rate = self.lean * falls / length;
+                let lengthens = from.cross(edge / length) * rate;
+                lengthened += outer(lengthens, lengthens);
+                sheared += DMat3::from_diagonal(DVec3::splat(from.length_squared() * rate * rate));
+            }
+        }
+        (lengthened * (3.0 / count), sheared * (1.0 / count))
+    }
+}
+
+/// Finds what leans with the roots of rods: skin sewn to them that is of no part, as far as it is nearer to that root than to any other.
+fn surround(rig: &Rig, skin: &JoinedSkin, taken: &[bool], parts: &mut [HeldPart]) {
+    let is_sewn = |slot: u32, to: u32| !taken[to as usize] && rig.adjacency().of(slot as usize).contains(&to);
+    let mut ways: Vec<BTreeMap<u32, f64>> = Vec::with_capacity(parts.len());
+    for part in &*parts {
+        let sewn = |point: &HeldPoint| {
+            point.weight > 0.0
+                && part.root.iter().any(|&(slot, _)| rig.adjacency().of(point.slot as usize).contains(&slot))
+        };
+        let mut near = BTreeMap::new();
+        if part.rod.is_some() && part.points.iter().any(sewn) {
+            // Twice as far, so that collars know of each other where they meet.
+            let farthest = 2.0 * COLLAR * part.foot(&skin.points).1;
+            let mut queue: BinaryHeap<Reverse<(u64, u32)>> =
+                part.root.iter().map(|&(slot, _)| Reverse((0, slot))).collect();
+            while let Some(Reverse((bits, slot))) = queue.pop() {
+                // Distances are not negative, so their bits are in order.
+                let way = f64::from_bits(bits);
+                if near.contains_key(&slot) {
+                    continue;
+                }
+                near.insert(slot, way);
+                let onward = skin.graph.of(slot).iter().filter(|edge| is_sewn(slot, edge.0));
+                let onward = onward.map(|&(to, length)| (way + length, to)).filter(|(far, _)| *far < farthest);
+                queue.extend(onward.map(|(far, to)| Reverse((far.to_bits(), to))));
+            }
+        }
+        ways.push(near);
+    }
+    for (index, part) in parts.iter_mut().enumerate() {
+        let (foot, radius) = part.foot(&skin.points);
+        let HeldPart { root, points, rod: Some(rod), .. } = part else { continue };
+        if ways[index].is_empty() || radius <= 0.0 || radius.is_nan() {
+            continue;
+        }
+        let share = |slot: u32| {
+            let Some(&own) = ways[index].get(&slot) else { return 0.0 };
+            let others = ways.iter().enumerate().filter(|(other, _)| *other != index);
+            let other = others.filter_map(|(_, near)| near.get(&slot)).copied().fold(f64::INFINITY, f64::min);
+            // Nothing half way to another root.
+            let between = if own + other > 0.0 { 2.0 * own / (own + other) } else { 1.0 };
+            1.0 - smoothstep((own / (COLLAR * radius)).max(between))
+        };
+        let shares: Vec<(u32, f64)> = ways[index].keys().map(|&slot| (slot, share(slot))).collect();
+        rod.collar = shares.iter().copied().filter(|(_, share)| *share > 0.0).collect();
+        for &(slot, own) in &rod.collar {
+            let around = skin.graph.of(slot).iter().map(|edge| edge.0).filter(|&to| is_sewn(slot, to));
+            let falls = around.map(|to| (slot, to, own - share(to))).filter(|(.., falls)| *falls > 0.0);
+            rod.edges.extend(falls);
+        }
+        // What a bend strains: fibres of the part, and edges of its collar were the lean all of it.
+        let at = |slot: u32| skin.points[slot as usize];
+        let middle: DVec3 = points.iter().map(|point| at(point.slot) * point.weight).sum();
+        let (axis, length) = ((middle - foot).normalize_or_zero(), rod.length * middle.distance(foot));
+        let bent: f64 = (points.iter())
+            .map(|point| {
+                point.weight * (at(point.slot) - foot - point.way * length * axis).cross(axis).length_squared()
+            })
+            .sum();
+        let leant: f64 = (rod.edges.iter())
+            .map(|&(inner, end, falls)| {
+                let edge = at(end) - at(inner);
+                ((at(inner) - foot).cross(edge) * falls).length_squared() / edge.length_squared().powi(2)
+            })
+            .filter(|strained| strained.is_finite())
+            .sum();
+        let leant = leant / rod.edges.len().max(1) as f64;
+        let share = (bent / (length * length * leant)).sqrt();
+        rod.lean = if share < LEAN { share } else { LEAN };
+        // A root that is all there is around it has nothing that could follow.
+        if rod.edges.is_empty() && root.len() == ways[index].len() {
+            (rod.lean, rod.collar) = (0.0, Vec::new());
         }
     }
 }

@@ -114,7 +114,8 @@ fn a_part_without_bones_is_known_by_its_place() {
     let rest = rest(&subject);
     let ear = moving(&subject, vec![of_parts(shove(0.1), &["@ear"])], towards(DVec3::X));
     let whole = moving(&subject, vec![shove(0.1)], towards(DVec3::X));
-    for (p, rest) in ear.iter().zip(&rest).filter(|(_, rest)| rest.y < 0.45) {
+    // It leans at its root: skin around that goes with it, as far as one and a half times the root's radius.
+    for (p, rest) in ear.iter().zip(&rest).filter(|(_, rest)| rest.y < 0.3) {
         assert_eq!(p, rest);
     }
     let tip = (0..rest.len()).max_by(|&a, &b| rest[a].y.total_cmp(&rest[b].y)).expect("a tip");
@@ -162,21 +163,55 @@ fn a_rod_goes_where_the_field_goes_and_bends_instead() {
     }
     // The field shears; the rod is strained by its thickness.
     for (by, direction) in [(0.1, across), (0.25, DVec3::new(0.5, 0.7, 0.5))] {
-        let strain = |points: &[DVec3]| {
-            let edges = subject.rig.triangles().iter().flat_map(|t| [(t[0], t[1]), (t[1], t[2]), (t[2], t[0])]);
-            let ratio = |(a, b): (u32, u32)| {
-                let length = |points: &[DVec3]| points[a as usize].distance(points[b as usize]);
-                length(points) / length(&rest)
-            };
-            edges.map(ratio).map(|r| r.max(1.0 / r)).fold(1.0, f64::max)
-        };
-        let (bent, sheared) = (strain(&ear(by, direction)), strain(&field(by, direction)));
+        let of = |points: &[DVec3]| strain(&subject, &rest, points);
+        let (bent, sheared) = (of(&ear(by, direction)), of(&field(by, direction)));
         assert!(bent - 1.0 < 0.8 * (sheared - 1.0), "{by}: {bent} {sheared}");
     }
     // No farther than its limit, however far the field goes.
     let tip = (0..rest.len()).max_by(|&a, &b| rest[a].y.total_cmp(&rest[b].y)).expect("a tip");
     let far = ear(5.0, across)[tip];
     assert!((far - DVec3::Y * 0.5).length() < 0.56 && far.y > 0.5, "{far}");
+}
+
+/// The largest strain of any edge.
+fn strain(subject: &Subject, rest: &[DVec3], points: &[DVec3]) -> f64 {
+    let edges = subject.rig.triangles().iter().flat_map(|t| [(t[0], t[1]), (t[1], t[2]), (t[2], t[0])]);
+    let ratio = |(a, b): (u32, u32)| {
+        let length = |points: &[DVec3]| points[a as usize].distance(points[b as usize]);
+        length(points) / length(rest)
+    };
+    edges.map(ratio).map(|r| r.max(1.0 / r)).fold(1.0, f64::max)
+}
+
+/// An ear that grows out of a flat head leans there: it is moved farther than one that a tube goes on in, whose skin would have to be
+/// pressed for that, and strained no more.
+#[test]
+fn an_ear_on_flat_skin_leans_at_its_root() {
+    let mut zoo = sinew_zoo::build("tube:vertices=1600,bones=2,influences=1,radius=0.1,length=1").unwrap();
+    zoo.raw.bones.iter_mut().filter(|bone| bone.name == "tube.2").for_each(|bone| bone.name = "ear".into());
+    let tube = Subject::new(&zoo.raw, zoo.clips.clone());
+    // The lower half becomes a disc about the ear.
+    for p in zoo.raw.meshes[0].primitives.iter_mut().flat_map(|primitive| &mut primitive.positions) {
+        let below = (0.5 - p.y).max(0.0);
+        (p.x, p.z) = (p.x * (1.0 + 10.0 * below), p.z * (1.0 + 10.0 * below));
+        p.y = p.y.max(0.5) - 0.05 * below;
+    }
+    let flat = Subject::new(&zoo.raw, zoo.clips);
+    let far = |subject: &Subject| {
+        let rest = rest(subject);
+        let moved = moving(subject, vec![of_parts(shove(5.0), &["@ear"])], towards(DVec3::X));
+        let farthest = rest.iter().zip(&moved).map(|(a, b)| a.distance(*b)).fold(0.0, f64::max);
+        (farthest, strain(subject, &rest, &moved), rest, moved)
+    };
+    let ((on_tube, strained, ..), (on_disc, strained_flat, rest, moved)) = (far(&tube), far(&flat));
+    assert!(on_disc > 1.15 * on_tube, "{on_disc} {on_tube}");
+    assert!(strained_flat < 1.05 * strained, "{strained_flat} {strained}");
+    let is_far = |p: &DVec3| p.x.hypot(p.z) > 0.4;
+    assert!(rest.iter().zip(&moved).filter(|(rest, _)| is_far(rest)).all(|(rest, moved)| rest == moved));
+    // One side of the skin about it rises as the other sinks.
+    let around: f64 = rest.iter().zip(&moved).filter(|(p, _)| p.y < 0.5).map(|(a, b)| b.y - a.y).sum();
+    let rises = rest.iter().zip(&moved).filter(|(p, _)| p.y < 0.5).map(|(a, b)| b.y - a.y).fold(0.0, f64::max);
+    assert!(rises > 0.01 && around.abs() < 0.1 * rises * rest.len() as f64, "{rises} {around}");
 }
 
 #[test]
