@@ -68,7 +68,7 @@ const OPEN: [f64; 2] = [0.8, 1.2];
 /// r from which skin folds, so that volume keeps away from it, and up to which it does fully; how far away, in radii, and
 /// the level from which it does not come near at all.
 const FOLDING: [f64; 2] = [0.6, -0.2];
-const AWAY: f64 = 2.0;
+const AWAY: f64 = 3.0;
 const HALF: f64 = 0.5;
 /// How far volume moves skin at most, in radii of the limb.
 const MOST_MOVED: f64 = 0.22;
@@ -296,6 +296,11 @@ impl Body {
             let scale = self.from_bind[entry as usize].matrix3.determinant().abs().cbrt();
             MOST_MOVED * radius * scale
         }));
+        let freedom = ways.freedom(surface, MOST_MOVED);
+        for ((ease, most), freedom) in ease.iter_mut().zip(&mut most).zip(freedom) {
+            *ease *= freedom;
+            *most *= freedom;
+        }
         let clearance = ways.clearance(surface, MOST_MOVED);
         let mut rooms = std::mem::take(&mut self.rooms);
         let counts = (
