@@ -68,7 +68,7 @@ const OPEN: [f64; 2] = [0.8, 1.2];
 /// r from which skin folds, so that volume keeps away from it, and up to which it does fully; how far away, in radii, and
 /// the level from which it does not come near at all.
 const FOLDING: [f64; 2] = [0.6, -0.2];
-const AWAY: f64 = 3.0;
+const AWAY: f64 = 2.0;
 const HALF: f64 = 0.5;
 /// How far volume moves skin at most, in radii of the limb.
 const MOST_MOVED: f64 = 0.22;
