@@ -14,10 +14,12 @@
 //! A bone without child joints is a point to the paper (with its parent's length). That point is also the end of its
 //! parent's line, so everything beyond it (a fingertip, a skull) would be as near to the one as to the other and follow
 //! both by half. Here the line goes on in the parent's direction to nine tenths of the way to the skin; it stays a
-//! point where the joint is outside the body or has no parent to tell a direction.
+//! point where the joint is outside the body or has no parent to tell a direction. A neck rises and a snout does not: where
+//! the skin that is nearest to the joint goes on farther another way, a second line goes there.
 
 use super::BindError;
 use super::shell::Shell;
+use super::sight::by_ray;
 use crate::control_points::DisjointSets;
 use crate::raw::RawRig;
 use glam::DVec3;
@@ -25,6 +27,10 @@ use rayon::prelude::*;
 
 /// Of the way from the last joint to the skin.
 const INTO_THE_TIP: f64 = 0.9;
+/// Skin that is as far from a joint as this share of the farthest is where its line goes on to.
+const FAR: f64 = 0.85;
+/// A line that goes on this much farther than in the parent's direction is one more.
+const FARTHER: f64 = 1.25;
 /// Share of a line from the root that is inside the body.
 const MOST: f64 = 0.75;
 const HALF: f64 = 0.5;
@@ -148,6 +154,16 @@ pub(super) fn lines(Joints { places, parents }: &Joints, shell: &Shell) -> Vec<O
         had[parent] = true;
         had
     });
+    // Points nearest to each joint that moves skin.
+    let nearest = |point: DVec3| {
+        let moving = (0..count).filter(|&joint| !steers[group_of[joint]]);
+        moving.min_by(|&a, &b| places[a].distance_squared(point).total_cmp(&places[b].distance_squared(point)))
+    };
+    let nearest: Vec<Option<usize>> = shell.points().par_iter().map(|&point| nearest(point)).collect();
+    let mut around = vec![Vec::new(); count];
+    for (point, joint) in nearest.into_iter().enumerate() {
+        joint.into_iter().for_each(|joint| around[joint].push(point));
+    }
     let line = |joint: usize| {
         let (place, children) = (places[joint], &children[joint]);
         if steers[group_of[joint]] || (had_children[joint] && children.is_empty() && !is_inside[joint]) {
@@ -161,8 +177,30 @@ pub(super) fn lines(Joints { places, parents }: &Joints, shell: &Shell) -> Vec<O
             let direction = place - places[parent];
             let tip = shell.way_out(place, direction).map(|way| place + direction * (INTO_THE_TIP * way));
             ends.extend(tip.filter(|tip| tip.is_finite()));
+            // Feet that hang on the root of the skeleton have no direction that tells front from back.
+            let far = is_joined[joint].then(|| farthest(shell, place, direction, &around[joint])).flatten();
+            let far = far.map(|far| place.lerp(far, INTO_THE_TIP));
+            let reached = ends.iter().map(|end| end.distance(place)).fold(0.0, f64::max);
+            ends.extend(far.filter(|far| far.distance(place) > FARTHER * reached && shell.is_inside(*far)));
         }
         Some(Line { joint: place, ends })
     };
     (0..count).into_par_iter().map(line).collect()
+}
+
+/// The middle of the farthest of some points that are not behind a place and in its sight.
+fn farthest(shell: &Shell, place: DVec3, ahead: DVec3, points: &[usize]) -> Option<DVec3> {
+    let at = |point: usize| shell.points()[point];
+    let mut points: Vec<(f64, usize)> = points.iter().map(|&point| (at(point).distance(place), point)).collect();
+    points.retain(|&(_, point)| (at(point) - place).dot(ahead) >= 0.0);
+    points.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    let mut in_sight = points.iter().filter(|&&(_, point)| by_ray(shell, point, place)).peekable();
+    let most = in_sight.peek()?.0;
+    let (mut sum, mut total) = (DVec3::ZERO, 0.0);
+    for &(distance, point) in in_sight.take_while(|far| far.0 > FAR * most) {
+        let share = distance - FAR * most;
+        sum += at(point) * share;
+        total += share;
+    }
+    (total > 0.0).then(|| sum / total)
 }

@@ -178,6 +178,36 @@ fn what_only_steers_moves_nothing() {
     }
 }
 
+/// A neck rises and a snout goes on sideways: it is the head's all the same.
+#[test]
+fn a_last_bone_goes_where_the_body_goes() {
+    let zoo = sinew_zoo::build("tube:vertices=3000,bones=4").unwrap();
+    let length = primitive_length(&zoo.raw) as f32;
+    let head = zoo.raw.skins[0].joints[3].bone_from_rest.inverse().translation.y as f32;
+    let mut raw = zoo.raw.clone();
+    let (bend, radius) = (head + 0.05 * length, 0.15 * length);
+    for p in raw.meshes[0].primitives.iter_mut().flat_map(|primitive| &mut primitive.positions) {
+        // Three times as long beyond the last joint, and bent by a right angle.
+        let along = (3.0 * (p.y - head) + head - bend).max(0.0);
+        let angle = (along / radius).min(std::f32::consts::FRAC_PI_2);
+        let (beyond, out) = (along - angle * radius, radius - p.x);
+        p.y = if along > 0.0 { bend + out * angle.sin() } else { p.y.min(bend) };
+        p.x = if along > 0.0 { radius - out * angle.cos() + beyond } else { p.x };
+    }
+    for method in [Method::Heat, Method::DISTANCE] {
+        let raw = bound(&raw, method, 4);
+        let primitive = &raw.meshes[0].primitives[0];
+        let snout: Vec<usize> =
+            (0..primitive.positions.len()).filter(|&v| primitive.positions[v].x > 0.4 * length).collect();
+        assert!(snout.len() > 100);
+        for vertex in snout {
+            let found = weights(primitive, vertex);
+            let of_head: f32 = found.iter().filter(|w| w.0 == 3).map(|w| w.1).sum();
+            assert!(of_head > 0.95, "{method:?} at {}: {found:?}", primitive.positions[vertex]);
+        }
+    }
+}
+
 /// A wider tube around the lower half of another, open at both ends, follows what it lies around.
 #[test]
 fn clothing_follows_what_it_lies_on() {

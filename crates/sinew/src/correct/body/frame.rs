@@ -296,6 +296,11 @@ impl Body {
             let scale = self.from_bind[entry as usize].matrix3.determinant().abs().cbrt();
             MOST_MOVED * radius * scale
         }));
+        let freedom = ways.freedom(surface, MOST_MOVED);
+        for ((ease, most), freedom) in ease.iter_mut().zip(&mut most).zip(freedom) {
+            *ease *= freedom;
+            *most *= freedom;
+        }
         let clearance = ways.clearance(surface, MOST_MOVED);
         let mut rooms = std::mem::take(&mut self.rooms);
         let counts = (

@@ -2,7 +2,7 @@
 
 use super::clearance::Clearance;
 use super::folds::smoothstep;
-use super::frame::Body;
+use super::frame::{Body, unit};
 use super::surface::{Surface, Surfaces};
 use crate::csr::Csr;
 use crate::maps::shape_diameter::shape_diameters;
@@ -25,12 +25,53 @@ pub(crate) struct Ways {
     lengths: Vec<f64>,
     /// Made when first asked for.
     clearance: OnceLock<Clearance>,
+    freedom: OnceLock<Vec<f64>>,
 }
+
+/// Of the move at which an edge of a crease or a ridge has shrunk to nothing: what its ends may move.
+const UNCREASED: f64 = 0.5;
+/// How far from another piece that skin lies on it moves freely, in radii.
+const OFF_CONTACT: f64 = 1.0;
 
 impl Ways {
     /// The room between skin and skin, for nodes that move so many radii at most.
     pub(super) fn clearance(&self, surface: &Surface, most_moved: f64) -> &Clearance {
         self.clearance.get_or_init(|| Clearance::new(surface, |node| most_moved * self.radii[node]))
+    }
+
+    /// How freely volume may move each node, by the shape at rest, for nodes that move so many radii at most: from 0 where
+    /// pieces lie on each other, which would come apart or go through each other, and less than 1 in creases and on
+    /// ridges that are narrower than that.
+    pub(super) fn freedom(&self, surface: &Surface, most_moved: f64) -> &[f64] {
+        self.freedom.get_or_init(|| {
+            let (faces, bind) = (surface.faces(), &surface.bind);
+            let mut normals = vec![DVec3::ZERO; surface.nodes()];
+            for corners in &faces {
+                let [a, b, c] = corners.map(|node| bind[node as usize]);
+                corners.iter().for_each(|&node| normals[node as usize] += (b - a).cross(c - a));
+            }
+            normals.iter_mut().for_each(|normal| *normal = unit(*normal));
+            let mut freedom = vec![1.0f64; surface.nodes()];
+            for corners in &faces {
+                for [a, b] in [[0, 1], [1, 2], [2, 0]].map(|edge| edge.map(|corner| corners[corner] as usize)) {
+                    let way = bind[b] - bind[a];
+                    // Moves of m along the normals change its length by m·(way·(n_b − n_a))/‖way‖.
+                    let gone = way.length_squared() / way.dot(normals[b] - normals[a]).abs();
+                    for node in [a, b] {
+                        let share = UNCREASED * gone / (most_moved * self.radii[node]);
+                        freedom[node] = freedom[node].min(if share.is_nan() { 1.0 } else { share });
+                    }
+                }
+            }
+            let mut contact = Levels::default();
+            contact.begin(surface);
+            for node in self.bridges(&faces).into_iter().flat_map(|(a, b)| [a, b]) {
+                contact.fold(self, [node; 3], 1.0, OFF_CONTACT);
+            }
+            contact.spread(self);
+            freedom.iter_mut().zip(&contact.levels).for_each(|(freedom, level)| *freedom *= 1.0 - level);
+            freedom
+        })
     }
 
     /// Neighbours that share no face: over the gaps between pieces.
@@ -69,7 +110,7 @@ impl OfRig for AllWays {
             }
             let to_bind = if placed > 0.0 { lengths.iter().sum::<f64>() / placed } else { 1.0 };
             let radii = (0..surface.nodes()).map(|node| 0.5 * to_bind * diameters[slot_of(node)]).collect();
-            Ways { radii, neighbours, lengths, clearance: OnceLock::new() }
+            Ways { radii, neighbours, lengths, clearance: OnceLock::new(), freedom: OnceLock::new() }
         };
         let surfaces = rig.kept::<Surfaces>();
         let of_character = |character| Arc::new(surfaces.of(character).map_or_else(Ways::default, |s| of_surface(s)));
@@ -127,19 +168,34 @@ impl Levels {
         place: impl Fn(u32) -> DVec3,
         mut tell: impl FnMut([u32; 3], f64),
     ) {
+        self.begin(surface);
+        surface.folds.measure(surface, body, place, |corners, r| {
+            tell(corners, r);
+            self.fold(ways, corners, smoothstep(folding, r), reach);
+        });
+        self.spread(ways);
+    }
+
+    /// Nothing folds yet.
+    pub fn begin(&mut self, surface: &Surface) {
         let Self { levels, reached, heap } = self;
         levels.clear();
         levels.resize(surface.nodes(), 0.0);
         reached.clear();
         heap.clear();
-        surface.folds.measure(surface, body, place, |corners, r| {
-            tell(corners, r);
-            let level = smoothstep(folding, r);
-            if level > 0.0 {
-                let radius = corners.iter().map(|&node| ways.radii[node as usize]).sum::<f64>() / 3.0;
-                heap.extend(corners.map(|node| Reached { level, node, slope: 1.0 / (reach * radius) }));
-            }
-        });
+    }
+
+    /// A face has a level, which falls from 1 to 0 over `reach` radii.
+    pub fn fold(&mut self, ways: &Ways, corners: [u32; 3], level: f64, reach: f64) {
+        if level > 0.0 {
+            let radius = corners.iter().map(|&node| ways.radii[node as usize]).sum::<f64>() / 3.0;
+            self.heap.extend(corners.map(|node| Reached { level, node, slope: 1.0 / (reach * radius) }));
+        }
+    }
+
+    /// Levels fall along the skin.
+    pub fn spread(&mut self, ways: &Ways) {
+        let Self { levels, reached, heap } = self;
         while let Some(Reached { level, node, slope }) = heap.pop() {
             let known = &mut levels[node as usize];
             if level <= *known {
