@@ -42,14 +42,14 @@ impl Signal {
 
 /// Motion of a bone itself, not relative to its parent.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Whole {
+pub(crate) struct Whole {
     angular_velocity: DVec3,
     angular_acceleration: DVec3,
     acceleration: DVec3,
 }
 
 /// What each bone feels, from the motions relative to parents, in world axes. `whole` is scratch.
-pub(super) fn felt(
+pub(crate) fn felt(
     hierarchy: &Hierarchy,
     world: &WorldPose,
     bones: &[BoneMotion],
