@@ -264,6 +264,7 @@ mod tests {
         }
         let diagonal = vec![4.01; points.len()];
         let factor = Cholesky::new(&points, &diagonal, &edges).expect("definite");
-        assert!(factor.values.len() < 20 * points.len(), "{} entries", factor.values.len());
+        // Row by row each point would have as many as the grid is wide.
+        assert!(factor.values.len() < side as usize / 2 * points.len(), "{} entries", factor.values.len());
     }
 }

@@ -326,6 +326,7 @@ impl Stage {
         workspace.kinematics.clone_from(kinematics);
         workspace.standing.clear();
         workspace.swung.clear();
+        workspace.cycle = None;
         workspace.time = time;
         Ok(Posed { stage: self, workspace })
     }
@@ -337,6 +338,7 @@ impl Stage {
         workspace.kinematics.reset(self.rig.skeleton().len(), self.filtered_signals().len());
         workspace.standing.clear();
         workspace.swung.clear();
+        workspace.cycle = None;
         workspace.time = 0.0;
         Posed { stage: self, workspace }
     }
@@ -457,6 +459,8 @@ impl<'s> Playing<'s> {
         self.motion.fade(time, kinematics);
         workspace.time = self.motion.key_time(time);
         workspace.swung.clear();
+        let (start, end, loops) = self.motion.span();
+        workspace.cycle = loops.then_some((start, end - start));
         for (character, correction, swing) in self.stage.graph.swings() {
             swing.at(&self.motion, rig.skeleton(), time, workspace.swung.begin(character, correction));
         }
@@ -512,6 +516,7 @@ impl Live<'_> {
         let LiveWork { whole, felt: bones, swing: work } = &mut self.work;
         felt(stage.hierarchy(), &workspace.world, &workspace.kinematics.bones, whole, bones);
         workspace.swung.clear();
+        workspace.cycle = None;
         for ((character, correction, swing), state) in stage.graph.swings().zip(&mut self.swings) {
             swing.follow(bones, dt, state, work);
             swing.read(state, workspace.swung.begin(character, correction));
@@ -533,9 +538,9 @@ impl Posed<'_> {
     /// Computes what the workspace is asked for ([`Workspace::outputs`]).
     pub fn deform(&mut self, cpu: &Cpu<'_>) {
         let Self { stage, workspace } = self;
-        let Workspace { outputs, pose, world, kinematics, standing, swung, time, scratch, mesh, base, engine } =
+        let Workspace { outputs, pose, world, kinematics, standing, swung, cycle, time, scratch, mesh, base, engine } =
             workspace;
-        let frame = Frame { rig: &stage.rig, pose, world, kinematics, time: *time, standing, swung };
+        let frame = Frame { rig: &stage.rig, pose, world, kinematics, time: *time, standing, swung, cycle: *cycle };
         let results = Results { mesh, base, engine };
         evaluate(&stage.graph, &frame, cpu, *outputs, scratch, results);
     }
@@ -544,8 +549,8 @@ impl Posed<'_> {
     /// order, at the speed of the kernels alone.
     pub fn deform_rows(&mut self, cpu: &Cpu<'_>, out: &mut DeformedRows) {
         let Self { stage, workspace } = self;
-        let Workspace { pose, world, kinematics, standing, swung, time, scratch, .. } = workspace;
-        let frame = Frame { rig: &stage.rig, pose, world, kinematics, time: *time, standing, swung };
+        let Workspace { pose, world, kinematics, standing, swung, cycle, time, scratch, .. } = workspace;
+        let frame = Frame { rig: &stage.rig, pose, world, kinematics, time: *time, standing, swung, cycle: *cycle };
         crate::graph::evaluate_rows(&stage.graph, &frame, cpu, scratch, out);
     }
 
@@ -570,6 +575,8 @@ pub struct Workspace {
     kinematics: Kinematics,
     standing: Standing,
     swung: Swung,
+    /// Start and period of a loop.
+    cycle: Option<(f64, f64)>,
     time: f64,
     scratch: Scratch,
     mesh: DeformedMesh,

@@ -137,6 +137,8 @@ pub(super) struct PosedBones<'a> {
     pub time: f64,
     /// What swings.
     pub swung: &'a Swung,
+    /// Start and period of a loop.
+    pub cycle: Option<(f64, f64)>,
     /// Instruction set.
     pub level: Level,
     /// Threads; `None` = the caller's own.

@@ -108,6 +108,8 @@ pub(crate) struct CorrectionFrame<'a> {
     pub time: f64,
     /// What swings.
     pub swung: &'a Swung,
+    /// Start and period of a loop.
+    pub cycle: Option<(f64, f64)>,
     /// Instruction set.
     pub level: Level,
     /// Threads; `None` = the caller's own.
@@ -233,6 +235,7 @@ impl Corrections {
                 kinematics: frame.kinematics,
                 time: frame.time,
                 swung: frame.swung,
+                cycle: frame.cycle,
                 level: frame.level,
                 pool: frame.pool,
             };

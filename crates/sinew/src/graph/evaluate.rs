@@ -35,6 +35,8 @@ pub(crate) struct Frame<'a> {
     pub standing: &'a Standing,
     /// What swings.
     pub swung: &'a Swung,
+    /// Start and period of a loop.
+    pub cycle: Option<(f64, f64)>,
 }
 
 /// Where a frame goes.
@@ -294,6 +296,7 @@ fn deform_here(
         kinematics: frame.kinematics,
         time: frame.time,
         swung: frame.swung,
+        cycle: frame.cycle,
         level: cpu.level,
         pool: cpu.pool,
     };

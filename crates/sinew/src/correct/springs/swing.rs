@@ -217,7 +217,7 @@ impl Swing {
     fn drive(&self, felt: &[Felt], maps: &mut Vec<DAffine3>, out: &mut Vec<DVec3>) {
         maps.clear();
         maps.extend(self.carriers.iter().map(|carrier| {
-            let Some(&[acceleration, x, y, z, _]) = felt.get(carrier.bone.index()) else { return DAffine3::ZERO };
+            let Some(&[acceleration, x, y, z, ..]) = felt.get(carrier.bone.index()) else { return DAffine3::ZERO };
             let (strain, inverse) = (DMat3::from_cols(x, y, z), carrier.bind_from_bone);
             DAffine3 {
                 matrix3: inverse * strain * carrier.bone_from_bind.matrix3,
