@@ -58,7 +58,7 @@ usage: cargo xtask COMMAND
   liven-table              livens all characters of SINEW_ASSETS and writes docs/liven.md
   methods-table            skins all characters of SINEW_ASSETS by every method and writes docs/methods.md
   methods-sheets [CHARACTERS [METHODS]]
-                           draws eight characters of SINEW_ASSETS by every method into docs/gallery, each at the moment where
+                           draws eight characters of SINEW_ASSETS by every method into docs/gallery/methods, each at the moment where
                            the method does most; parts of names with commas between draw fewer";
 
 fn main() -> ExitCode {
@@ -119,7 +119,8 @@ fn main() -> ExitCode {
             report(succeed(&mut cargo("run --release --quiet -p sinew_check --example methods_table")))
         }
         ["methods-sheets", names @ ..] => {
-            let mut draw = cargo("run --release --quiet -p sinew_check --example methods_sheets -- docs/gallery");
+            let mut draw =
+                cargo("run --release --quiet -p sinew_check --example methods_sheets -- docs/gallery/methods");
             report(succeed(draw.args(names)))
         }
         ["help" | "--help" | "-h"] => {

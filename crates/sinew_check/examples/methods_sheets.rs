@@ -4,7 +4,7 @@
 //!                                                       pixels of a picture
 //!
 //! Each pair is drawn at the moment, of those looked at, where the method takes the skin farthest from linear blending: what
-//! it does best, and worst.
+//! it does best, and worst. With all characters and methods a page that shows the sheets is written beside them.
 
 #![allow(clippy::print_stdout, reason = "a program that tells what it finds")]
 
@@ -53,6 +53,15 @@ const FRAMES: usize = 10;
 /// Share of the skin that a move is told by: a spike of a few vertices shows, but a single one does not decide.
 const FARTHEST: f64 = 0.98;
 const SIDE: u32 = 112;
+/// Above the sheets.
+const PAGE: &str = "\
+# What every method does to eight characters
+
+`cargo xtask methods-sheets` draws these sheets and writes this page; what is good and what is not is said in the
+[gallery](../README.md). Linear blending is above, the method below, at the moment where it takes the skin farthest from linear
+blending; the figure is how far, of the size. Characters: human by MakeHuman (Data Collection AB, Joel Palmius, Jonas Hauquier),
+barbarian by Kay Lousberg, all others by Quaternius; all CC0.
+";
 /// Linear RGBA.
 const SKIN: [f32; 4] = [0.42, 0.55, 0.58, 1.0];
 
@@ -142,6 +151,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         assets.push(((*name).to_owned(), RawAsset::open(&folder.join(file))?));
     }
     std::fs::create_dir_all(out)?;
+    let mut page = PAGE.to_owned();
     for (method, text, bound) in METHODS.iter().filter(|method| among(word(2), method.0)) {
         let (mut columns, mut cells) = (Vec::new(), vec![Vec::new(), Vec::new()]);
         for (name, asset) in &assets {
@@ -156,8 +166,12 @@ fn main() -> Result<(), Box<dyn Error>> {
             [if bound.is_some() { "the artist's weights" } else { "linear blending" }.to_owned(), (*method).to_owned()];
         let sheet = Sheet { title: "", columns: &columns, rows: &rows, cells: &cells }.compose()?;
         let file = format!("methods-{}.png", method.replace([' ', ','], "-").replace("--", "-"));
+        page += &format!("\n**{method}**\n\n![]({file})\n");
         let file = std::fs::File::create(out.join(file))?;
         encode::write_png(std::io::BufWriter::new(file), &sheet)?;
+    }
+    if word(1).is_empty() && word(2).is_empty() {
+        std::fs::write(out.join("README.md"), page)?;
     }
     Ok(())
 }
