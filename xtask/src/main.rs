@@ -56,7 +56,10 @@ usage: cargo xtask COMMAND
   bake-table OLD [ASSET…]  bakes the characters of SINEW_ASSETS with this build and with the sinew program OLD by one recipe:
                            bytes added, time, errors as played by the specification; with all of them writes docs/bake.md
   liven-table              livens all characters of SINEW_ASSETS and writes docs/liven.md
-  methods-table            skins all characters of SINEW_ASSETS by every method and writes docs/methods.md";
+  methods-table            skins all characters of SINEW_ASSETS by every method and writes docs/methods.md
+  methods-sheets [CHARACTERS [METHODS]]
+                           draws eight characters of SINEW_ASSETS by every method into docs/gallery/methods, each at the moment where
+                           the method does most; parts of names with commas between draw fewer";
 
 fn main() -> ExitCode {
     let args: Vec<OsString> = std::env::args_os().skip(1).collect();
@@ -114,6 +117,11 @@ fn main() -> ExitCode {
         ["liven-table"] => report(succeed(&mut cargo("run --release --quiet -p sinew_liven --example liven_table"))),
         ["methods-table"] => {
             report(succeed(&mut cargo("run --release --quiet -p sinew_check --example methods_table")))
+        }
+        ["methods-sheets", names @ ..] => {
+            let mut draw =
+                cargo("run --release --quiet -p sinew_check --example methods_sheets -- docs/gallery/methods");
+            report(succeed(draw.args(names)))
         }
         ["help" | "--help" | "-h"] => {
             println!("{USAGE}");

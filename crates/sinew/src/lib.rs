@@ -26,6 +26,7 @@ pub mod base;
 pub mod bind;
 mod bind_space;
 mod bvh;
+mod cholesky;
 pub mod clip;
 pub mod cone;
 mod control_points;

@@ -57,7 +57,7 @@
 
 use crate::anatomy::Role;
 use crate::clip::Clip;
-use crate::correct::MuscleReport;
+use crate::correct::{MuscleReport, SwingState, SwingWork, Swung};
 use crate::gradients::Slopes;
 use crate::graph::{
     Change, Cpu, DeformedMesh, DeformedRows, EngineSkinning, FittedCone, Frame, FrameIndependentGraph, GraphError,
@@ -66,7 +66,8 @@ use crate::graph::{
 use crate::hierarchy::Hierarchy;
 use crate::maps::PointMap;
 use crate::motion::{
-    BoneMotion, FilteredSignal, Kinematics, LiveKinematics, Motion, MotionError, MotionReport, MotionSettings, Puppet,
+    BoneMotion, Felt, FilteredSignal, Kinematics, LiveKinematics, Motion, MotionError, MotionReport, MotionSettings,
+    Puppet, Whole, felt,
 };
 use crate::pose::{Pose, WorldPose};
 use crate::recipe::{Planted, Recipe};
@@ -258,6 +259,11 @@ impl Stage {
         like: Option<&Arc<Motion>>,
     ) -> Result<Playing<'_>, MotionError> {
         let motion = Motion::new(self.puppet(), clip, settings, self.filtered_signals())?;
+        let (start, end, _) = motion.span();
+        let needed = self.graph.swings().map(|(_, _, swing)| swing.bytes(end - start)).sum();
+        if needed > settings.memory_limit as u128 {
+            return Err(MotionError::SwingMemory { clip: clip.name.clone(), needed, limit: settings.memory_limit });
+        }
         let known = like.and_then(|like| like.stance()).filter(|stance| stance.fits(&self.rig));
         let stance = match (self.plants(), known) {
             (false, _) => None,
@@ -287,7 +293,8 @@ impl Stage {
     /// To be driven by poses that arrive one by one.
     pub fn live(&self) -> Live<'_> {
         let history = LiveKinematics::new(self.rig.skeleton(), self.filtered_signals());
-        Live { stage: self, history: history.following(self.hierarchy()) }
+        let swings = self.graph.swings().map(|_| SwingState::default()).collect();
+        Live { stage: self, history: history.following(self.hierarchy()), swings, work: LiveWork::default() }
     }
 
     /// Motion of no bone, to be filled in for [`Stage::posed`].
@@ -318,6 +325,8 @@ impl Stage {
         workspace.world.compose(self.rig.skeleton(), pose);
         workspace.kinematics.clone_from(kinematics);
         workspace.standing.clear();
+        workspace.swung.clear();
+        workspace.cycle = None;
         workspace.time = time;
         Ok(Posed { stage: self, workspace })
     }
@@ -328,6 +337,8 @@ impl Stage {
         workspace.world.compose(self.rig.skeleton(), &workspace.pose);
         workspace.kinematics.reset(self.rig.skeleton().len(), self.filtered_signals().len());
         workspace.standing.clear();
+        workspace.swung.clear();
+        workspace.cycle = None;
         workspace.time = 0.0;
         Posed { stage: self, workspace }
     }
@@ -447,6 +458,12 @@ impl<'s> Playing<'s> {
         self.motion.kinematics(time, world, rig.skeleton(), kinematics);
         self.motion.fade(time, kinematics);
         workspace.time = self.motion.key_time(time);
+        workspace.swung.clear();
+        let (start, end, loops) = self.motion.span();
+        workspace.cycle = loops.then_some((start, end - start));
+        for (character, correction, swing) in self.stage.graph.swings() {
+            swing.at(&self.motion, rig.skeleton(), time, workspace.swung.begin(character, correction));
+        }
         Posed { stage: self.stage, workspace }
     }
 
@@ -462,12 +479,24 @@ impl<'s> Playing<'s> {
 pub struct Live<'s> {
     stage: &'s Stage,
     history: LiveKinematics,
+    /// Of the skins that swing, in the graph's order.
+    swings: Vec<SwingState>,
+    work: LiveWork,
+}
+
+/// Memory of a driven character.
+#[derive(Clone, Debug, Default)]
+struct LiveWork {
+    whole: Vec<Whole>,
+    felt: Vec<Felt>,
+    swing: SwingWork,
 }
 
 impl Live<'_> {
     /// Forgets everything: for a teleport or a cut. The next pose is a first one.
     pub fn reset(&mut self) {
         self.history.reset();
+        self.swings.fill(SwingState::default());
     }
 
     /// Takes the pose `dt` seconds after the last one; `time` is for what is keyed.
@@ -484,6 +513,14 @@ impl Live<'_> {
         workspace.pose.clone_from(pose);
         workspace.world.compose(skeleton, pose);
         self.history.push(skeleton, pose, &workspace.world, dt, &mut workspace.kinematics);
+        let LiveWork { whole, felt: bones, swing: work } = &mut self.work;
+        felt(stage.hierarchy(), &workspace.world, &workspace.kinematics.bones, whole, bones);
+        workspace.swung.clear();
+        workspace.cycle = None;
+        for ((character, correction, swing), state) in stage.graph.swings().zip(&mut self.swings) {
+            swing.follow(bones, dt, state, work);
+            swing.read(state, workspace.swung.begin(character, correction));
+        }
         workspace.standing.clear();
         workspace.time = time;
         Ok(Posed { stage, workspace })
@@ -501,8 +538,9 @@ impl Posed<'_> {
     /// Computes what the workspace is asked for ([`Workspace::outputs`]).
     pub fn deform(&mut self, cpu: &Cpu<'_>) {
         let Self { stage, workspace } = self;
-        let Workspace { outputs, pose, world, kinematics, standing, time, scratch, mesh, base, engine } = workspace;
-        let frame = Frame { rig: &stage.rig, pose, world, kinematics, time: *time, standing };
+        let Workspace { outputs, pose, world, kinematics, standing, swung, cycle, time, scratch, mesh, base, engine } =
+            workspace;
+        let frame = Frame { rig: &stage.rig, pose, world, kinematics, time: *time, standing, swung, cycle: *cycle };
         let results = Results { mesh, base, engine };
         evaluate(&stage.graph, &frame, cpu, *outputs, scratch, results);
     }
@@ -511,8 +549,8 @@ impl Posed<'_> {
     /// order, at the speed of the kernels alone.
     pub fn deform_rows(&mut self, cpu: &Cpu<'_>, out: &mut DeformedRows) {
         let Self { stage, workspace } = self;
-        let Workspace { pose, world, kinematics, standing, time, scratch, .. } = workspace;
-        let frame = Frame { rig: &stage.rig, pose, world, kinematics, time: *time, standing };
+        let Workspace { pose, world, kinematics, standing, swung, cycle, time, scratch, .. } = workspace;
+        let frame = Frame { rig: &stage.rig, pose, world, kinematics, time: *time, standing, swung, cycle: *cycle };
         crate::graph::evaluate_rows(&stage.graph, &frame, cpu, scratch, out);
     }
 
@@ -536,6 +574,9 @@ pub struct Workspace {
     world: WorldPose,
     kinematics: Kinematics,
     standing: Standing,
+    swung: Swung,
+    /// Start and period of a loop.
+    cycle: Option<(f64, f64)>,
     time: f64,
     scratch: Scratch,
     mesh: DeformedMesh,

@@ -307,5 +307,7 @@ fn key(signal: Signal) -> &'static str {
         Signal::FleshStrainY => "felt_strain_y",
         Signal::FleshStrainZ => "felt_strain_z",
         Signal::FleshUp => "felt_up",
+        Signal::FleshRight => "felt_right",
+        Signal::FleshFront => "felt_front",
     }
 }

@@ -61,12 +61,8 @@ impl AttachedSkin {
         self.hanging.directions()
     }
 
-    pub(crate) fn surface(&self) -> &Surface {
-        &self.surface
-    }
-
     /// Per palette entry, from bind space to a pose.
-    pub(crate) fn palette_from_bind(&self, rig: &Rig, world: &WorldPose) -> Vec<DAffine3> {
+    fn palette_from_bind(&self, rig: &Rig, world: &WorldPose) -> Vec<DAffine3> {
         let world_from_rest: Vec<DAffine3> =
             rig.palette().iter().map(|entry| world.world_from_bone(entry.bone) * entry.bone_from_rest).collect();
         let entries = 0..world_from_rest.len() as u32;

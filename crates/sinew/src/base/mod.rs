@@ -4,7 +4,7 @@
 //! apply it (the blended 3×3, not its inverse transpose).
 //!
 //! [`incremental_rotation`], [`centres_of_rotation`] and [`stretchable_twistable`] skin single points in f64;
-//! [`pointwise`] binds them to a rig.
+//! [`pointwise`] binds them to a rig; [`SCALE_VECTORS`] places all of them by one solve.
 //!
 //! **Adding a base** is a file here with its [`BaseEntry`], its lines in this one (the module, and [`BASES`]), and its
 //! oracle test. A base that places points one by one implements [`pointwise`]'s trait; recipes, the template, the
@@ -19,6 +19,7 @@ pub mod incremental_rotation;
 mod lbs;
 pub mod pointwise;
 mod rigid;
+mod scale_vectors;
 pub mod stretchable_twistable;
 
 /// Every base, in the order of the manual; the first is the default.
@@ -31,6 +32,7 @@ pub static BASES: &[BaseEntry] = &[
     incremental_rotation::INCREMENTAL_ROTATION,
     centres_of_rotation::CENTRES_OF_ROTATION,
     stretchable_twistable::STRETCHABLE_TWISTABLE,
+    scale_vectors::SCALE_VECTORS,
 ];
 
 /// The base of that name.
@@ -46,6 +48,7 @@ pub use lbs::LBS;
 pub use pointwise::Pointwise;
 pub(crate) use pointwise::PointwiseScratch;
 pub use rigid::RIGID;
+pub use scale_vectors::SCALE_VECTORS;
 
 pub(crate) use dqs::DqsPalette;
 use dqs::{dqs_row, dqs_weight_terms};

@@ -3,6 +3,7 @@
 
 use super::body::{Body, Reach, Surface};
 use super::report::{ContactReport, CorrectionReport, Measure, MuscleReport, Outcome, Restored, VolumeReport};
+use super::springs::{Swing, Swung};
 use super::surface_edit::SurfaceEdit;
 use crate::maps::RestSurface;
 use crate::memory::Memory;
@@ -101,6 +102,10 @@ pub(super) trait Bound: Send + Sync {
     fn muscles(&self) -> Vec<MuscleReport> {
         Vec::new()
     }
+    /// How the skin swings, for one with history.
+    fn swing(&self) -> Option<&Swing> {
+        None
+    }
     /// Whether it makes contacts.
     fn makes_contacts(&self) -> bool {
         false
@@ -130,6 +135,10 @@ pub(super) struct PosedBones<'a> {
     pub kinematics: &'a Kinematics,
     /// Time in the clip.
     pub time: f64,
+    /// What swings.
+    pub swung: &'a Swung,
+    /// Start and period of a loop.
+    pub cycle: Option<(f64, f64)>,
     /// Instruction set.
     pub level: Level,
     /// Threads; `None` = the caller's own.

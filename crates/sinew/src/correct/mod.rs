@@ -13,7 +13,7 @@
 //! | `fold_over` | skin in contact where joints bend |
 //! | `vortex_muscles` | flesh that swings and bulges |
 //! | `edits/` | edits of a recipe on a character, and growth along bones |
-//! | [`springs`] | springs between neighbours and bones; with history, for what is driven live |
+//! | `springs/` | springs between neighbours and bones; with history, skin that swings |
 //!
 //! After skin was brought into contact the other corrections are run once more: volume puts back what that took. Sums run
 //! in f64 in index order.
@@ -30,7 +30,7 @@ mod flesh;
 mod fold_over;
 mod muscle_spec;
 mod report;
-pub mod springs;
+mod springs;
 pub mod surface_edit;
 mod volume;
 mod vortex_muscles;
@@ -49,6 +49,7 @@ pub(crate) use edits::{EditRequest, Field, Fields};
 pub use entry::Correction;
 pub(crate) use entry::{BONES, CorrectionRequest};
 pub use report::{ContactReport, CorrectionReport, Measure, MuscleReport, Outcome, SegmentVolume, VolumeReport};
+pub(crate) use springs::{Swing, SwingState, SwingWork, Swung};
 
 use crate::motion::Kinematics;
 use crate::pose::WorldPose;
@@ -105,6 +106,10 @@ pub(crate) struct CorrectionFrame<'a> {
     pub kinematics: &'a Kinematics,
     /// Time in the clip, for what is keyed.
     pub time: f64,
+    /// What swings.
+    pub swung: &'a Swung,
+    /// Start and period of a loop.
+    pub cycle: Option<(f64, f64)>,
     /// Instruction set.
     pub level: Level,
     /// Threads; `None` = the caller's own.
@@ -185,6 +190,14 @@ impl Corrections {
         self.surfaces.iter().flat_map(|(_, bound)| bound.iter().flat_map(|bound| bound.muscles())).collect()
     }
 
+    /// The skins that swing: character, place of the correction, and how.
+    pub fn swings(&self) -> impl Iterator<Item = (usize, usize, &Swing)> {
+        self.surfaces.iter().flat_map(|(surface, bound)| {
+            let each = bound.iter().enumerate();
+            each.filter_map(|(correction, bound)| Some((surface.character, correction, bound.swing()?)))
+        })
+    }
+
     /// Corrects `points` in place and says what was done.
     pub fn run(
         &self,
@@ -221,6 +234,8 @@ impl Corrections {
                 morphed_rest,
                 kinematics: frame.kinematics,
                 time: frame.time,
+                swung: frame.swung,
+                cycle: frame.cycle,
                 level: frame.level,
                 pool: frame.pool,
             };

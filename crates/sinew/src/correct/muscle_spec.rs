@@ -6,6 +6,8 @@ use crate::table::{CellKind, CellSpec, RowKind, TableSpec};
 
 /// What muscles feel: an acceleration, the three columns of a strain, the way up.
 pub(super) const FLESH_SIGNALS: usize = 5;
+/// What they feel besides where a force comes from elsewhere: the world's other axes.
+pub(super) const FORCE_SIGNALS: usize = 2;
 
 /// What a muscle is fitted as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +35,7 @@ impl FittedShape {
 }
 
 /// What all muscles have, and each may have otherwise.
-pub(super) const SETTINGS: [ParamSpec; 9] = [
+pub(super) const SETTINGS: [ParamSpec; 10] = [
     ParamSpec::number("frequency", "Hz", [0.1, 12.0], 3.0, "how fast the flesh swings; its k_s is (2π·frequency)²"),
     ParamSpec::number(
         "damping",
@@ -49,12 +51,48 @@ pub(super) const SETTINGS: [ParamSpec; 9] = [
         1000.0,
         "density of the flesh relative to its surroundings; 1 floats",
     ),
-    ParamSpec::number("gravity", "× size/s²", [0.0, 50.0], 0.0, "pull towards the world's −y"),
+    ParamSpec::number("gravity", "× size/s²", [0.0, 50.0], 0.0, "pull downwards, or where `tilt` and `heading` say"),
     ParamSpec::number("life", "", [0.0, 2.0], 0.0, "1 moves with the bone, more leads it"),
     ParamSpec::number("stretch", "", [-1.0, 1.0], 0.0, "squash (negative) or stretch along the longest axis"),
     ParamSpec::number("contraction", "", [-1.0, 1.5], 0.6, "bulge when the bones that flex a muscle turn by 180°"),
     ParamSpec::number("stiffening", "", [0.0, 1000.0], 0.0, "how much sheared flesh stiffens: κ of the shear strain"),
     ParamSpec::number("limit", "× muscle radius", [0.01, 2.0], 0.35, "how far a muscle may leave its place"),
+    ParamSpec::number(
+        "full_at",
+        "°",
+        [10.0, 180.0],
+        180.0,
+        "turn of the bones that flex a muscle from which it contracts no more",
+    ),
+];
+
+/// Forces from outside, alike for all muscles.
+pub(super) const FORCES: [ParamSpec; 7] = [
+    ParamSpec::number(
+        "tilt",
+        "°",
+        [0.0, 180.0],
+        0.0,
+        "angle of gravity from straight down: 90 pulls sideways, 180 upwards",
+    ),
+    ParamSpec::number(
+        "heading",
+        "°",
+        [-360.0, 360.0],
+        0.0,
+        "where tilted gravity pulls: 0 to the front (+z), 90 to +x",
+    ),
+    ParamSpec::number("wind", "× size/s²", [0.0, 50.0], 0.0, "push of a wind"),
+    ParamSpec::number("wind_heading", "°", [-360.0, 360.0], 0.0, "where it blows to: 0 to the front (+z), 90 to +x"),
+    ParamSpec::number("wind_lift", "°", [-90.0, 90.0], 0.0, "how far upwards it blows"),
+    ParamSpec::number("gusts", "× wind", [0.0, 2.0], 0.5, "how much it comes and goes"),
+    ParamSpec::number(
+        "gust_rate",
+        "Hz",
+        [0.05, 10.0],
+        0.5,
+        "how often; in a loop gusts come a whole number of times, so that it closes",
+    ),
 ];
 
 /// A setting of one muscle.
@@ -116,5 +154,6 @@ pub(super) const MUSCLE_TABLE: TableSpec = TableSpec {
         own(6),
         own(7),
         own(8),
+        own(9),
     ]),
 };

@@ -19,7 +19,7 @@ use super::body::{Body, Reach, Surface};
 use super::bound::{Binding, Bound, Log, PosedBones, Work};
 use super::entry::{Correction, bones};
 use super::flesh::{Flesh, flesh};
-use super::muscle_spec::{FLESH_SIGNALS, FittedShape, MUSCLE_TABLE, SETTINGS};
+use super::muscle_spec::{FLESH_SIGNALS, FORCE_SIGNALS, FORCES, FittedShape, MUSCLE_TABLE, SETTINGS};
 use super::report::MuscleReport;
 use crate::kinodynamic::{Blocks, Follow, Followers, Following, Muscle, Shape, Sway, VortexField, spread};
 use crate::motion::{Filter, FilteredSignal, Oscillator, Signal, Window};
@@ -45,7 +45,7 @@ pub(super) const MUSCLES: Correction = Correction {
         MUSCLE_TABLE,
     ],
     scaled: &[],
-    signals: |values, tables| flesh_signals(values, tables).into_flattened(),
+    signals: flesh_signals,
     bind: |binding| Box::new(Muscles::bind(binding)),
 };
 
@@ -64,6 +64,14 @@ const PARAMS: &[ParamSpec] = &[
     SETTINGS[6],
     SETTINGS[7],
     SETTINGS[8],
+    SETTINGS[9],
+    FORCES[0],
+    FORCES[1],
+    FORCES[2],
+    FORCES[3],
+    FORCES[4],
+    FORCES[5],
+    FORCES[6],
     ParamSpec::number(
         "reach",
         "× muscle radius",
@@ -93,9 +101,15 @@ fn setting<B, M>(values: &Values, row: Option<&RowOf<B, M>>, name: &str) -> f64 
     row.and_then(|row| row.number(name)).unwrap_or_else(|| values.number(name))
 }
 
+/// Whether forces come from elsewhere than above.
+fn has_forces(values: &Values) -> bool {
+    values.number("wind") != 0.0 || values.number("tilt") != 0.0
+}
+
 /// The signals that a recipe asks for: those of all muscles, then those of each muscle with a pace of its own; now and,
-/// where a window is accumulated, at its instants, back in time.
-fn flesh_signals(values: &Values, tables: &Tables) -> Vec<[FilteredSignal; FLESH_SIGNALS]> {
+/// where a window is accumulated, at its instants, back in time. Then the world's other axes, for all of these, where forces
+/// come from there.
+fn flesh_signals(values: &Values, tables: &Tables) -> Vec<FilteredSignal> {
     let felt =
         [Signal::FleshAcceleration, Signal::FleshStrainX, Signal::FleshStrainY, Signal::FleshStrainZ, Signal::FleshUp];
     let secs = values.number("window");
@@ -110,9 +124,79 @@ fn flesh_signals(values: &Values, tables: &Tables) -> Vec<[FilteredSignal; FLESH
         }
     };
     let own = tables.rows(MUSCLE_TABLE.key).iter().map(|(_, row)| row).filter(|row| has_own_pace(row));
-    let all = std::iter::once(None).chain(own.map(Some)).flat_map(filters);
-    all.map(|filter| felt.map(|signal| FilteredSignal { signal, filter })).collect()
+    let all: Vec<Filter> = std::iter::once(None).chain(own.map(Some)).flat_map(filters).collect();
+    let through = |signals: &[Signal]| {
+        let each = |&filter: &Filter| signals.iter().map(move |&signal| FilteredSignal { signal, filter });
+        all.iter().flat_map(each).collect::<Vec<_>>()
+    };
+    let mut signals = through(&felt);
+    if has_forces(values) {
+        signals.extend(through(&[Signal::FleshRight, Signal::FleshFront]));
+    }
+    signals
 }
+
+/// The signals of each pace and moment, and the world's other axes where they are read.
+fn read_signals<'a>(binding: &Binding<'a>) -> (&'a [[usize; FLESH_SIGNALS]], &'a [[usize; FORCE_SIGNALS]]) {
+    let each = FLESH_SIGNALS + if has_forces(binding.values) { FORCE_SIGNALS } else { 0 };
+    let (felt, others) = binding.signals.split_at(binding.signals.len() / each * FLESH_SIGNALS);
+    (felt.as_chunks().0, others.as_chunks().0)
+}
+
+/// Forces from outside, in the world.
+#[derive(Clone, Copy, Debug)]
+struct Forces {
+    /// Where gravity pulls.
+    down: DVec3,
+    /// The wind in sizes per second squared.
+    wind: DVec3,
+    gusts: f64,
+    gust_rate: f64,
+}
+
+impl Forces {
+    fn of(values: &Values) -> Self {
+        let number = |name: &str| values.number(name);
+        let along = |heading: f64, lift: f64| {
+            let ((sin, cos), (up, level)) = (heading.to_radians().sin_cos(), lift.to_radians().sin_cos());
+            DVec3::new(sin * level, up, cos * level)
+        };
+        // Straight down to the bit.
+        let down = if number("tilt") == 0.0 { DVec3::NEG_Y } else { along(number("heading"), number("tilt") - 90.0) };
+        Self {
+            down,
+            wind: along(number("wind_heading"), number("wind_lift")) * number("wind"),
+            gusts: number("gusts"),
+            gust_rate: number("gust_rate"),
+        }
+    }
+
+    /// The wind as flesh of this pace gives way to it at a time, in its mean: what a damped oscillator makes of waves, each a
+    /// whole number of times in a loop.
+    fn blowing(&self, (hertz, damping): (f64, f64), time: f64, cycle: Option<(f64, f64)>) -> f64 {
+        if self.gusts == 0.0 {
+            return 1.0;
+        }
+        let wave = |&(times, share): &(f64, f64)| {
+            let (rate, turns) = match cycle {
+                Some((start, period)) if period > 0.0 => {
+                    let count = (self.gust_rate * times * period).round().max(1.0);
+                    (count / period, (count * ((time - start) / period).fract()).fract())
+                }
+                _ => (self.gust_rate * times, (self.gust_rate * times * time).fract()),
+            };
+            // 1/(1 − r² + 2iζr).
+            let ratio = rate / hertz;
+            let (real, imaginary) = (1.0 - ratio * ratio, 2.0 * damping * ratio);
+            let (sin, cos) = (TAU * turns).sin_cos();
+            share * (sin * real - cos * imaginary) / (real * real + imaginary * imaginary)
+        };
+        1.0 + self.gusts * GUSTS.iter().map(wave).sum::<f64>()
+    }
+}
+
+/// Waves of a gust: how often, in the rate that is asked for, and their share.
+const GUSTS: [(f64, f64); 3] = [(1.0, 0.55), (1.7, 0.3), (2.9, 0.15)];
 
 /// Radii of a muscle, in those of the ellipsoid through its skin.
 const UNDER_THE_SKIN: f64 = 0.8;
@@ -125,8 +209,10 @@ pub(super) struct Muscles {
     blocks: Blocks,
     /// What their shapes come from.
     form: (&'static str, f64, f64),
-    /// Per pace, per moment that is read, from now back.
+    /// Per pace, per moment that is read, from now back; and the world's other axes where they are read.
     signals: Vec<[usize; FLESH_SIGNALS]>,
+    axes: Vec<[usize; FORCE_SIGNALS]>,
+    forces: Forces,
     paces: usize,
     accumulates: bool,
     /// Per node: how much of all fields moves it.
@@ -139,10 +225,15 @@ struct Motion {
     /// Of the felt accelerations and of gravity, in seconds squared and lengths.
     inertia: f64,
     gravity: f64,
+    /// Of a wind of one size per second squared.
+    wind: f64,
+    pace: (f64, f64),
     stretch: f64,
     contraction: f64,
     stiffening: f64,
     limit: f64,
+    /// Where a contraction is full, as [`Placed::bend`] tells it.
+    full: f64,
 }
 
 impl Motion {
@@ -156,10 +247,13 @@ impl Motion {
         Self {
             inertia: strength * (1.0 - number("life")),
             gravity: strength * number("gravity") * rig.characters()[surface.character].size,
+            wind: strength * rig.characters()[surface.character].size,
+            pace: (number("frequency"), number("damping")),
             stretch: gain * number("stretch"),
             contraction: gain * number("contraction"),
             stiffening: number("stiffening"),
             limit: number("limit"),
+            full: (0.5 * number("full_at")).to_radians().sin().powi(2),
         }
     }
 }
@@ -268,6 +362,7 @@ impl Muscles {
                 place(bone, shape, flexed_by, painted.clone(), from);
             }
         }
+        let (signals, axes) = read_signals(binding);
         let has_map = |&index: &usize| muscles[index].painted.is_some();
         let painted = (0..muscles.len()).filter(has_map).collect();
         Self {
@@ -276,7 +371,9 @@ impl Muscles {
             blocks: Blocks::new(&surface.bind[..surface.nodes()]),
             form: form_of(binding),
             accumulates: accumulates(binding),
-            signals: binding.signals.as_chunks().0.to_vec(),
+            signals: signals.to_vec(),
+            axes: axes.to_vec(),
+            forces: Forces::of(values),
             paces,
             shares: shares(binding).collect(),
         }
@@ -290,15 +387,25 @@ impl Muscles {
     /// The sway of a muscle at one of the moments read.
     fn sway(&self, place: &PosedBones<'_>, placed: &Placed, moment: usize) -> Sway {
         let motion = &placed.motion;
-        let Some(read) = self.signals.get(placed.from.pace * self.moments() + moment) else { return Sway::ZERO };
-        let felt = read.map(|signal| {
+        let at = placed.from.pace * self.moments() + moment;
+        let Some(read) = self.signals.get(at) else { return Sway::ZERO };
+        let felt = |signal: usize| {
             let column = place.kinematics.filtered.get(signal);
             column.and_then(|column| column.get(placed.bone.index())).copied().unwrap_or_default()
-        });
-        let [acceleration, x, y, z, up] = felt;
+        };
+        let [acceleration, x, y, z, up] = read.map(felt);
+        let force = match self.axes.get(at) {
+            None => up * -motion.gravity,
+            Some(others) => {
+                let ([right, front], forces) = (others.map(felt), &self.forces);
+                let there = |way: DVec3| right * way.x + up * way.y + front * way.z;
+                let blowing = forces.blowing(motion.pace, place.time, place.cycle);
+                there(forces.down) * motion.gravity + there(forces.wind) * (motion.wind * blowing)
+            }
+        };
         let stretch = placed.muscle.stretch(motion.stretch, placed.from.axis);
         let sway = Sway {
-            offset: acceleration * -motion.inertia - up * motion.gravity + stretch.offset,
+            offset: acceleration * -motion.inertia + force + stretch.offset,
             strain: DMat3::from_cols(x, y, z) * -motion.inertia + stretch.strain,
         };
         placed.muscle.held_back(&sway, motion.stiffening, motion.limit)
@@ -324,7 +431,10 @@ impl Muscles {
                 }
                 None => &mut fields[0],
             };
-            let contraction = if contracts { placed.motion.contraction * placed.bend(place).min(1.0) } else { 0.0 };
+            let contraction = match contracts {
+                true => placed.motion.contraction * (placed.bend(place) / placed.motion.full).min(1.0),
+                false => 0.0,
+            };
             let mut world_from_limb = place.world.world_from_bone(placed.bone);
             world_from_limb.translation -= centre;
             placed.muscle.emit(&sway(index), contraction, world_from_limb, field);
@@ -399,8 +509,12 @@ impl Bound for Muscles {
     fn retune(&mut self, binding: &Binding<'_>, _: bool) {
         self.muscles.iter_mut().for_each(|placed| placed.motion = Motion::of(binding, placed.from.row));
         self.accumulates = accumulates(binding);
+        let (signals, axes) = read_signals(binding);
         self.signals.clear();
-        self.signals.extend_from_slice(binding.signals.as_chunks().0);
+        self.signals.extend_from_slice(signals);
+        self.axes.clear();
+        self.axes.extend_from_slice(axes);
+        self.forces = Forces::of(binding.values);
         self.shares.clear();
         self.shares.extend(shares(binding));
     }
@@ -551,4 +665,39 @@ fn fitted(skin: &[(DVec3, DVec3)], kind: FittedShape) -> Option<Shape> {
             Shape::Region(skin.iter().map(inward).collect())
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn forces(gusts: f64, gust_rate: f64) -> Forces {
+        Forces { down: DVec3::NEG_Y, wind: DVec3::Z, gusts, gust_rate }
+    }
+
+    #[test]
+    fn gusts_are_what_a_damped_oscillator_makes_of_them_and_close_a_loop_to_the_bit() {
+        let (forces, pace, cycle) = (forces(1.0, 0.9), (2.0, 0.2), Some((0.5, 2.5)));
+        let blown = |time: f64| forces.blowing(pace, time, cycle);
+        assert_eq!(blown(0.5).to_bits(), blown(3.0).to_bits());
+        // The oscillator in small steps under the same waves, until nothing of its start is left.
+        let push = |time: f64| {
+            let wave = |&(times, share): &(f64, f64)| {
+                let count = (0.9 * times * 2.5f64).round().max(1.0);
+                share * (TAU * count * (time - 0.5) / 2.5).sin()
+            };
+            1.0 + GUSTS.iter().map(wave).sum::<f64>()
+        };
+        let (omega, h) = (TAU * pace.0, 1e-4);
+        let (mut x, mut v) = (1.0, 0.0);
+        let mut time = 0.5 - 10.0 * 2.5;
+        while time < 1.7 {
+            let middle = push(time + 0.5 * h);
+            v += h * (omega * omega * (middle - x) - 2.0 * pace.1 * omega * v);
+            x += h * v;
+            time += h;
+        }
+        assert!((x - blown(time)).abs() < 1e-2, "{x} {}", blown(time));
+        assert_eq!(super::tests::forces(0.0, 1.0).blowing(pace, 0.3, None), 1.0);
+    }
 }

@@ -8,7 +8,7 @@ use super::scatter::gather;
 use super::settle::{Directions, Displaced, SettleScratch};
 use super::{FrameIndependentGraph, MovingBones, NormalsPlan};
 use crate::base::{Base, BaseFrame, DqsPalette, Palette, PointwiseScratch};
-use crate::correct::{CorrectScratch, CorrectionFrame, CorrectionReport, SegmentVolume};
+use crate::correct::{CorrectScratch, CorrectionFrame, CorrectionReport, SegmentVolume, Swung};
 use crate::kinodynamic::{FreeFrame, FreeScratch};
 use crate::motion::Kinematics;
 use crate::normals::FanScratch;
@@ -33,6 +33,10 @@ pub(crate) struct Frame<'a> {
     pub time: f64,
     /// What stands on the ground, where that is known.
     pub standing: &'a Standing,
+    /// What swings.
+    pub swung: &'a Swung,
+    /// Start and period of a loop.
+    pub cycle: Option<(f64, f64)>,
 }
 
 /// Where a frame goes.
@@ -291,6 +295,8 @@ fn deform_here(
         effects_rest: scratch.moving.iter().all(MovingBones::is_at_rest),
         kinematics: frame.kinematics,
         time: frame.time,
+        swung: frame.swung,
+        cycle: frame.cycle,
         level: cpu.level,
         pool: cpu.pool,
     };

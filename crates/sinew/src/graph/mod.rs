@@ -28,7 +28,7 @@ pub(crate) use terms::{DisplacementNode, Kind, Node};
 
 use crate::anatomy::{Anatomy, Role};
 use crate::base::{Base, BaseBinding, Pointwise};
-use crate::correct::{BONES, CorrectionRequest, Corrections, EditRequest, Field, Fields, MuscleReport};
+use crate::correct::{BONES, CorrectionRequest, Corrections, EditRequest, Field, Fields, MuscleReport, Swing};
 use crate::gradients::{Gradient, Gradients, Slopes, gain_slopes, gradient_of};
 use crate::hierarchy::{Circular, Hierarchy};
 use crate::kinodynamic::FoldOverFree;
@@ -318,6 +318,11 @@ impl FrameIndependentGraph {
             Base::Pointwise(base) => Some(base),
             _ => None,
         }
+    }
+
+    /// The skins that swing: character, place of the correction, and how.
+    pub fn swings(&self) -> impl Iterator<Item = (usize, usize, &Swing)> {
+        self.corrections.swings()
     }
 
     /// The muscles of its corrections: those named, or those found in fleshy places.

@@ -22,7 +22,7 @@ use glam::{DMat2, DQuat, DVec3};
 use std::sync::OnceLock;
 
 /// The parts of what a bone feels, in the order of their signals.
-pub(super) const PARTS: usize = 5;
+pub(super) const PARTS: usize = 7;
 /// Nodes of history per second: muscles swing at 12 Hz at most.
 const NODES_PER_SECOND: f64 = 240.0;
 
@@ -35,6 +35,8 @@ impl Signal {
             Self::FleshStrainY => Some(2),
             Self::FleshStrainZ => Some(3),
             Self::FleshUp => Some(4),
+            Self::FleshRight => Some(5),
+            Self::FleshFront => Some(6),
             _ => None,
         }
     }
@@ -42,14 +44,14 @@ impl Signal {
 
 /// Motion of a bone itself, not relative to its parent.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Whole {
+pub(crate) struct Whole {
     angular_velocity: DVec3,
     angular_acceleration: DVec3,
     acceleration: DVec3,
 }
 
 /// What each bone feels, from the motions relative to parents, in world axes. `whole` is scratch.
-pub(super) fn felt(
+pub(crate) fn felt(
     hierarchy: &Hierarchy,
     world: &WorldPose,
     bones: &[BoneMotion],
@@ -86,8 +88,9 @@ pub(super) fn felt(
             let omega = here.angular_velocity;
             inverse * (here.angular_acceleration.cross(arm) + omega.cross(omega.cross(arm)))
         };
-        let parts =
-            [inverse * here.acceleration, strain(DVec3::X), strain(DVec3::Y), strain(DVec3::Z), inverse * DVec3::Y];
+        let [right, up, front] = DVec3::AXES.map(|axis| inverse * axis);
+        let strains = DVec3::AXES.map(strain);
+        let parts = [inverse * here.acceleration, strains[0], strains[1], strains[2], up, right, front];
         // A bone scaled to nothing feels nothing.
         out[bone.index()] = parts.map(|part| if part.is_finite() { part } else { DVec3::ZERO });
     }
@@ -375,7 +378,7 @@ fn between(from: State, to: State, secs: f64, share: f64) -> State {
 
 /// A filter at a start or after a cut.
 fn restart(part: usize, x: DVec3, timeline: &Timeline) -> State {
-    let lasts = Some(part) == Signal::FleshUp.felt_part();
+    let lasts = [Signal::FleshUp, Signal::FleshRight, Signal::FleshFront].map(Signal::felt_part).contains(&Some(part));
     if lasts || timeline.ends == Ends::Continue { State::steady(x) } else { State::ZERO }
 }
 
@@ -403,7 +406,8 @@ mod tests {
     fn felt_at(t: f64, out: &mut Vec<[DVec3; PARTS]>) {
         let wave = |k: f64| (TAU * k * t / 2.0).sin();
         let shove = DVec3::new(wave(1.0), 0.5 * wave(2.0), wave(3.0));
-        *out = vec![[shove, shove * 0.5, DVec3::ZERO, DVec3::X * wave(1.0), DVec3::new(0.1 * wave(1.0), 1.0, 0.0)]];
+        let up = DVec3::new(0.1 * wave(1.0), 1.0, 0.0);
+        *out = vec![[shove, shove * 0.5, DVec3::ZERO, DVec3::X * wave(1.0), up, DVec3::X, DVec3::Z]];
     }
 
     fn oscillator() -> Oscillator {

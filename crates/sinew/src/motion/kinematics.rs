@@ -33,6 +33,10 @@ pub enum Signal {
     FleshStrainZ,
     /// The world's y axis in the bone's own frame.
     FleshUp,
+    /// The world's x axis there.
+    FleshRight,
+    /// The world's z axis there.
+    FleshFront,
 }
 
 /// How a bone moves relative to its parent. All values are legal.
@@ -46,6 +50,13 @@ pub struct BoneMotion {
     pub linear_acceleration: DVec3,
     /// α about the joint.
     pub angular_acceleration: DVec3,
+}
+
+impl Signal {
+    /// Whether it is there without any motion, as the way up is.
+    pub(super) fn lasts(self) -> bool {
+        matches!(self, Self::FleshUp | Self::FleshRight | Self::FleshFront)
+    }
 }
 
 impl BoneMotion {
@@ -100,7 +111,7 @@ impl Kinematics {
             bone.linear_acceleration *= factor;
             bone.angular_acceleration *= factor;
         }
-        for (column, _) in self.filtered.iter_mut().zip(filtered).filter(|(_, entry)| entry.signal != Signal::FleshUp) {
+        for (column, _) in self.filtered.iter_mut().zip(filtered).filter(|(_, entry)| !entry.signal.lasts()) {
             column.iter_mut().for_each(|value| *value *= factor);
         }
     }

@@ -16,6 +16,7 @@
 //! | `kinematics` | the rates in world axes |
 //! | `flesh_load` | what flesh feels in the bone's own frame, through the filters of muscles |
 //! | `live` | the same for poses that arrive one by one |
+//! | `runs` | what others ran over the clip |
 
 mod closing;
 mod derivatives;
@@ -27,6 +28,7 @@ mod looping;
 mod moving_bone;
 mod oscillator;
 mod relative;
+mod runs;
 mod sampling;
 mod smoothing;
 mod time_filter;
@@ -43,14 +45,18 @@ pub use time_filter::{DerivativeFilter, TimeFilter};
 pub use timeline::Ends;
 pub use window::Window;
 
+/// What a bone feels, in its own frame: its acceleration, how that changes along its axes, and which way is up.
+pub(crate) type Felt = [DVec3; PARTS];
+
 use crate::clip::Clip;
 use crate::hierarchy::Hierarchy;
 use crate::pose::{Pose, WorldPose};
 use crate::skeleton::{BoneId, Skeleton};
 use crate::stance::{Spans, Stance};
 use derivatives::{Keys, RateCurve, Value};
-use filter::{FilterGrid, Runs};
-use flesh_load::{FleshRuns, FleshWork, Whole, felt};
+use filter::FilterGrid;
+use flesh_load::{FleshRuns, FleshWork, PARTS};
+pub(crate) use flesh_load::{Whole, felt};
 use glam::{DQuat, DVec3};
 use looping::{BoneKeys, Judgement, judge};
 use moving_bone::{Clock, MovingBone};
@@ -168,6 +174,19 @@ pub enum MotionError {
         /// The nearest there is.
         nearest: Option<String>,
     },
+    /// The swinging skin would not fit.
+    #[error(
+        "skin that swings through clip \"{clip}\" takes {needed} bytes, more than the limit of {limit}; raise the limit, \
+         shorten the clip, lower the frequency or use history = \"none\""
+    )]
+    SwingMemory {
+        /// The clip.
+        clip: String,
+        /// Bytes needed.
+        needed: u128,
+        /// Bytes allowed.
+        limit: usize,
+    },
     /// The filters would not fit.
     #[error(
         "filtering clip \"{clip}\" ({bones} moving bones, {signals} filtered signals) takes {needed} bytes, more than \
@@ -271,6 +290,7 @@ pub struct Motion {
     felt: FleshRuns,
     report: MotionReport,
     stance: Option<Stance>,
+    runs: runs::Runs,
 }
 
 impl Motion {
@@ -338,7 +358,7 @@ impl Motion {
             key_spacing,
             moving_bones: moving.len(),
         };
-        let clock = Clock { grid: FilterGrid::new(start, end), timeline, filters: Runs::new(filtered) };
+        let clock = Clock { grid: FilterGrid::new(start, end), timeline, filters: filter::Runs::new(filtered) };
         let felt = FleshRuns::new(filtered, start, end);
         let needed = clock.bytes_per_bone() * moving.len() as u128 + felt.bytes(skeleton.len());
         if needed > settings.memory_limit as u128 {
@@ -363,6 +383,7 @@ impl Motion {
             felt,
             report,
             stance: None,
+            runs: runs::Runs::default(),
         })
     }
 
@@ -389,6 +410,26 @@ impl Motion {
     /// Where its bones stand on the ground; `None` where nobody asked.
     pub fn stance(&self) -> Option<&Stance> {
         self.stance.as_ref()
+    }
+
+    /// What was run over it for others.
+    pub(crate) fn runs(&self) -> &runs::Runs {
+        &self.runs
+    }
+
+    /// Whether the motion is cut after a time and until another one.
+    pub(crate) fn has_cut(&self, after: f64, until: f64) -> bool {
+        !self.clock.timeline.marks_in(after, until).is_empty()
+    }
+
+    /// Whether it goes on before its start, and after cuts, as it was.
+    pub(crate) fn continues(&self) -> bool {
+        self.clock.timeline.ends == Ends::Continue
+    }
+
+    /// How much of what it does to the skin is seen at `t`: [`Motion::fade`].
+    pub(crate) fn presence(&self, t: f64) -> f64 {
+        if self.report.verdict == LoopVerdict::Pose { 1.0 } else { self.clock.timeline.presence(self.sample_time(t)) }
     }
 
     /// First and last moment, and whether it loops.
@@ -447,8 +488,8 @@ impl Motion {
     /// Takes from `kinematics` at `t` what effects are not to see of it: a motion that does not loop begins and ends at
     /// rest, whatever its first and last keys do ([`Ends::Rest`]).
     pub fn fade(&self, t: f64, kinematics: &mut Kinematics) {
-        let presence = self.clock.timeline.presence(self.sample_time(t));
-        if presence < 1.0 && self.report.verdict != LoopVerdict::Pose {
+        let presence = self.presence(t);
+        if presence < 1.0 {
             kinematics.scale(presence, &self.filtered);
         }
     }
@@ -457,37 +498,48 @@ impl Motion {
     fn feel(&self, t: f64, world: &WorldPose, skeleton: &Skeleton, out: &mut Kinematics) {
         let timeline = &self.clock.timeline;
         let Kinematics { bones, filtered, memory } = out;
-        memory.with(|own: &mut FeelWork| {
-            let FeelWork { whole, pose, posed, motions, flesh } = own;
+        memory.with(|own: &mut (FeltWork, FleshWork)| {
+            let (work, flesh) = own;
             flesh.moments.clear();
-            felt(&self.hierarchy, world, bones, whole, flesh.moments.begin(t));
-            let sample = |t: f64, inputs: &mut Vec<_>| {
-                let t = self.sample_time(t);
-                pose.locals.clear();
-                pose.locals.extend_from_slice(skeleton.rest_locals());
-                self.pose(t, pose);
-                posed.compose(skeleton, pose);
-                motions.clear();
-                motions.resize(skeleton.len(), BoneMotion::default());
-                for moving in &self.moving {
-                    let axes = moving.axes(t, posed, timeline);
-                    motions[moving.bone.index()] = axes.map_all(&moving.motion(t, timeline));
-                }
-                felt(&self.hierarchy, posed, motions, whole, inputs);
-            };
+            felt(&self.hierarchy, world, bones, &mut work.whole, flesh.moments.begin(t));
+            let sample = |t: f64, inputs: &mut Vec<_>| self.sample_felt(t, skeleton, work, inputs);
             self.felt.filtered(t, timeline, sample, flesh, filtered);
         });
     }
+
+    /// What each bone feels at `t`.
+    pub(crate) fn felt_at<'w>(&self, t: f64, skeleton: &Skeleton, work: &'w mut FeltWork) -> &'w [Felt] {
+        let mut out = std::mem::take(&mut work.felt);
+        self.sample_felt(t, skeleton, work, &mut out);
+        work.felt = out;
+        &work.felt
+    }
+
+    fn sample_felt(&self, t: f64, skeleton: &Skeleton, work: &mut FeltWork, out: &mut Vec<Felt>) {
+        let FeltWork { whole, pose, posed, motions, .. } = work;
+        let (t, timeline) = (self.sample_time(t), &self.clock.timeline);
+        pose.locals.clear();
+        pose.locals.extend_from_slice(skeleton.rest_locals());
+        self.pose(t, pose);
+        posed.compose(skeleton, pose);
+        motions.clear();
+        motions.resize(skeleton.len(), BoneMotion::default());
+        for moving in &self.moving {
+            let axes = moving.axes(t, posed, timeline);
+            motions[moving.bone.index()] = axes.map_all(&moving.motion(t, timeline));
+        }
+        felt(&self.hierarchy, posed, motions, whole, out);
+    }
 }
 
-/// Memory of [`Motion::feel`].
+/// Memory of [`Motion::felt_at`].
 #[derive(Default)]
-struct FeelWork {
+pub(crate) struct FeltWork {
     whole: Vec<Whole>,
     pose: Pose,
     posed: WorldPose,
     motions: Vec<BoneMotion>,
-    flesh: FleshWork,
+    felt: Vec<Felt>,
 }
 
 /// Sorts the clip's curves by bone.

@@ -19,13 +19,14 @@ fn evenly() -> BaseSpec {
     based("incremental-rotation", &[])
 }
 
-fn all() -> [BaseSpec; 5] {
+fn all() -> [BaseSpec; 6] {
     [
         evenly(),
         irs(0.5, true),
         irs(0.0, false),
         based("centres-of-rotation", &[]),
         based("stretchable-twistable", &[("share", 0.5)]),
+        based("scale-vectors", &[]),
     ]
 }
 
@@ -138,7 +139,9 @@ fn incremental_rotation_keeps_its_distance_in_a_bend_and_rigid_is_its_first_case
 fn bones_that_stretch_take_the_skin_along() {
     let subject = Subject::zoo("tube:vertices=4000,bones=2");
     let pose = changed(&subject, "tube.2", |trs| trs.translation *= 1.5);
-    for base in [evenly(), irs(0.5, true), based("stretchable-twistable", &[("share", 0.5)])] {
+    for base in
+        [evenly(), irs(0.5, true), based("stretchable-twistable", &[("share", 0.5)]), based("scale-vectors", &[])]
+    {
         let mesh = posed(&subject, base.clone(), &pose);
         for v in 0..mesh.positions.len() {
             let rest = subject.rig.rest().get(subject.rig.point_of_vertex()[v] as usize).as_dvec3();

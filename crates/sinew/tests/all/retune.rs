@@ -16,7 +16,7 @@ const STRUCTURAL: &[(&str, &[&str])] = &[
     ("volume", &["scope"]),
     ("fold-over", &[]),
     ("muscles", &["shape", "samples", "reach"]),
-    ("springs", &["attach", "smoothing"]),
+    ("springs", &["attach", "smoothing", "history"]),
     ("bulge", &["attach", "smoothing"]),
 ];
 

@@ -1,6 +1,7 @@
 //! Springs and bulges through the whole pipeline. (The oracles of the solver are beside it.)
 use crate::common::{Subject, based, bits, largest_difference};
 use glam::{DQuat, DVec3};
+use sinew::clip::{Curve, Interpolation, Track};
 use sinew::recipe::{BaseSpec, CorrectionSpec};
 use sinew::*;
 use std::f64::consts::{FRAC_PI_2, PI};
@@ -135,44 +136,143 @@ fn the_same_bits_on_any_thread_count_and_in_any_order() {
     assert_eq!(bits(&subject.at(&stage, &motion, 0.3, &Cpu::serial())), bits(&first));
 }
 
+/// Springs with a history; numbers that are not asked for are the defaults.
+fn swinging(values: &[(&str, f64)]) -> Recipe {
+    let mut recipe = recipe(BaseSpec::default(), "springs", values, 1.0);
+    recipe.corrections[0].values.choose("history", "live").expect("a word of the list");
+    recipe
+}
+
+/// The same clip, `by` times as long.
+fn slowed(clip: &Clip, by: f64) -> Clip {
+    let times = |times: &[f64]| times.iter().map(|time| time * by).collect::<Vec<f64>>();
+    let tracks = clip.tracks.iter().map(|track| Track {
+        node: track.node,
+        translation: track.translation.as_ref().map(|curve| {
+            let values = (0..curve.times().len()).map(|key| curve.key_value(key)).collect();
+            Curve::new(Interpolation::Linear, times(curve.times()), values).expect("keys as before")
+        }),
+        rotation: track.rotation.as_ref().map(|curve| {
+            let values = (0..curve.times().len()).map(|key| curve.key_value(key)).collect();
+            Curve::new(Interpolation::Linear, times(curve.times()), values).expect("keys as before")
+        }),
+        ..Track::default()
+    });
+    Clip { name: clip.name.clone(), tracks: tracks.collect() }
+}
+
 #[test]
-fn live_springs_swing_and_come_to_the_same_rest() {
-    use sinew::correct::springs::{LiveSprings, Stiffness, Swing};
-    let subject = Subject::zoo("tube:vertices=300,bones=2");
-    let pose = subject.turned(&[("tube.2", DQuat::from_rotation_z(-0.8))]);
-    let steps = [("iterations", 2000.0), ("tolerance", 1e-7)];
-    let [rigid, rest] = [based("rigid", &[]), BaseSpec::default()]
-        .map(|base| subject.posed(&recipe(base, "springs", &steps, 1.0), &pose));
-    // A tube this coarse rests in several shapes; the swinging one is no farther from one than they are from each other.
-    let spread = largest_difference(&rigid, &rest) / subject.size();
-    println!("two starts rest {spread:.2e} of the size apart");
-    assert!(spread < 3e-3, "{spread}");
-    let swing = Swing { frequency: 60.0, damping: 6.0 };
-    for rate in [24.0, 120.0] {
-        let mut live = LiveSprings::new(&subject.rig, 0, &Stiffness::default(), swing).expect("skin that hangs");
-        let mut world = WorldPose::default();
-        let mut first = None;
-        for frame in 0..(30.0 * rate) as usize {
-            let pose = if frame == 0 { subject.rig.rest_pose() } else { pose.clone() };
-            world.compose(subject.rig.skeleton(), &pose);
-            let mut mesh = subject.posed(&Recipe::default(), &pose);
-            live.step(&subject.rig, &world, 1.0 / rate, &mut mesh);
-            if frame == 1 {
-                first = Some(largest_difference(&mesh, &rest));
-            }
-            if frame + 1 == (30.0 * rate) as usize {
-                let off = largest_difference(&mesh, &rest) / subject.size();
-                println!("at {rate} frames a second: {off:.2e} of the size from the equilibrium");
-                assert!(off < 1.2 * spread, "at {rate} frames a second: {off}");
-            }
-        }
-        assert!(first.expect("a second frame") > 0.005 * subject.size(), "it starts elsewhere");
-        live.reset();
-        let mut mesh = subject.posed(&Recipe::default(), &pose);
-        let before = mesh.clone();
-        live.step(&subject.rig, &world, 0.0, &mut mesh);
-        assert!(largest_difference(&mesh, &before) < 1e-6 * subject.size());
+fn skin_with_a_history_is_a_function_of_the_clip_and_closes_to_the_bit() {
+    let subject = Subject::zoo("tube:vertices=600,bones=4");
+    let stage = subject.stage(&swinging(&[]));
+    let motion = subject.motion(0, &MotionSettings::default(), &stage);
+    let period = motion.report().period.expect("it loops");
+    let start = motion.report().start;
+    let at = |time: f64| subject.at(&stage, &motion, time, &Cpu::serial());
+    let still = subject.stage(&recipe(BaseSpec::default(), "springs", &[], 1.0));
+    let rest = subject.motion(0, &MotionSettings::default(), &still);
+    let mut farthest = 0.0f64;
+    for time in [0.9, 0.1, 0.5] {
+        let once = at(start + time * period);
+        assert_eq!(bits(&at(start + (time + 3.0) * period)), bits(&once), "every round is the same");
+        farthest =
+            farthest.max(largest_difference(&once, &subject.at(&still, &rest, start + time * period, &Cpu::serial())));
     }
+    println!("{:.4} of the size from rest", farthest / subject.size());
+    assert!((1e-3..0.2).contains(&(farthest / subject.size())), "{farthest}");
+    // Nothing jumps at the seam: a step across it is as long as one beside it.
+    let step = |from: f64, to: f64| largest_difference(&at(start + from * period), &at(start + to * period));
+    let (across, beside) = (step(-1e-3, 1e-3), step(1e-3, 3e-3));
+    println!("{across:.2e} across the seam, {beside:.2e} beside it");
+    assert!(across < 1.2 * beside + 1e-6 * subject.size(), "{across} {beside}");
+    // Made anew, in another order, by another stage.
+    let other = subject.stage(&swinging(&[]));
+    let again = subject.motion(0, &MotionSettings::default(), &other);
+    assert_eq!(
+        bits(&subject.at(&other, &again, start + 0.5 * period, &Cpu::serial())),
+        bits(&at(start + 0.5 * period))
+    );
+}
+
+#[test]
+fn slow_motion_leaves_the_balance_alone_and_faster_motion_swings_farther() {
+    let mut subject = Subject::zoo("tube:vertices=400,bones=3");
+    let clip = subject.clips[0].clone();
+    let tight = [("iterations", 2000.0), ("tolerance", 1e-6)];
+    let off = |subject: &Subject, time: f64| {
+        let frames = [swinging(&tight), recipe(BaseSpec::default(), "springs", &tight, 1.0)].map(|recipe| {
+            let stage = subject.stage(&recipe);
+            let motion = subject.motion(0, &MotionSettings::default(), &stage);
+            subject.at(&stage, &motion, time, &Cpu::serial())
+        });
+        largest_difference(&frames[0], &frames[1]) / subject.size()
+    };
+    let offsets = [1.0, 4.0, 40.0].map(|by| {
+        subject.clips[0] = slowed(&clip, by);
+        off(&subject, 0.4 * by)
+    });
+    println!("from the balance: {offsets:?} as fast as it is, 4 and 40 times slower");
+    assert!(offsets[0] > 4.0 * offsets[1] && offsets[1] > 10.0 * offsets[2], "{offsets:?}");
+    assert!(offsets[2] < 1e-4);
+}
+
+#[test]
+fn poses_that_arrive_one_by_one_swing_as_the_clip_does() {
+    let subject = Subject::zoo("tube:vertices=300,bones=3");
+    let stage = subject.stage(&swinging(&[("frequency", 2.0)]));
+    let playing = stage.motion(&subject.clips[0], &MotionSettings::default()).expect("the clip can be read");
+    let period = playing.report().period.expect("it loops");
+    let still = subject.stage(&recipe(BaseSpec::default(), "springs", &[], 1.0));
+    let balance = still.motion(&subject.clips[0], &MotionSettings::default()).expect("the clip can be read");
+    let (rate, rounds) = (240.0, 5.0);
+    let (mut live, mut workspace, mut other) = (stage.live(), Workspace::default(), Workspace::default());
+    let frames = (rounds * period * rate).round() as usize;
+    let (mut apart, mut farthest) = (0.0f64, 0.0f64);
+    for frame in 0..=frames {
+        let time = frame as f64 / rate;
+        playing.at(time, &mut other).deform(&Cpu::serial());
+        let (pose, clip) = (other.pose().clone(), other.take_mesh());
+        live.at(&pose, 1.0 / rate, time, &mut workspace).expect("fits the rig").deform(&Cpu::serial());
+        if time > (rounds - 1.0) * period {
+            apart = apart.max(largest_difference(workspace.mesh(), &clip));
+            farthest = farthest.max(largest_difference(&clip, balance.frame(time, &mut other)));
+        }
+    }
+    println!("live {:.4} of the size from the clip, which is {:.4} from rest", apart, farthest);
+    assert!(apart < 0.15 * farthest, "{apart} {farthest}");
+    live.reset();
+    let pose = subject.rig.rest_pose();
+    let first = {
+        live.at(&pose, 0.1, 0.0, &mut workspace).expect("fits the rig").deform(&Cpu::serial());
+        workspace.take_mesh()
+    };
+    assert!(largest_difference(&first, &subject.posed(&Recipe::default(), &pose)) < 1e-5 * subject.size());
+}
+
+#[test]
+fn normals_swing_with_the_skin() {
+    let subject = Subject::zoo("calf");
+    let stage = subject.stage(&swinging(&[("frequency", 1.2)]));
+    let motion = subject.motion(0, &MotionSettings::default(), &stage);
+    let mesh = subject.at(&stage, &motion, 0.3, &Cpu::serial());
+    let mut sums = vec![DVec3::ZERO; mesh.positions.len()];
+    for face in subject.rig.triangles() {
+        let [a, b, c] = face.map(|v| mesh.positions[v as usize].as_dvec3());
+        face.iter().for_each(|&v| sums[v as usize] += (b - a).cross(c - a));
+    }
+    let agree = sums.iter().zip(&mesh.normals).filter(|(sum, normal)| sum.normalize().dot(normal.as_dvec3()) > 0.8);
+    let share = agree.count() as f64 / sums.len() as f64;
+    println!("{share:.3} of the normals are those of their faces");
+    assert!(share > 0.9, "{share}");
+}
+
+#[test]
+fn a_clip_that_would_not_fit_is_refused() {
+    let subject = Subject::zoo("tube:vertices=300,bones=3");
+    let stage = subject.stage(&swinging(&[]));
+    let settings = MotionSettings { memory_limit: 100_000, ..MotionSettings::default() };
+    let refused = stage.motion(&subject.clips[0], &settings).expect_err("too large");
+    assert!(matches!(refused, MotionError::SwingMemory { limit: 100_000, .. }), "{refused}");
 }
 
 #[test]

@@ -2,19 +2,18 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `model` | the springs of a skin, their energy and forces in f64; with history |
+//! | `model` | the springs of a skin, their energy and forces in f64 |
 //! | `carried` | where bones take the skin |
 //! | `net` | the springs of a character, and its frames as they want them |
 //! | `descent` | how they come to rest |
 //! | `rows`, `kernels`, `row_energy` | the same energy in rows of f32: what frames are solved by |
 //! | `skin` | the correction |
 //! | `oracle` | for tests: the f64 springs brought to rest |
-//! | `live` | springs with history, for what is driven live |
+//! | `swing` | with history: how far the skin is from rest, over a clip or driven live |
 
 mod carried;
 mod descent;
 mod kernels;
-mod live;
 mod model;
 mod net;
 #[cfg(test)]
@@ -22,9 +21,9 @@ mod oracle;
 mod row_energy;
 mod rows;
 mod skin;
+mod swing;
 #[cfg(test)]
 mod tests;
 
-pub use live::LiveSprings;
-pub use model::{Stiffness, Swing};
 pub(super) use skin::SPRINGS;
+pub(crate) use swing::{Swing, SwingState, SwingWork, Swung};

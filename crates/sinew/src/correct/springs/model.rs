@@ -28,11 +28,10 @@
 //!
 //! `D_i = Σ_j(κ_t max(1, ‖s_j⁰‖/‖s_i⁰‖) + κ_s c_ij + κ_l) + κ_a + κ_b + κ_e` bounds the stiffness that i feels: what
 //! `descent` needs to be stable before anything is tried. Frames are solved by these springs in rows of f32 (`rows`); here
-//! everything is f64, for what swings with history and as the reference that tests solve by (`oracle`).
+//! everything is f64, as the reference that tests solve by (`oracle`); how the skin swings about its rest is in `swing`.
 //!
 //! Oracle: forces against differences of the energy; bind is a fixed point; from rigid, LBS and DQS to the same shape.
 
-use crate::strokes::frames::least_turn;
 use crate::topology::Adjacency;
 use glam::{DMat3, DQuat, DVec3};
 
@@ -49,7 +48,7 @@ pub(super) const FIXED_STEPS: f64 = 30.0;
 
 /// How stiff each spring is; all scale-free and not negative.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stiffness {
+pub(super) struct Stiffness {
     /// Between the directions of neighbouring scale vectors.
     pub torsion: f64,
     /// Of edges, as bones turn them.
@@ -107,12 +106,14 @@ pub(super) struct Springs {
     /// ‖s⁰‖; 0 for points without a direction.
     pub(super) rest: Vec<f64>,
     /// Area of each point.
-    areas: Vec<f64>,
+    pub(super) areas: Vec<f64>,
     pub(super) absolute: Vec<f64>,
     /// Of directions.
     pub(super) bone: Vec<f64>,
     /// Of places.
     pub(super) place: Vec<f64>,
+    /// What holds each point to its bones, whatever the kind.
+    pub(super) held: Vec<f64>,
     /// Angle of s⁰ to the line, for [`BoneSpring::Line`].
     pub(super) line_angle: Vec<f64>,
     pub(super) stiffness: Vec<f64>,
@@ -249,6 +250,7 @@ impl Springs {
         let absolute = |i: usize| if rest[i] > 0.0 { factor(i).absolute * k.absolute } else { 0.0 };
         self.absolute.extend(points.clone().map(absolute));
         self.bone.clear();
+        self.held.clear();
         self.place.clear();
         self.stiffness.clear();
         for i in points {
@@ -270,7 +272,9 @@ impl Springs {
             let stiffness = factor(i).bone * k.bone;
             let by_place = self.kind == BoneSpring::Place || self.rest[i] == 0.0;
             let mean = if valence > 0.0 { length / valence } else { 0.0 };
-            self.place.push(if by_place { stiffness * share(self.areas[i]) } else { 0.0 });
+            let held = stiffness * share(self.areas[i]);
+            self.held.push(held);
+            self.place.push(if by_place { held } else { 0.0 });
             self.bone.push(if by_place { 0.0 } else { stiffness * share(mean * mean) });
             self.stiffness.push(felt + self.absolute[i] + self.bone[i] + self.place[i]);
         }
@@ -332,16 +336,7 @@ impl Springs {
     }
 }
 
-/// Memory of the solver; contents mean nothing between solves.
-#[derive(Clone, Debug, Default)]
-pub(super) struct SpringScratch {
-    directions: Vec<DVec3>,
-    lengths: Vec<f64>,
-    /// Per edge: torsion moment over its sine, cosine, moment of lengths.
-    terms: Vec<[f64; 3]>,
-    forces: Vec<DVec3>,
-}
-
+#[cfg(test)]
 impl Springs {
     /// The energy at `points`, and minus its gradient in `forces`.
     pub fn forces(
@@ -430,76 +425,6 @@ impl Springs {
     /// What a plain step divides the force on a point by, over the safety.
     pub fn bound(&self, frame: &SpringFrame<'_>, point: usize) -> f64 {
         (self.stiffness[point] + frame.edits.get(point).map_or(0.0, |edit| edit.0)).max(f64::MIN_POSITIVE)
-    }
-}
-
-/// What frame-dependent springs carry from one frame to the next; the caller's, reset on a cut.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct SpringState {
-    points: Vec<DVec3>,
-    velocities: Vec<DVec3>,
-    anchors: Vec<DVec3>,
-    aims: Vec<DVec3>,
-}
-
-/// How the skin swings, in frame-dependent mode.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Swing {
-    /// Natural frequency of a point held at its own bound of stiffness, rad/s.
-    pub frequency: f64,
-    /// Rate at which velocities die away, 1/s.
-    pub damping: f64,
-}
-
-impl Springs {
-    /// The skin after `dt_secs`, from the last result: carried along by its bones, then by semi-implicit Euler with
-    /// `v̈ = ω² F/D − c v̇`. In these units no point is stiffer than ω, so `⌈dt·ω⌉` substeps are stable. An empty state
-    /// (or one of another skin) starts at `skinned`, at rest.
-    pub fn swing(
-        &self,
-        frame: &SpringFrame<'_>,
-        skinned: &[DVec3],
-        (swing, dt_secs): (&Swing, f64),
-        state: &mut SpringState,
-        scratch: &mut SpringScratch,
-    ) {
-        if state.points.len() != skinned.len() {
-            state.points = skinned.to_vec();
-            state.velocities = vec![DVec3::ZERO; skinned.len()];
-        } else {
-            for i in 0..skinned.len() {
-                let turn = |v: DVec3| match (state.aims[i].try_normalize(), frame.aims[i].try_normalize()) {
-                    (Some(from), Some(to)) => least_turn(from, to, v),
-                    _ => v,
-                };
-                state.points[i] = frame.anchors[i] + turn(state.points[i] - state.anchors[i]);
-                state.velocities[i] = turn(state.velocities[i]);
-            }
-        }
-        state.anchors.clear();
-        state.anchors.extend_from_slice(frame.anchors);
-        state.aims.clear();
-        state.aims.extend_from_slice(frame.aims);
-        let SpringScratch { directions, lengths, terms, forces, .. } = scratch;
-        // √2 because neighbours that move against each other feel twice the bound.
-        let substeps = (dt_secs.max(0.0) * swing.frequency * std::f64::consts::SQRT_2).ceil().clamp(1.0, 1e4);
-        let h = dt_secs.max(0.0) / substeps;
-        let (gain, fade) = (swing.frequency * swing.frequency * h, (-swing.damping * h).exp());
-        for _ in 0..substeps as usize {
-            self.forces(frame, &state.points, directions, lengths, terms, forces);
-            for i in 0..forces.len() {
-                let pull = forces[i] * (gain / self.bound(frame, i));
-                state.velocities[i] = (state.velocities[i] + pull) * fade;
-                state.points[i] += state.velocities[i] * h;
-            }
-        }
-    }
-}
-
-impl SpringState {
-    /// The skin as it is.
-    pub fn points(&self) -> &[DVec3] {
-        &self.points
     }
 }
 

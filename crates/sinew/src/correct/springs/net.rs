@@ -3,6 +3,7 @@
 use super::carried::{Carried, Carrying};
 use super::model::{BoneSpring, SpringFrame, SpringRest, Springs, Stiffness};
 use super::rows::SpringRows;
+use super::swing::Swing;
 use crate::attach::hanging::{HangPlan, Hanging, Hung};
 use crate::bvh::Bvh;
 use crate::control_points::DisjointSets;
@@ -51,6 +52,11 @@ impl NetFrame {
         let Carried { anchors, aims, .. } = &self.carried;
         SpringFrame { anchors, aims, edges: &self.edges, lines: &self.hung.directions, edits }
     }
+
+    /// An offset at bind, as the bones of a node turn and stretch it.
+    pub fn swung(&self, node: usize, offset: DVec3) -> DVec3 {
+        self.carried.turns[node] * (self.carried.stretches[node] * offset)
+    }
 }
 
 impl Net {
@@ -73,6 +79,11 @@ impl Net {
         self.springs.kind = kind;
         self.springs.stiffen(factors, None, stiffness);
         self.rows.stiffen(&self.springs);
+    }
+
+    /// How its skin swings; to be tuned.
+    pub fn swing(&self, rig: &Rig, surface: &Surface) -> Swing {
+        Swing::new(rig, surface, &self.joined.carrying, &self.joined.anchors)
     }
 
     /// At these points.

@@ -1,10 +1,12 @@
-//! Springs as a correction: the skin of a frame is drawn to the equilibrium of [`super::model`], without history.
+//! Springs as a correction: the skin of a frame is drawn to the equilibrium of [`super::model`], from where it swings if it
+//! is to have a history ([`super::swing`]).
 
 use super::descent::{Scheme, Stop};
 use super::model::{BoneSpring, Springs, Stiffness};
 use super::net::{Net, NetFrame};
 use super::row_energy::RowScratch;
 use super::rows::SpringRows;
+use super::swing::{Pace, Swing};
 use crate::attach::hanging::{ATTACH, HangPlan, Hanging, SMOOTHING};
 use crate::correct::body::{Body, Reach, Surface};
 use crate::correct::bound::{Binding, Bound, EditList, Log, PosedBones, Work, node_means};
@@ -14,9 +16,10 @@ use crate::param::{ParamSpec, Range};
 use crate::recipe::EditSpec;
 use crate::rig::Rig;
 use crate::table::{CellSpec, RowKind, TableSpec};
-use glam::DVec3;
+use glam::{DVec3, Vec3};
 
 const BONE_SPRINGS: &[&str] = &["place", "direction", "line"];
+const HISTORIES: &[&str] = &["none", "live"];
 const SCHEMES: &[&str] = &["accelerated", "plain", "fixed"];
 const UNTIL: &[&str] = &["move", "force", "energy", "iterations"];
 /// What bones and painted maps may multiply.
@@ -80,6 +83,32 @@ const PARAMS: &[ParamSpec] = &[
     ),
     ATTACH,
     SMOOTHING,
+    ParamSpec::choice(
+        "history",
+        HISTORIES,
+        "what the skin remembers: nothing, or the clip so far, so that it lags, swings on and settles",
+    ),
+    ParamSpec::number(
+        "frequency",
+        "Hz",
+        [0.2, 12.0],
+        2.5,
+        "with a history: how fast skin swings that is as thick as skin is in the mean; thicker skin swings slower",
+    ),
+    ParamSpec::number(
+        "damping",
+        "",
+        [0.02, 2.0],
+        0.2,
+        "with a history: how soon it settles; 1 is as soon as possible without swinging past its place",
+    ),
+    ParamSpec::number(
+        "limit",
+        "× distance to the bone",
+        [0.0, 2.0],
+        0.4,
+        "with a history: how far skin swings at most",
+    ),
 ];
 
 /// The springs of one surface.
@@ -95,6 +124,8 @@ pub(crate) struct SpringSkin {
     /// Share of the result that each node takes.
     gain: Vec<f64>,
     edits: Option<HungEdits>,
+    /// How it swings, with history.
+    swing: Option<Swing>,
 }
 
 /// Memory of the correction.
@@ -119,6 +150,12 @@ impl SpringSkin {
         if let Some(net) = &mut net {
             net.stiffen(&factors, &stiffness, kind(binding));
         }
+        let swings = net.as_ref().filter(|_| has_history(binding));
+        let swing = swings.map(|net| {
+            let mut swing = net.swing(rig, surface);
+            swing.tune(&net.springs, pace(binding));
+            swing
+        });
         Self {
             net,
             plan: plan_of(binding),
@@ -128,8 +165,18 @@ impl SpringSkin {
             stop,
             gain: gain(binding).collect(),
             edits: HungEdits::new(rig, surface, binding.edits),
+            swing,
         }
     }
+}
+
+fn has_history(binding: &Binding<'_>) -> bool {
+    binding.values.word("history") == "live"
+}
+
+fn pace(binding: &Binding<'_>) -> Pace {
+    let number = |name: &str| binding.values.number(name);
+    Pace { hertz: number("frequency"), damping: number("damping"), limit: number("limit") }
 }
 
 fn plan_of(binding: &Binding<'_>) -> (&'static str, f64) {
@@ -212,7 +259,7 @@ fn factors(binding: &Binding<'_>, hanging: Option<&Hanging>) -> Vec<Stiffness> {
 
 impl Bound for SpringSkin {
     fn can_follow(&self, binding: &Binding<'_>, _: bool) -> bool {
-        self.plan == plan_of(binding)
+        self.plan == plan_of(binding) && (self.net.is_none() || self.swing.is_some() == has_history(binding))
     }
 
     fn retune(&mut self, binding: &Binding<'_>, _: bool) {
@@ -225,6 +272,9 @@ impl Bound for SpringSkin {
             net.stiffen(&factors, &stiffness, kind);
         }
         (self.factors, self.stiffness) = (factors, stiffness);
+        if let (Some(net), Some(swing)) = (&self.net, &mut self.swing) {
+            swing.tune(&net.springs, pace(binding));
+        }
         self.gain.clear();
         self.gain.extend(gain(binding));
     }
@@ -240,25 +290,31 @@ impl Bound for SpringSkin {
     }
 
     fn reach(&self) -> Reach {
-        if self.edits.is_some() { Reach::Always } else { Reach::Whole }
+        if self.edits.is_some() || self.swing.is_some() { Reach::Always } else { Reach::Whole }
     }
 
-    fn apply(&self, place: &PosedBones<'_>, surface: &Surface, work: &mut Work, _: &mut Log<'_>) -> usize {
+    fn swing(&self) -> Option<&Swing> {
+        self.swing.as_ref()
+    }
+
+    fn apply(&self, place: &PosedBones<'_>, surface: &Surface, work: &mut Work, log: &mut Log<'_>) -> usize {
         let Work { body, memory } = work;
-        memory.with(|own| self.pull(place, surface, body, own));
+        let offsets = place.swung.of(log.character, log.correction);
+        memory.with(|own| self.pull(place, surface, body, offsets, own));
         0
     }
 }
 
 impl SpringSkin {
-    fn pull(&self, place: &PosedBones<'_>, surface: &Surface, body: &mut Body, own: &mut SpringWork) {
-        let SpringWork { frame, edits, points, solver, springs, rows } = own;
+    /// `offsets` of each node from rest; empty for none.
+    fn pull(&self, place: &PosedBones<'_>, surface: &Surface, body: &mut Body, offsets: &[Vec3], own: &mut SpringWork) {
+        let SpringWork { frame: posed, edits, points, solver, springs, rows } = own;
         let Some(net) = &self.net else { return };
         // Bones that move as one leave the equilibrium where it is.
-        if body.is_still() && self.edits.is_none() || !net.pose(&body.from_bind, body.bind(surface), frame) {
+        if body.is_still() && self.edits.is_none() || !net.pose(&body.from_bind, body.bind(surface), posed) {
             return;
         }
-        let scale = frame.hung.scale;
+        let scale = posed.hung.scale;
         edits.targets.clear();
         if let Some(hung_edits) = &self.edits {
             hung_edits.targets(place.time, surface, body, edits);
@@ -266,7 +322,7 @@ impl SpringSkin {
         }
         points.clear();
         points.extend(body.points[..surface.nodes()].iter().map(|&p| p / scale));
-        let frame = frame.with(&edits.targets);
+        let frame = posed.with(&edits.targets);
         let (springs, rows) = match body.morphed() {
             // Morph targets change the rest shape, and with it every spring.
             Some(bind) => {
@@ -277,6 +333,9 @@ impl SpringSkin {
             None => (&net.springs, &net.rows),
         };
         rows.solve(springs, (place.level, place.pool), &frame, points, (self.scheme, &self.stop), solver);
+        for (node, (p, offset)) in points.iter_mut().zip(offsets).enumerate() {
+            *p += posed.swung(node, offset.as_dvec3());
+        }
         for (node, p) in points.iter().enumerate() {
             let gain = self.gain[node];
             if gain > 0.0 && p.is_finite() {
