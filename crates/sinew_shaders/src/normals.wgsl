@@ -37,16 +37,32 @@ fn areas(corner: u32, slot: u32) -> Areas {
     let first_slot = rig[params.fan_to + at];
     let first = Areas(here.before - of_base(first_slot), here.after - of_points(first_slot));
     var edge = first;
+    // Both products of a cross apart, and every other one in sums of its own: on crumpled faces, where sums cancel, another
+    // order is another normal.
+    var plus = array<Areas, 2>(sum, sum);
+    var minus = array<Areas, 2>(sum, sum);
+    var odd = 0u;
     for (at = at + 1u; at < stop; at++) {
         let other = rig[params.fan_to + at];
         let next = Areas(here.before - of_base(other), here.after - of_points(other));
-        sum.before = cross(edge.before, next.before) + sum.before;
-        sum.after = cross(edge.after, next.after) + sum.after;
+        plus[odd] = products(edge, turned_about(next), plus[odd]);
+        minus[odd] = products(turned_about(edge), next, minus[odd]);
+        odd = 1u - odd;
         edge = next;
     }
-    sum.before = cross(edge.before, first.before) + sum.before;
-    sum.after = cross(edge.after, first.after) + sum.after;
-    return sum;
+    plus[1] = products(edge, turned_about(first), plus[1]);
+    minus[1] = products(turned_about(edge), first, minus[1]);
+    sum.before = (plus[0].before + plus[1].before) - (minus[0].before + minus[1].before);
+    sum.after = (plus[0].after + plus[1].after) - (minus[0].after + minus[1].after);
+    return turned_about(sum);
+}
+
+fn turned_about(v: Areas) -> Areas {
+    return Areas(v.before.yzx, v.after.yzx);
+}
+
+fn products(a: Areas, b: Areas, sum: Areas) -> Areas {
+    return Areas(a.before * b.before + sum.before, a.after * b.after + sum.after);
 }
 
 // Brought to a length of 1 to 4 by a power of two. 0 stays 0.
