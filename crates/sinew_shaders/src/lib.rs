@@ -17,7 +17,7 @@
 mod pack;
 mod words;
 
-pub use pack::{Column, Effect, Header, NONE, PackedRig, Params, Row, rows_of};
+pub use pack::{Column, Effect, Header, NONE, PackedRig, Params, Row};
 
 use sinew::displace::TermKind;
 

@@ -1,10 +1,10 @@
 //! From plain data to the words that shaders read.
 
 use crate::words::words;
+use sinew::LANES;
 use sinew::displace::TermKind;
 use sinew::graph::plan::{EffectPlan, FramePlan};
 use sinew::graph::rig_arrays::{BaseArrays, RigArrays};
-use sinew::{LANES, Lanes};
 
 /// Nothing there.
 pub const NONE: u32 = u32::MAX;
@@ -204,7 +204,7 @@ pub struct PackedRig {
     effects: Vec<Effect>,
     /// The most words that a frame has.
     pub most_frame_words: usize,
-    /// Palette entries, and numbers of points and layers times three.
+    /// Palette entries.
     pub palette: usize,
 }
 
@@ -397,9 +397,4 @@ fn three_rows(words: &mut Vec<u32>, x: &[[f32; 4]], y: &[[f32; 4]], z: &[[f32; 4
             words.extend(row.map(f32::to_bits));
         }
     }
-}
-
-/// Rows of sixteen, back to back.
-pub fn rows_of(numbers: &[f32]) -> &[[Lanes; 3]] {
-    numbers.as_chunks::<LANES>().0.as_chunks::<3>().0
 }

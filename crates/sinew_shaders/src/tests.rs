@@ -1,3 +1,5 @@
+//! Every shader is valid, is bound as it says, and looks for words where Rust puts them.
+
 use super::*;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, StorageAccess, TypeInner};
