@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::command::{cargo, succeed, works};
 use crate::slowest::{self, Times};
-use crate::{emulated, interop, licences, peer, tidy, wasm32};
+use crate::{emulated, gpu, interop, licences, peer, tidy, wasm32};
 
 /// How much of the long sweeps to run.
 #[derive(Clone, Copy)]
@@ -47,6 +47,9 @@ struct Step {
     run: fn(&mut Run) -> Outcome,
 }
 
+/// A driver is found or installed first.
+const EXCEPT_GPU: [&str; 3] = ["--workspace", "--exclude", "sinew_gpu"];
+
 const STEPS: &[Step] = &[
     Step { name: "format", run: |_| Ok(succeed(&mut cargo("fmt --all --check"))?) },
     Step { name: "clippy", run: |_| Ok(succeed(&mut cargo("clippy --workspace --all-targets -- --deny warnings"))?) },
@@ -55,6 +58,7 @@ const STEPS: &[Step] = &[
         run: |_| Ok(succeed(cargo("doc --workspace --no-deps").env("RUSTDOCFLAGS", "--deny warnings"))?),
     },
     Step { name: "tests", run: tests },
+    Step { name: "gpu", run: gpu },
     Step { name: "doc tests", run: |run| Ok(succeed(run.extent.tell(&mut cargo("test --workspace --doc")))?) },
     Step {
         name: "examples, benches",
@@ -137,12 +141,25 @@ fn tests(run: &mut Run) -> Outcome {
     }
     let extent = run.extent;
     let (result, times) = if works(&mut cargo("nextest --version")) {
-        slowest::nextest(|nextest| extent.tell(nextest.arg("--workspace")))
+        slowest::nextest(|nextest| extent.tell(nextest.args(EXCEPT_GPU)))
     } else {
-        slowest::cargo_test(|test| extent.tell(test.args(["--workspace", "--lib", "--bins", "--tests"])))
+        slowest::cargo_test(|test| extent.tell(test.args(EXCEPT_GPU).args(["--lib", "--bins", "--tests"])))
     };
     run.times = Some(times);
     Ok(result?)
+}
+
+/// What the GPU makes is what the processor makes; without one, on a driver that computes on the processor.
+fn gpu(run: &mut Run) -> Outcome {
+    gpu::find_driver().map_err(|gpu::Missing(why)| missing(why))?;
+    let extent = run.extent;
+    Ok(gpu::tests(|test| extent.tell(test))?)
+}
+
+/// What is not here is said loudly, and is a fault where nothing may be skipped.
+fn missing(why: String) -> Stop {
+    let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
+    if is_ci { Stop::Failed(why) } else { Stop::Skipped(why) }
 }
 
 /// Baked files are sound glTF, by the judge of the format's makers.
@@ -166,10 +183,6 @@ fn deny(_: &mut Run) -> Outcome {
 
 /// The core compiles for browsers; as WebAssembly it computes what it computes here, which takes minutes to compile.
 fn webassembly(run: &mut Run) -> Outcome {
-    let missing = |why| {
-        let is_ci = std::env::var("CI").is_ok_and(|value| value == "true");
-        if is_ci { Stop::Failed(why) } else { Stop::Skipped(why) }
-    };
     wasm32::install(wasm32::BROWSER).map_err(missing)?;
     wasm32::type_check()?;
     match run.extent {

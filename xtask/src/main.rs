@@ -6,6 +6,7 @@ mod ci;
 mod command;
 mod emulated;
 mod fuzz;
+mod gpu;
 mod hardening;
 mod instructions;
 mod interop;
@@ -28,6 +29,7 @@ const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
   ci [--full]              every check; with --full also the long sweeps
+  gpu                      compares frames computed on the GPU with those of the processor; installs a software driver if there is none
   tidy                     what no compiler checks: stray paths, unfinished code, missing module docs
   bench --instructions [--update]
                            instructions per vertex of the main kernels against the committed baseline (valgrind)
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
     match words.as_slice() {
         ["ci"] => ci::run(ci::Extent::Sampled),
         ["ci", "--full"] => ci::run(ci::Extent::Full),
+        ["gpu"] => report(gpu::find_driver().map_err(|gpu::Missing(why)| why).and_then(|()| gpu::tests(|test| test))),
         ["tidy"] => report(tidy::check()),
         ["wasm32"] => report(wasm32::run()),
         ["avx512"] => report(emulated::avx512()),

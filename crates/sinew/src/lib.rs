@@ -73,7 +73,7 @@ pub use anatomy::Anatomy;
 pub use clip::{Clip, Curve, Interpolation};
 pub use crowd::{CrowdScratch, Member, evaluate_crowd};
 pub use gradients::Slopes;
-pub use graph::{Cpu, DeformedMesh, DeformedRows, EngineSkinning, GraphError, Outputs};
+pub use graph::{Cpu, DeformedMesh, DeformedRows, EngineSkinning, FramePlan, GraphError, NoPlan, Outputs, RigArrays};
 pub use hierarchy::Hierarchy;
 pub use motion::{
     BoneMotion, DerivativeFilter, Ends, Filter, FilteredSignal, Kinematics, LiveKinematics, LoopVerdict, Looping,
@@ -83,7 +83,7 @@ pub use pose::{LocalTransform, Pose, Trs, WorldPose};
 pub use raw::RawRig;
 pub use recipe::{Recipe, RecipeError, RecipeFile};
 pub use rig::{Rig, RigError};
-pub use simd::{LANES, Lanes, Level, PointRow, Points};
+pub use simd::{LANES, Lanes, Level, Limit, PointRow, Points};
 pub use skeleton::{BoneId, Skeleton};
 pub use stage::{ForeignMotion, Live, Playing, PoseError, Posed, Retuned, Stage, Workspace};
 pub use stance::{Contact, Stance};

@@ -15,6 +15,7 @@
 //! both. They are turned into normals sixteen at a time.
 
 use crate::csr::Csr;
+use crate::graph::FanArrays;
 use crate::rig::{NO_VERTEX, OfRig, Rig};
 use crate::rings::{Record, RingsOf, Walk, areas, coordinates, four_records, in_blocks, load_pair, opposite, turn};
 use crate::simd::{LANES, Lanes, Level, PointRow, Points, Simd, dispatch, prelude::*};
@@ -109,6 +110,12 @@ impl OfRig for Fans {
 }
 
 impl Fans {
+    /// As plain data.
+    pub fn arrays(&self) -> FanArrays<'_> {
+        let Self { stops, to, row_of_layer, torn, .. } = self;
+        FanArrays { stops, to, row_of_layer, torn }
+    }
+
     /// Lets normals that would stand against the faces of `points` give way to the `blended` ones, where those do not.
     pub fn guard(
         &self,

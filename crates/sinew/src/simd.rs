@@ -213,13 +213,18 @@ pub struct Limit {
     /// Never exceeded.
     pub max: f32,
     /// 1 for `x/(1+(x/max)⁴)^¼` instead of `min(x, max)`, else 0.
-    soft: u32,
+    pub(crate) soft: u32,
 }
 
 impl Limit {
     /// No more than `max`; `soft` bends into it instead of cutting there.
     pub fn new(max: f32, soft: bool) -> Self {
         Self { max, soft: soft.into() }
+    }
+
+    /// Whether it bends into the limit instead of cutting there.
+    pub fn is_soft(self) -> bool {
+        self.soft != 0
     }
 
     /// The bounded quantity, and its slope by x. Never overflows: x is cut where it has been at the limit for long.

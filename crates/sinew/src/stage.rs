@@ -60,8 +60,8 @@ use crate::clip::Clip;
 use crate::correct::{MuscleReport, SwingState, SwingWork, Swung};
 use crate::gradients::Slopes;
 use crate::graph::{
-    Change, Cpu, DeformedMesh, DeformedRows, EngineSkinning, FittedCone, Frame, FrameIndependentGraph, GraphError,
-    Maps, Outputs, Results, Scratch, adopt, bones_called, evaluate,
+    Change, Cpu, DeformedMesh, DeformedRows, EngineSkinning, FittedCone, Frame, FrameIndependentGraph, FramePlan,
+    GraphError, Maps, NoPlan, Outputs, Results, RigArrays, Scratch, adopt, bones_called, evaluate,
 };
 use crate::hierarchy::Hierarchy;
 use crate::maps::PointMap;
@@ -210,6 +210,16 @@ impl Stage {
         self.graph = if self.is_metered { graph.metered(&self.rig) } else { graph };
         self.has_slopes = false;
         Ok(Retuned { motion, rebuilt: true })
+    }
+
+    /// What does not change from frame to frame, as plain data for another backend; or why frames cannot be planned.
+    pub fn arrays(&self) -> Result<RigArrays<'_>, NoPlan> {
+        self.check_plan()?;
+        Ok(RigArrays::new(&self.rig, &self.graph))
+    }
+
+    fn check_plan(&self) -> Result<(), NoPlan> {
+        self.graph.why_no_plan().map_or(Ok(()), |reason| Err(reason.of(&self.recipe)))
     }
 
     /// The maps painted since the rig was made ([`Stage::repaint`]).
@@ -552,6 +562,15 @@ impl Posed<'_> {
         let Workspace { pose, world, kinematics, standing, swung, cycle, time, scratch, .. } = workspace;
         let frame = Frame { rig: &stage.rig, pose, world, kinematics, time: *time, standing, swung, cycle: *cycle };
         crate::graph::evaluate_rows(&stage.graph, &frame, cpu, scratch, out);
+    }
+
+    /// The frame as plain data, for a backend that has the stage's [`RigArrays`]; fails where those do.
+    pub fn plan(&mut self, cpu: &Cpu<'_>) -> Result<FramePlan<'_>, NoPlan> {
+        let Self { stage, workspace } = self;
+        stage.check_plan()?;
+        let Workspace { pose, world, kinematics, standing, swung, cycle, time, scratch, .. } = &mut **workspace;
+        let frame = Frame { rig: &stage.rig, pose, world, kinematics, time: *time, standing, swung, cycle: *cycle };
+        Ok(crate::graph::plan(&stage.graph, &frame, cpu, scratch))
     }
 
     /// World transforms of the bones.

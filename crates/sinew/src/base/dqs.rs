@@ -58,6 +58,16 @@ pub(crate) struct DqsPalette {
 }
 
 impl DqsPalette {
+    /// Real x, y, z, w, then dual x, y, z, w, by palette entry.
+    pub fn duals(&self) -> &[[f32; 8]] {
+        &self.duals
+    }
+
+    /// Columns of S, by palette entry; `None` where all are the identity but for rounding.
+    pub fn stretches(&self) -> Option<&[[f32; 9]]> {
+        self.stretched.then_some(&self.stretches[..])
+    }
+
     /// Splits all transforms of a frame. Parents stand before children in bone order, not in palette order.
     pub fn compose(&mut self, rig: &Rig, palette: &Palette) {
         self.duals.clear();

@@ -49,10 +49,10 @@ impl Displacement for CentrifugalStretch {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct Throw {
-    origin: Vec3,
-    omega: Vec3,
-    k: f32,
-    limit: Limit,
+    pub(super) origin: Vec3,
+    pub(super) omega: Vec3,
+    pub(super) k: f32,
+    pub(super) limit: Limit,
 }
 
 impl Throw {

@@ -15,6 +15,7 @@ mod followthrough;
 mod indicator;
 mod inertia;
 mod jerk;
+mod layout;
 #[cfg(test)]
 #[path = "../../tests/all/common/reference.rs"]
 mod reference;
@@ -44,6 +45,7 @@ pub(crate) use centrifugal_stretch::{CentrifugalStretch, Throw};
 pub(crate) use floppy::Floppy;
 pub(crate) use followthrough::Followthrough;
 pub(crate) use jerk::Jerk;
+pub use layout::{TermKind, TermLayout};
 pub(crate) use squash::{Squash, SquashTerm};
 pub(crate) use swing::SwingTerm;
 pub(crate) use wobble::Wobble;

@@ -9,10 +9,10 @@ use glam::Vec3;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(super) struct Shove {
-    unit: Vec3,
-    length: f32,
-    limit: Limit,
-    share: f32,
+    pub(super) unit: Vec3,
+    pub(super) length: f32,
+    pub(super) limit: Limit,
+    pub(super) share: f32,
 }
 
 impl Shove {

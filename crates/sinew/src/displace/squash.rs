@@ -87,8 +87,8 @@ impl Displacement for Squash {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct SquashTerm {
-    along: Along,
-    swung: Swung,
+    pub(super) along: Along,
+    pub(super) swung: Swung,
 }
 
 impl Term for SquashTerm {
@@ -117,9 +117,9 @@ impl Term for SquashTerm {
 /// From the signed, unbounded s to the stretch f.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
-struct Stretch {
-    limit: Limit,
-    ease: f32,
+pub(super) struct Stretch {
+    pub(super) limit: Limit,
+    pub(super) ease: f32,
 }
 
 impl Stretch {
@@ -154,12 +154,12 @@ impl Stretch {
 /// Scale about the centroid: f along the motion, 1/√f across, the same for all points of one gain.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
-struct Along {
-    center: Vec3,
-    direction: Vec3,
+pub(super) struct Along {
+    pub(super) center: Vec3,
+    pub(super) direction: Vec3,
     /// s per gain; 0 moves nothing.
-    per_gain: f32,
-    stretch: Stretch,
+    pub(super) per_gain: f32,
+    pub(super) stretch: Stretch,
 }
 
 impl Along {
@@ -228,17 +228,17 @@ fn scale_about_point<S: Simd>(
 /// Scale about the medial axis: f along the swing, 1/f along the rotation axis.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
-struct Swung {
-    origin: Vec3,
+pub(super) struct Swung {
+    pub(super) origin: Vec3,
     /// Where it acts about a point instead, and 1 if it does.
-    center: Vec3,
-    about_point: u32,
-    x: Vec3,
-    z: Vec3,
+    pub(super) center: Vec3,
+    pub(super) about_point: u32,
+    pub(super) x: Vec3,
+    pub(super) z: Vec3,
     /// s is k·gain·‖spin × r‖; k = 0 moves nothing.
-    spin: Vec3,
-    k: f32,
-    stretch: Stretch,
+    pub(super) spin: Vec3,
+    pub(super) k: f32,
+    pub(super) stretch: Stretch,
 }
 
 impl Swung {

@@ -57,8 +57,8 @@ impl Swing {
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(crate) struct SwingTerm {
-    shove: Shove,
-    turn: Turn,
+    pub(super) shove: Shove,
+    pub(super) turn: Turn,
 }
 
 impl Term for SwingTerm {

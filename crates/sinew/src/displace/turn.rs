@@ -13,11 +13,11 @@ use glam::Vec3;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Pod, Zeroable)]
 pub(super) struct Turn {
-    origin: Vec3,
-    unit: Vec3,
-    rate: f32,
-    limit: Limit,
-    share: f32,
+    pub(super) origin: Vec3,
+    pub(super) unit: Vec3,
+    pub(super) rate: f32,
+    pub(super) limit: Limit,
+    pub(super) share: f32,
 }
 
 /// A point seen from the axis.

@@ -126,6 +126,18 @@ impl Bending {
         self.strain = strain(max_strain);
     }
 
+    /// Names the points that it reads or moves.
+    pub fn touched(&self, touch: &mut impl FnMut(u32)) {
+        for part in &self.parts {
+            part.root.iter().for_each(|&(slot, _)| touch(slot));
+            part.points.iter().flat_map(|point| [point.slot, point.source]).for_each(&mut *touch);
+            if let Some(rod) = &part.rod {
+                rod.collar.iter().for_each(|&(slot, _)| touch(slot));
+                rod.edges.iter().flat_map(|&(inner, outer, _)| [inner, outer]).for_each(&mut *touch);
+            }
+        }
+    }
+
     /// Bends and holds the parts. `base` is where the base has all points, `points` where the effects have them. `directions` are
     /// turned too: in place, or from where the base has them.
     pub fn bend(&self, rig: &Rig, base: &Points, points: &mut Points, directions: &mut [Directions<'_>]) {

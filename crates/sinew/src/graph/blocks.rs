@@ -3,10 +3,10 @@
 use super::accumulate::{Block, Moved, RowSums, accumulate, outer, transposed};
 use super::collapsed::Collapsed;
 use super::output::Vertices;
+use super::rig_arrays::total_limit;
 use super::scatter::scatter;
 use super::{FrameIndependentGraph, MovingBones, NormalsPlan};
 use crate::base::{BaseFrame, LinearRows, Skinned, SurfaceGradients, lbs_linear_rows, lbs_row};
-use crate::recipe::TotalLimit;
 use crate::rig::Rig;
 use crate::simd::{Bounded, Level, Limit, PointRow, Points, Simd, V3, dispatch, splat};
 use std::ops::Range;
@@ -165,6 +165,12 @@ impl Job<'_> {
                 }
             }
         }
+    }
+
+    /// One run of rows, of a block at most, into arrays of all rows.
+    pub fn run_some(&self, rows: Range<usize>, sums: &mut [RowSums], slices: &mut Slices<'_>) {
+        let layers = layers_of(self.base.rig, rows.clone());
+        self.block(rows.clone(), sums, &mut slices.part(rows.clone(), rows, layers));
     }
 
     /// Halves at multiples of the block, so that every thread count sees the same blocks.
@@ -359,10 +365,9 @@ impl Job<'_> {
     /// How far the points of a row may be moved in all.
     #[inline(always)]
     fn total_limit(&self, row: usize) -> Option<Limit> {
-        let TotalLimit { length, soft } = self.graph.max_total?;
+        let limit = self.graph.max_total?;
         let rig = self.base.rig;
-        let size = rig.characters()[rig.rows()[row].character as usize].size;
-        Some(Limit::new((length * size).min(f64::from(f32::MAX)) as f32, soft))
+        Some(total_limit(limit, rig.characters()[rig.rows()[row].character as usize].size))
     }
 
     #[inline(always)]

@@ -62,6 +62,21 @@ impl Stretches {
         Self { of_column: of_column.collect(), list, shared, tree: Arc::clone(tree) }
     }
 
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.list.len()
+    }
+
+    /// The stretch of each column of the tree.
+    pub fn of_column(&self) -> &[u32] {
+        &self.of_column
+    }
+
+    /// How many bones move more than one character.
+    pub fn shared(&self) -> usize {
+        self.shared.iter().filter(|&&shared| shared).count()
+    }
+
     pub fn is_shared(&self, bone: BoneId) -> bool {
         self.shared[bone.index()]
     }
@@ -79,6 +94,12 @@ pub(super) struct Collapsed {
 }
 
 impl Collapsed {
+    /// Per coordinate and stretch: a row of A, and of b; `None` where nothing was collapsed.
+    pub(super) fn rows(&self) -> Option<[&[[f32; 4]]; 3]> {
+        let [x, y, z] = &self.rows;
+        self.any.then_some([&x[..], &y[..], &z[..]])
+    }
+
     pub(super) fn clear(&mut self, bones: usize) {
         self.sums.clear();
         self.sums.resize(bones, Affine::ZERO);

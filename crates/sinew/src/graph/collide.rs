@@ -142,6 +142,12 @@ impl Collide {
         self.riders_still = riders == Riders::Still;
     }
 
+    /// Names the points that it reads or moves.
+    pub fn touched(&self, touch: &mut impl FnMut(u32)) {
+        self.obstacles.iter().flat_map(|obstacle| obstacle.ends.iter().flatten()).for_each(|&slot| touch(slot));
+        self.cloths.iter().flat_map(|cloth| &cloth.slots).for_each(|&slot| touch(slot));
+    }
+
     /// Pushes out what effects have moved into the body. `origins` are what points are relative to, and `floors` how high
     /// the ground is above them, by character.
     pub fn push(

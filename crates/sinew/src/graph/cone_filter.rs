@@ -1,6 +1,7 @@
 //! The normal filter (AS eq. 14): `ψ ↦ K χ (ψ·n) n` with the channels χ and n of a cone, computed once at rest.
 
 use super::accumulate::{Block, Moved, outer, transposed};
+use super::rig_arrays::ConeArrays;
 use super::{Frame, GraphError, bones_called};
 use crate::cone::{Cone, ConeError};
 use crate::gradients::{Gradient, gradient_of};
@@ -144,6 +145,12 @@ impl ConeFilter {
             max_length: max_length as f32,
             soft: soft(spec),
         })
+    }
+
+    /// As plain data.
+    pub fn arrays(&self) -> ConeArrays<'_> {
+        let Self { reach, normals, gain, max_length, soft, .. } = self;
+        ConeArrays { reach, normals, gain: *gain, max_length: *max_length, soft: *soft }
     }
 
     pub fn fitted(&self) -> &FittedCone {

@@ -2,12 +2,12 @@
 
 use super::accumulate::RowSums;
 use super::blocks::{BLOCK, Job, RowSet, Slices, largest_block};
-use super::collapsed::Collapsed;
 use super::output::{DeformedMesh, DeformedRows, EngineSkinning, Outputs, Vertices};
+use super::plan::{Plan, PlanScratch};
 use super::scatter::gather;
 use super::settle::{Directions, Displaced, SettleScratch};
-use super::{FrameIndependentGraph, MovingBones, NormalsPlan};
-use crate::base::{Base, BaseFrame, DqsPalette, Palette, PointwiseScratch};
+use super::{FrameIndependentGraph, NormalsPlan};
+use crate::base::{Base, PointwiseScratch};
 use crate::correct::{CorrectScratch, CorrectionFrame, CorrectionReport, SegmentVolume, Swung};
 use crate::kinodynamic::{FreeFrame, FreeScratch};
 use crate::motion::Kinematics;
@@ -16,7 +16,7 @@ use crate::pose::{Pose, WorldPose};
 use crate::rig::Rig;
 use crate::simd::{LANES, Level, Points};
 use crate::stance::Standing;
-use glam::{DVec3, Vec3};
+use glam::DVec3;
 
 /// Everything a frame is made of, borrowed.
 #[derive(Clone, Copy)]
@@ -65,25 +65,20 @@ impl Cpu<'_> {
 /// Memory for intermediate results. Reuse it; its contents mean nothing.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scratch {
-    palette: Palette,
-    dual: DqsPalette,
-    moving: Vec<MovingBones>,
-    collapsed: Collapsed,
-    sums: Vec<RowSums>,
-    rest: Points,
-    rest_normals: Points,
-    rest_tangents: Points,
-    skinned: Points,
-    blended: Points,
+    pub(super) plan: Plan,
+    pub(super) planned: PlanScratch,
+    pub(super) sums: Vec<RowSums>,
+    pub(super) skinned: Points,
+    pub(super) blended: Points,
     free: FreeScratch,
     pointwise: PointwiseScratch,
     carried: Points,
-    result: RowSet,
-    base: RowSet,
+    pub(super) result: RowSet,
+    pub(super) base: RowSet,
     fans: FanScratch,
     corrected: CorrectScratch,
     metered: CorrectScratch,
-    settle: SettleScratch,
+    pub(super) settle: SettleScratch,
 }
 
 /// Evaluates any frame: no history, any order, any machine.
@@ -180,17 +175,9 @@ fn deform_here(
     if let Some(base) = &mut base {
         base.origins.clone_from(origins);
     }
-    scratch.palette.compose(rig, frame.world, origins);
-    if graph.base.antipodality().is_some() {
-        scratch.dual.compose(rig, &scratch.palette);
-    }
-    scratch.moving.resize_with(graph.effects.len(), MovingBones::default);
-    scratch.collapsed.clear(rig.skeleton().len());
-    for (effect, moving) in graph.effects.iter().zip(&mut scratch.moving) {
-        effect.prepare(frame, origins, &graph.stretches, &mut scratch.collapsed, moving);
-    }
-    scratch.collapsed.finish(&graph.stretches);
-    let morphed = morph(rig, frame.pose, scratch);
+    scratch.plan.make(graph, frame, origins);
+    let rest_shape = scratch.plan.rest(rig);
+    let morphed = rest_shape.morphed;
     let (rows, layers) = (rig.rows().len(), rig.vertex_of_layer().len());
     let has_tangents = rig.layer_tangents().is_some();
     let faces = matches!(normals, NormalsPlan::Faces(_));
@@ -216,8 +203,8 @@ fn deform_here(
         engine.linear.resize(rows, [[[0.0; LANES]; 3]; 3]);
     }
 
-    let (world, world_from_rest) = (frame.world, scratch.palette.world());
-    let rest = if morphed { &scratch.rest } else { rig.rest() };
+    let (world, world_from_rest) = (frame.world, scratch.plan.palette.world());
+    let rest = if morphed { &scratch.plan.rest } else { rig.rest() };
     let free = FreeFrame { rig, world, origins, world_from_rest, rest };
     let carried = match &graph.base {
         Base::FoldOverFree(base) => {
@@ -234,15 +221,13 @@ fn deform_here(
         graph,
         normals,
         level: cpu.level,
-        base: BaseFrame { rig, palette: &scratch.palette, dual: &scratch.dual },
-        rest: if morphed { &scratch.rest.rows } else { &rig.rest().rows },
+        base: scratch.plan.base(rig),
+        rest: rest_shape.points,
         carried,
-        rest_normals: if morphed { &scratch.rest_normals.rows } else { &rig.layer_normals().rows },
-        rest_tangents: rig
-            .layer_tangents()
-            .map(|(own, _)| if morphed { &scratch.rest_tangents.rows[..] } else { &own.rows[..] }),
-        moving: &scratch.moving,
-        collapsed: &scratch.collapsed,
+        rest_normals: rest_shape.normals,
+        rest_tangents: rest_shape.tangents,
+        moving: &scratch.plan.moving,
+        collapsed: &scratch.plan.collapsed,
     };
     let (engine_points, engine_linear) = match &mut engine {
         Some(engine) => (&mut engine.points.rows[..], &mut engine.linear[..]),
@@ -265,7 +250,7 @@ fn deform_here(
         }
         Some(pool) => pool.install(|| job.run_parallel(0..rows, slices)),
     }
-    if let Some(settle) = settle.filter(|_| !scratch.moving.iter().all(MovingBones::is_at_rest)) {
+    if let Some(settle) = settle.filter(|_| !scratch.plan.is_at_rest()) {
         let is_carried = matches!(graph.base, Base::FoldOverFree(_) | Base::Pointwise(_));
         let before = if is_carried { &scratch.carried } else { &scratch.skinned };
         let RowSet { points, normals, tangents } = &mut scratch.result;
@@ -290,9 +275,9 @@ fn deform_here(
         rig,
         world: frame.world,
         origins,
-        world_from_rest: scratch.palette.world(),
-        morphed_rest: morphed.then_some(&scratch.rest),
-        effects_rest: scratch.moving.iter().all(MovingBones::is_at_rest),
+        world_from_rest: scratch.plan.palette.world(),
+        morphed_rest: morphed.then_some(&scratch.plan.rest),
+        effects_rest: scratch.plan.is_at_rest(),
         kinematics: frame.kinematics,
         time: frame.time,
         swung: frame.swung,
@@ -304,7 +289,7 @@ fn deform_here(
         graph.corrections.run(&corrections, &mut scratch.result.points, &mut scratch.corrected, corrected);
     }
     if faces || guarded {
-        let base = BaseFrame { rig, palette: &scratch.palette, dual: &scratch.dual };
+        let base = scratch.plan.base(rig);
         scratch.fans.mirrored.clear();
         scratch.fans.mirrored.extend((0..rows).map(|row| base.mirrored(row)));
     }
@@ -350,34 +335,4 @@ fn turn_normals(
             fans.carry(how, skinned, points, scratch, normals, has_tangents.then_some(tangents));
         }
     }
-}
-
-/// Rest points, normals and tangents with the file's own morph targets; false where none is active.
-fn morph(rig: &Rig, pose: &Pose, scratch: &mut Scratch) -> bool {
-    let weight = |index: usize| pose.morph_weights.get(index).copied().unwrap_or(0.0);
-    if rig.morphs().iter().all(|morph| weight(morph.weight) == 0.0) {
-        return false;
-    }
-    scratch.rest.rows.clone_from(&rig.rest().rows);
-    scratch.rest_normals.rows.clone_from(&rig.layer_normals().rows);
-    if let Some((tangents, _)) = rig.layer_tangents() {
-        scratch.rest_tangents.rows.clone_from(&tangents.rows);
-    }
-    for morph in rig.morphs() {
-        let weight = weight(morph.weight);
-        if weight == 0.0 {
-            continue;
-        }
-        let add = |points: &mut Points, deltas: &[(u32, Vec3)]| {
-            for &(slot, delta) in deltas {
-                points.set(slot as usize, points.get(slot as usize) + delta * weight);
-            }
-        };
-        add(&mut scratch.rest, &morph.positions);
-        add(&mut scratch.rest_normals, &morph.normals);
-        if rig.layer_tangents().is_some() {
-            add(&mut scratch.rest_tangents, &morph.tangents);
-        }
-    }
-    true
 }

@@ -1,6 +1,7 @@
 //! The bones that move an effect at one frame.
 
 use super::collapsed::{Collapsed, Stretches};
+use super::plan::EffectPlan;
 use super::terms::Prepared;
 use super::{Frame, GraphEffect, Source};
 use crate::displace::BoneInput;
@@ -148,6 +149,14 @@ impl GraphEffect {
 }
 
 impl MovingBones {
+    /// As plain data.
+    pub(super) fn plan(&self) -> EffectPlan<'_> {
+        let Self { above, nearest, characters, elsewhere, sizes, gain, cone_turn, prepared, .. } = self;
+        let (kind, terms) = prepared.terms.words();
+        let (gain, cone_turn, acts) = (*gain, *cone_turn, !self.is_empty());
+        EffectPlan { acts, gain, kind, terms, nearest, above, characters, elsewhere, sizes, cone_turn }
+    }
+
     /// Whether nothing moves that the points would have to look at one by one.
     pub(super) fn is_empty(&self) -> bool {
         self.gain == 0.0 || self.prepared.still.iter().all(|&still| still)

@@ -107,6 +107,15 @@ impl Planting {
         self.riders_still = riders == Riders::Still;
     }
 
+    /// Names the points that it reads or moves.
+    pub fn touched(&self, touch: &mut impl FnMut(u32)) {
+        for support in &self.supports {
+            support.own.iter().for_each(|&slot| touch(slot));
+            support.ankle.iter().for_each(|&(slot, _)| touch(slot));
+        }
+        self.reached.iter().for_each(|&(slot, _)| touch(slot));
+    }
+
     /// Takes off what effects do to what stands.
     pub fn hold(&self, rig: &Rig, standing: &Standing, held: &mut Vec<Held>, moved: &mut Displaced<'_>) {
         held.clear();

@@ -101,6 +101,14 @@ impl RigidPieces {
         shared.flat_map(|shared| shared.skin.iter().chain(&shared.riders)).map(|&slot| slot as usize)
     }
 
+    /// Names the points that it reads or moves.
+    pub fn touched(&self, touch: &mut impl FnMut(u32)) {
+        for shared in &self.shared {
+            shared.anchors.iter().for_each(|&(slot, _)| touch(slot));
+            shared.skin.iter().chain(&shared.riders).for_each(|&slot| touch(slot));
+        }
+    }
+
     /// Puts rigid pieces where their anchors went. `base` is where the base has all points, `points` where the effects
     /// have them. `directions` are turned too: in place, or from where the base has them.
     pub fn carry(&self, rig: &Rig, base: &Points, points: &mut Points, directions: &mut [Directions<'_>]) {

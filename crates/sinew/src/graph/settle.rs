@@ -21,6 +21,7 @@ use crate::recipe::Recipe;
 use crate::rig::Rig;
 use crate::simd::{LANES, Points};
 use glam::{DVec3, Vec3};
+use std::sync::OnceLock;
 
 /// The steps a recipe asks for.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub(super) struct Settle {
     rigid: Option<RigidPieces>,
     collide: Option<Collide>,
     sewn: Option<Sewn>,
+    /// See [`Settle::rows`].
+    rows: OnceLock<Vec<u32>>,
 }
 
 /// Memory for a frame.
@@ -70,7 +73,23 @@ impl Settle {
         let sewn = Sewn::build(rig, tree, rigid.as_ref(), recipe);
         let collide = Collide::build(rig, recipe);
         let any = planting.is_some() || bending.is_some() || rigid.is_some() || collide.is_some() || sewn.is_some();
-        Ok(any.then_some(Self { bending, planting, rigid, collide, sewn }))
+        Ok(any.then_some(Self { bending, planting, rigid, collide, sewn, rows: OnceLock::new() }))
+    }
+
+    /// The rows that its steps read or move, ascending.
+    pub fn rows(&self) -> &[u32] {
+        self.rows.get_or_init(|| {
+            let mut rows = Vec::new();
+            let mut touch = |slot: u32| rows.push(slot / LANES as u32);
+            self.bending.iter().for_each(|step| step.touched(&mut touch));
+            self.planting.iter().for_each(|step| step.touched(&mut touch));
+            self.rigid.iter().for_each(|step| step.touched(&mut touch));
+            self.collide.iter().for_each(|step| step.touched(&mut touch));
+            self.sewn.iter().for_each(|step| step.touched(&mut touch));
+            rows.sort_unstable();
+            rows.dedup();
+            rows
+        })
     }
 
     /// Whether it does anything at a frame.

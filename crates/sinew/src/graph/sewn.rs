@@ -114,6 +114,14 @@ impl Sewn {
         self.riders_still = riders == Riders::Still;
     }
 
+    /// Names the points that it reads or moves.
+    pub fn touched(&self, touch: &mut impl FnMut(u32)) {
+        for seam in &self.seams {
+            seam.points.iter().for_each(|point| touch(point.slot));
+            seam.stitches.iter().flat_map(|stitch| stitch.corners).for_each(&mut *touch);
+        }
+    }
+
     /// Closes the seams; `offsets` is memory.
     pub fn close(&self, moved: &mut Displaced<'_>, offsets: &mut Vec<DVec3>) {
         for seam in self.seams.iter().filter(|seam| !(seam.rides && self.riders_still)) {

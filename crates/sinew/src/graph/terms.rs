@@ -1,7 +1,7 @@
 //! What an effect needs of its bones at a frame, as plain data: made by one function ([`DisplacementNode::prepare`]),
 //! consumed by another (`accumulate`), with nothing but numbers between them.
 
-use crate::displace::{Affine, BoneInput, Displacement, SquashTerm, SwingTerm, Term, Throw};
+use crate::displace::{Affine, BoneInput, Displacement, SquashTerm, SwingTerm, Term, TermKind, Throw};
 use crate::param::Values;
 
 /// Lists the kinds of terms. `for_kind!(terms, list => expression)` is the expression for the list of whatever kind.
@@ -11,6 +11,15 @@ macro_rules! kinds {
         #[derive(Clone, Debug)]
         pub(crate) enum Terms {
             $(#[allow(missing_docs, reason = "named as the term")] $kind(Vec<$term>)),+
+        }
+
+        impl Terms {
+            /// As plain data.
+            pub(super) fn words(&self) -> (TermKind, &[u32]) {
+                match self {
+                    $(Self::$kind(list) => (TermKind::$kind, bytemuck::cast_slice(list))),+
+                }
+            }
         }
 
         $(impl Kind for $term {

@@ -1,0 +1,51 @@
+//! `cargo xtask gpu`: what the GPU makes is what the processor makes, on Mesa's software driver where there is no GPU.
+
+use crate::command::{cargo, program, succeed, works};
+use std::path::Path;
+use std::process::Command;
+
+/// Where drivers of Vulkan say that they are there.
+const DRIVERS: [&str; 2] = ["/usr/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
+/// Debian's packages of a driver that computes on the processor, and of what programs find drivers by.
+const PACKAGES: [&str; 2] = ["mesa-vulkan-drivers", "libvulkan1"];
+
+/// Why there was nothing to compute on.
+pub struct Missing(pub String);
+
+/// Finds a driver, or installs Mesa's.
+pub fn find_driver() -> Result<(), Missing> {
+    if has_driver() {
+        return Ok(());
+    }
+    eprintln!("no driver of Vulkan is here: installing {}", PACKAGES.join(" and "));
+    let install = |update: bool| {
+        if update {
+            // The lists may be of yesterday; where they cannot be had, those that are there may do.
+            let _ = succeed(program("apt-get").args(["update", "--quiet"]));
+        }
+        let mut apt = program("apt-get");
+        succeed(apt.args(["install", "--yes", "--quiet", "--no-install-recommends"]).args(PACKAGES))
+    };
+    let installed = works(program("apt-get").arg("--version")) && (install(false).is_ok() || install(true).is_ok());
+    if installed && has_driver() {
+        return Ok(());
+    }
+    let packages = PACKAGES.join(" ");
+    Err(Missing(format!(
+        "NO GPU AND NO SOFTWARE DRIVER: no shader was run; install a driver of Vulkan ({packages} on Debian)"
+    )))
+}
+
+/// Metal and DirectX need none.
+fn has_driver() -> bool {
+    let named = |folder: &str| Path::new(folder).read_dir().is_ok_and(|mut entries| entries.next().is_some());
+    cfg!(not(target_os = "linux"))
+        || std::env::var_os("VK_ICD_FILENAMES").is_some()
+        || std::env::var_os("VK_DRIVER_FILES").is_some()
+        || DRIVERS.iter().any(|folder| named(folder))
+}
+
+/// The tests of what runs on the GPU.
+pub fn tests(tell: impl Fn(&mut Command) -> &mut Command) -> Result<(), String> {
+    succeed(tell(cargo("test --package sinew_gpu --lib --tests -- --nocapture").env("RUST_TEST_THREADS", "1")))
+}
