@@ -148,7 +148,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let folder = folder().ok_or("SINEW_ASSETS must name the folder of characters")?;
     let mut assets = Vec::new();
     for (name, file) in CHARACTERS.iter().filter(|(name, _)| among(word(1), name)) {
-        assets.push(((*name).to_owned(), RawAsset::open(&folder.join(file))?));
+        assets.push(((*name).to_owned(), RawAsset::open(folder.join(file))?));
     }
     std::fs::create_dir_all(out)?;
     let mut page = PAGE.to_owned();
