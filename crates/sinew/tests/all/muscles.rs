@@ -230,6 +230,54 @@ fn every_shape_and_option_moves_flesh_and_keeps_its_volume() {
 }
 
 #[test]
+fn a_wind_from_above_is_gravity_and_what_pulls_up_lifts_as_far() {
+    let subject = Subject::zoo("calf");
+    let times = [0.1, 0.37, 0.8];
+    let base = at(&subject, &muscles(&[("life", 1.0)], &[]), 0, &times);
+    let pulled = |values: &[(&str, f64)]| {
+        let all: Vec<(&str, f64)> = values.iter().copied().chain([("life", 1.0), ("limit", 2.0)]).collect();
+        at(&subject, &muscles(&all, &[]), 0, &times)
+    };
+    let down = pulled(&[("gravity", 3.0)]);
+    let wind = pulled(&[("wind", 3.0), ("wind_lift", -90.0), ("gusts", 0.0)]);
+    let lifted = pulled(&[("gravity", 3.0), ("tilt", 180.0)]);
+    let sideways = [0.0, 90.0].map(|heading| pulled(&[("gravity", 3.0), ("tilt", 90.0), ("heading", heading)]));
+    for k in 0..times.len() {
+        let far = largest_difference(&base[k], &down[k]);
+        assert!(far > 1e-3 * subject.size(), "{far}");
+        assert!(largest_difference(&down[k], &wind[k]) < 1e-5 * subject.size());
+        let up = largest_difference(&base[k], &lifted[k]);
+        assert!((up / far - 1.0).abs() < 0.2, "{up} {far}");
+        assert!(largest_difference(&sideways[0][k], &sideways[1][k]) > 0.5 * far);
+    }
+    // Gusts go round with the loop.
+    let gusty = muscles(&[("wind", 3.0), ("gusts", 1.0), ("gust_rate", 0.7)], &[]);
+    let stage = subject.stage(&gusty);
+    let motion = subject.motion(0, &MotionSettings::default(), &stage);
+    let period = motion.report().period.expect("it loops");
+    let start = motion.report().start;
+    let frame = |time: f64| subject.at(&stage, &motion, time, &Cpu::serial());
+    assert_eq!(bits(&frame(start)), bits(&frame(start + period)));
+    let calm = at(&subject, &muscles(&[("wind", 3.0), ("gusts", 0.0)], &[]), 0, &[start + 0.3 * period]);
+    assert!(largest_difference(&frame(start + 0.3 * period), &calm[0]) > 1e-4 * subject.size());
+}
+
+#[test]
+fn a_contraction_is_full_where_it_is_told_to_be() {
+    let subject = Subject::zoo("arm");
+    let bent = |degrees: f64, full_at: f64| {
+        let values = [("life", 1.0), ("full_at", full_at)];
+        let pose = subject.turned(&[("forearm", glam::DQuat::from_rotation_x(degrees.to_radians()))]);
+        let contracted = subject.posed(&muscles(&values, &[("upper_arm", &["forearm"])]), &pose);
+        largest_difference(&contracted, &subject.posed(&Recipe::default(), &pose))
+    };
+    let [half, full, beyond] = [bent(50.0, 100.0), bent(100.0, 100.0), bent(140.0, 100.0)];
+    println!("{half:.4} half-way, {full:.4} full, {beyond:.4} beyond");
+    assert!(half < 0.6 * full && bent(100.0, 180.0) < 0.75 * full);
+    assert!((beyond / full - 1.0).abs() < 0.15, "{beyond} {full}");
+}
+
+#[test]
 fn muscles_have_shapes_and_maps_of_their_own() {
     let mut zoo = sinew_zoo::build("tube:vertices=900,bones=4").unwrap();
     let primitive = &mut zoo.raw.meshes[0].primitives[0];

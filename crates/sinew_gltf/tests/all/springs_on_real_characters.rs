@@ -21,12 +21,10 @@ fn random_parameters_never_diverge() {
             for param in spec.correction.params {
                 let value = match param.kind {
                     // Stiffnesses over all orders of magnitude, 0 among them.
-                    ParamKind::Number { max, .. } if param.name != "iterations" && param.name != "tolerance" => {
-                        if random.below(6) == 0 {
-                            0.0
-                        } else {
-                            max * 10f64.powf(random.between(-5.0, 0.0))
-                        }
+                    ParamKind::Number { min, max, .. } if param.name != "iterations" && param.name != "tolerance" => {
+                        let value =
+                            if random.below(6) == 0 { 0.0 } else { max * 10f64.powf(random.between(-5.0, 0.0)) };
+                        value.max(min)
                     }
                     ParamKind::Choice { words } => random.below(words.len()) as f64,
                     _ => continue,
