@@ -7,6 +7,7 @@
 mod measured;
 
 use measured::{Measured, measure, sampled, told};
+use sinew::rig::PartKind;
 use sinew_gltf::Asset;
 use sinew_liven::Style;
 use sinew_liven::judge::BOUNDED;
@@ -39,7 +40,8 @@ fn main() -> ExitCode {
         .filter_map(|path| {
             let name = path.strip_prefix(&folder).unwrap_or(path).with_extension("").display().to_string();
             let asset = Asset::open_original(path).ok()?;
-            let is_rigged = !asset.clips.is_empty() && asset.rig.vertex_count() > 0;
+            let is_skinned = asset.rig.parts().iter().any(|part| part.kind == PartKind::Skinned);
+            let is_rigged = !asset.clips.is_empty() && is_skinned;
             let fits = asset.rig.vertex_count() <= LARGEST && only.split(',').any(|word| name.contains(word));
             (is_rigged && fits).then_some((name, asset))
         })

@@ -76,13 +76,14 @@ fn ways(rest: &[DVec3], above: f64) -> Vec<f64> {
 
 #[test]
 fn a_part_takes_nothing_at_its_root_and_all_at_its_end() {
-    // Three bones that share their skin: no rod, so that the field is what is seen.
-    let subject = Subject::zoo("tube:vertices=1200,bones=5,length=2");
+    // Six bones that share their skin: no rod, so that the field is what is seen.
+    let subject = Subject::zoo("tube:vertices=1200,bones=9,length=2");
     let rest = rest(&subject);
     let motion = towards(DVec3::new(0.3, 0.1, -0.2));
     let whole = moving(&subject, vec![shove(0.02)], motion);
-    let part = moving(&subject, vec![of_parts(shove(0.02), &["tube.3", "tube.4", "tube.5"])], motion);
-    let ways = ways(&rest, 0.8);
+    let bones = ["tube.4", "tube.5", "tube.6", "tube.7", "tube.8", "tube.9"];
+    let part = moving(&subject, vec![of_parts(shove(0.02), &bones)], motion);
+    let ways = ways(&rest, 2.0 / 3.0);
     for (vertex, way) in ways.iter().enumerate() {
         let expected = rest[vertex].lerp(whole[vertex], smoothstep(*way));
         assert!(part[vertex].distance(expected) < 2e-6, "{vertex} at {way}: {} {expected}", part[vertex]);

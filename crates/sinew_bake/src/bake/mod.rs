@@ -38,6 +38,9 @@ use trade::{Trade, directions_within};
 
 /// Share of the tolerance the targets may use up; the rest, and whatever a frame does not use, is for rounding and keys.
 const TARGETS_SHARE: f64 = 0.8;
+/// The same where no number of targets leaves that little, as where skin is too flat for a morph to move it all the way:
+/// whether rounding and keys find room in the rest is seen when the result is measured.
+const LAST_SHARE: f64 = 0.95;
 /// Precision of the range, as a share of the tolerance. What it leaves out lies across what targets leave: their squares
 /// add up.
 const RANGE_SHARE: f64 = 0.25;

@@ -1,7 +1,7 @@
 //! What any number of targets would give, measured on every frame, and the smallest number that will do.
 
 use super::frames::Frames;
-use super::{Run, TARGETS_SHARE};
+use super::{LAST_SHARE, Run, TARGETS_SHARE};
 use crate::directions::Fit;
 use crate::factor::Factors;
 use crate::pulled::{Pulled, TILE, WorldError};
@@ -160,8 +160,9 @@ impl Run<'_> {
         let mut counts = Vec::with_capacity(trades.len());
         let mut short = Vec::new();
         for (trade, group) in trades.iter().zip(&self.groups) {
-            let tolerance = TARGETS_SHARE * self.options.tolerance.units(group.group.size);
-            let enough = trade.curve.iter().position(|point| point.largest <= tolerance);
+            let tolerance = self.options.tolerance.units(group.group.size);
+            let within = |share: f64| trade.curve.iter().position(|point| point.largest <= share * tolerance);
+            let enough = within(TARGETS_SHARE).or_else(|| within(LAST_SHARE));
             let allowed = |rung: &usize| trade.curve[*rung].targets <= limit;
             if enough.is_none_or(|rung| !allowed(&rung)) {
                 short.push(self.shortfall(group, trade, enough.map(|rung| trade.curve[rung].targets)));

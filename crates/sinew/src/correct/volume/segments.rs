@@ -367,11 +367,8 @@ pub(super) fn restore_segments(
         let wanted = report.before * (1.0 - limits.gain * trust);
         let rounding = ROUNDED * on.noise(false) * squares.sqrt();
         let missed = (report.after - wanted).abs() > (1e4 * EXACT * scale).max(rounding);
-        match report.outcome {
-            Outcome::Restored if report.rounds == ROUNDS && missed => report.outcome = Outcome::NotReached,
-            // Newton goes astray by rounding too, where next to nothing is left to restore.
-            Outcome::NotReached if !missed => report.outcome = Outcome::Restored,
-            _ => {}
+        if report.rounds == ROUNDS && missed && report.outcome == Outcome::Restored {
+            report.outcome = Outcome::NotReached;
         }
         report.before *= cube;
         report.after *= cube;
