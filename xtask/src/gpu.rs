@@ -47,5 +47,6 @@ fn has_driver() -> bool {
 
 /// The tests of what runs on the GPU.
 pub fn tests(tell: impl Fn(&mut Command) -> &mut Command) -> Result<(), String> {
-    succeed(tell(cargo("test --package sinew_gpu --lib --tests -- --nocapture").env("RUST_TEST_THREADS", "1")))
+    succeed(tell(cargo("test --package sinew_gpu --lib --tests -- --nocapture").env("RUST_TEST_THREADS", "1")))?;
+    succeed(tell(&mut cargo("test --package sinew_gpu --doc")))
 }
