@@ -115,8 +115,10 @@ fn rows_and_nodes_agree() {
                     assert_eq!(a.measure, b.measure, "{}", case());
                     // Rounding positions changes a volume by up to 2e-7 of the whole here: whether that much can be
                     // mended is chance.
-                    let is_rounding = [a, b].iter().all(|r| (r.after - r.target).abs() < 3e-7 * cube);
-                    assert!(a.outcome == b.outcome || is_rounding, "{}", case());
+                    let is_rounding = [a, b].iter().all(|r| r.before.abs().max(r.after.abs()) < 3e-7 * cube);
+                    // Newton may end astray once next to nothing is left.
+                    let is_done = [a, b].iter().all(|r| (r.after - r.target).abs() < 1e-8 * cube);
+                    assert!(a.outcome == b.outcome || is_rounding || is_done, "{}", case());
                     let close = |a: f64, b: f64| (a - b).abs() < 1e-6 * cube;
                     assert!(close(a.before, b.before) && close(a.after, b.after), "{}", case());
                     assert!((a.largest_move - b.largest_move).abs() < 1e-5 * size, "{}", case());
