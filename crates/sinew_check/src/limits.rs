@@ -2,6 +2,7 @@
 
 use crate::compare::{Comparison, GroupFigures};
 use crate::groups::GroupKind;
+use crate::location::Location;
 
 /// How a figure is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +28,15 @@ pub struct Limit {
     pub most: f64,
     /// The figure.
     pub value: fn(&Comparison) -> f64,
+    /// When it is worst, and where; `None` where there is nothing to see.
+    pub at: fn(&Comparison) -> Option<Moment<'_>>,
+}
+
+/// A moment of a clip, and a place on the character where one is known.
+pub type Moment<'c> = (f64, Option<&'c Location>);
+
+fn at(place: &Location) -> Moment<'_> {
+    (place.time, Some(place))
 }
 
 /// All limits.
@@ -46,6 +56,7 @@ pub const LIMITS: [Limit; 11] = [
         unit: Unit::Ratio,
         most: 1.3,
         value: |c| characters(c).map(|g| g.strain).fold(1.0, f64::max),
+        at: |c| worst_edge(c),
     },
     Limit {
         name: "worst-strain",
@@ -53,6 +64,7 @@ pub const LIMITS: [Limit; 11] = [
         unit: Unit::Ratio,
         most: 2.0,
         value: |c| characters(c).filter_map(|g| g.worst_edge.as_ref()).map(|e| e.strain).fold(1.0, f64::max),
+        at: |c| worst_edge(c),
     },
     Limit {
         name: "gap",
@@ -60,6 +72,7 @@ pub const LIMITS: [Limit; 11] = [
         unit: Unit::Share,
         most: 5e-3,
         value: |c| c.gaps.first().map_or(0.0, |gap| gap.gap.value),
+        at: |c| c.gaps.first().map(|gap| at(&gap.gap.place)),
     },
     Limit {
         name: "rigid",
@@ -67,6 +80,7 @@ pub const LIMITS: [Limit; 11] = [
         unit: Unit::Share,
         most: 1e-3,
         value: |c| c.distortions.iter().find(|d| d.is_rigid).map_or(0.0, |d| d.residual.value),
+        at: |c| c.distortions.iter().find(|d| d.is_rigid).map(|d| at(&d.residual.place)),
     },
     Limit {
         name: "slip",
@@ -74,6 +88,7 @@ pub const LIMITS: [Limit; 11] = [
         unit: Unit::Share,
         most: 1e-3,
         value: |c| c.slips.iter().map(|slip| slip.effects - 1.1 * slip.base).fold(0.0, f64::max),
+        at: |c| c.slips.first().map(|slip| (slip.time, None)),
     },
     Limit {
         name: "ground",
@@ -81,6 +96,7 @@ pub const LIMITS: [Limit; 11] = [
         unit: Unit::Share,
         most: 2e-3,
         value: |c| c.below_ground.as_ref().map_or(0.0, |sunk| sunk.value),
+        at: |c| c.below_ground.as_ref().map(|sunk| at(&sunk.place)),
     },
     Limit {
         name: "tremble",
@@ -88,6 +104,7 @@ pub const LIMITS: [Limit; 11] = [
         unit: Unit::Share,
         most: 0.25,
         value: |c| c.worst_tremble().map_or(0.0, GroupFigures::excess_tremble),
+        at: |_| None,
     },
     Limit {
         name: "crossings",
@@ -98,6 +115,7 @@ pub const LIMITS: [Limit; 11] = [
             let (new, base) = (c.crossings.within as f64, c.crossings.base_within as f64);
             (new - 0.02 * base).max(0.0) / c.crossings.frames.max(1) as f64
         },
+        at: |c| c.crossings.worst.as_ref().map(at),
     },
     Limit {
         name: "penetration",
@@ -105,6 +123,7 @@ pub const LIMITS: [Limit; 11] = [
         unit: Unit::Share,
         most: 5e-3,
         value: |c| c.crossings.deepest.as_ref().map_or(0.0, |(deepest, _)| deepest.value),
+        at: |c| c.crossings.deepest.as_ref().map(|(deepest, _)| at(&deepest.place)),
     },
     Limit {
         name: "thinning",
@@ -112,6 +131,7 @@ pub const LIMITS: [Limit; 11] = [
         unit: Unit::Share,
         most: 0.5,
         value: |c| c.thinnest.as_ref().map_or(0.0, |thinnest| 1.0 - thinnest.value),
+        at: |c| c.thinnest.as_ref().map(|thinnest| at(&thinnest.place)),
     },
     Limit {
         name: "jolt",
@@ -119,8 +139,14 @@ pub const LIMITS: [Limit; 11] = [
         unit: Unit::Share,
         most: 5e-3,
         value: |c| c.jolt.as_ref().map_or(0.0, |jolt| jolt.value),
+        at: |c| c.jolt.as_ref().map(|jolt| at(&jolt.place)),
     },
 ];
+
+fn worst_edge(comparison: &Comparison) -> Option<Moment<'_>> {
+    let edges = characters(comparison).filter_map(|group| group.worst_edge.as_ref());
+    edges.max_by(|a, b| a.strain.total_cmp(&b.strain)).map(|edge| at(&edge.place))
+}
 
 fn characters(comparison: &Comparison) -> impl Iterator<Item = &GroupFigures> {
     comparison.groups.iter().filter(|group| group.kind == GroupKind::Character)

@@ -50,11 +50,22 @@ pub struct MirrorReport {
     pub unmatched: f64,
 }
 
-impl PointMap {
-    /// Makes the map symmetric, character by character.
-    pub fn mirror(&mut self, surface: &RestSurface<'_>, plane: MirrorPlane, side: MirrorSide) -> MirrorReport {
+/// Where the other side of a body is.
+#[derive(Clone, Debug)]
+pub struct MirrorImages {
+    /// By slot; `None` for points without a counterpart.
+    places: Vec<Option<MirrorPlace>>,
+    /// Signed distance of each slot from the plane.
+    away: Vec<f64>,
+    /// Share of the control points without a counterpart.
+    unmatched: f64,
+}
+
+impl MirrorImages {
+    /// Finds them, character by character.
+    pub fn new(surface: &RestSurface<'_>, plane: MirrorPlane) -> Self {
         let rig = surface.rig();
-        let mut values: Vec<f32> = self.values.iter().flatten().copied().collect();
+        let mut images = Self { places: vec![None; rig.slots()], away: vec![0.0; rig.slots()], unmatched: 0.0 };
         let (mut unmatched, mut all) = (0, 0);
         for (index, character) in rig.characters().iter().enumerate() {
             let slots: Vec<usize> = surface.slots(index).collect();
@@ -73,25 +84,42 @@ impl PointMap {
             unmatched += alone;
             all += slots.len();
             for (&slot, partner) in slots.iter().zip(partners) {
-                let Some(partner) = partner else { continue };
-                let there =
-                    partner.iter().map(|&(slot, share)| share * f64::from(self.at(slot as usize))).sum::<f64>() as f32;
-                let away = surface.points()[slot][plane.axis] - at;
-                values[slot] = match side {
-                    MirrorSide::Both => 0.5 * self.at(slot) + 0.5 * there,
-                    MirrorSide::FromPositive if away < 0.0 => there,
-                    MirrorSide::FromNegative if away > 0.0 => there,
-                    MirrorSide::FromPositive | MirrorSide::FromNegative => self.at(slot),
-                };
+                images.places[slot] = partner;
+                images.away[slot] = surface.points()[slot][plane.axis] - at;
             }
         }
-        *self = Self::from_fn(rig, |slot| values[slot]);
-        MirrorReport { unmatched: unmatched as f64 / f64::from(all.max(1) as u32) }
+        images.unmatched = unmatched as f64 / f64::from(all.max(1) as u32);
+        images
+    }
+
+    /// Where the mirror image of a slot's point lies on the surface.
+    pub fn of(&self, slot: usize) -> Option<&MirrorPlace> {
+        self.places.get(slot)?.as_ref()
     }
 }
 
-/// Corners of a face and their shares in a place on it.
-type Place = [(u32, f64); 3];
+impl PointMap {
+    /// Makes the map symmetric, character by character.
+    pub fn mirror(&mut self, surface: &RestSurface<'_>, plane: MirrorPlane, side: MirrorSide) -> MirrorReport {
+        let images = MirrorImages::new(surface, plane);
+        let mirrored = |slot: usize| {
+            let Some(place) = images.of(slot) else { return self.at(slot) };
+            let there =
+                place.iter().map(|&(slot, share)| share * f64::from(self.at(slot as usize))).sum::<f64>() as f32;
+            match side {
+                MirrorSide::Both => 0.5 * self.at(slot) + 0.5 * there,
+                MirrorSide::FromPositive if images.away[slot] < 0.0 => there,
+                MirrorSide::FromNegative if images.away[slot] > 0.0 => there,
+                MirrorSide::FromPositive | MirrorSide::FromNegative => self.at(slot),
+            }
+        };
+        *self = Self::from_fn(surface.rig(), mirrored);
+        MirrorReport { unmatched: images.unmatched }
+    }
+}
+
+/// Slots of a face's corners and their shares in a place on it.
+pub type MirrorPlace = [(u32, f64); 3];
 
 /// The faces of one character.
 struct Sheet<'s> {
@@ -108,7 +136,7 @@ impl<'s> Sheet<'s> {
     }
 
     /// Where the surface is nearest to the mirror image of `slot`, if it is near enough.
-    fn partner(&self, slot: usize, axis: usize, at: f64) -> Option<Place> {
+    fn partner(&self, slot: usize, axis: usize, at: f64) -> Option<MirrorPlace> {
         let flip = |v: DVec3, about: f64| {
             let mut flipped = v;
             flipped[axis] = 2.0 * about - v[axis];

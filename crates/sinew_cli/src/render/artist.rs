@@ -1,22 +1,20 @@
 //! Draws moments of a stage, all from one camera.
 
-use super::anatomy_colors::AnatomyColors;
 use super::scenery::{Moment, Scenery};
 use super::survey::Survey;
-use super::wardrobe::{Garment, Wardrobe};
 use crate::fault::Fault;
 use crate::render::args::{DISPLACEMENT, Viewpoint};
 use crate::text::quoted;
 use glam::{DAffine3, DVec3};
+use sinew::DeformedMesh;
 use sinew::correct::MuscleReport;
 use sinew::text::nearest;
-use sinew::{BoneId, DeformedMesh};
 use sinew_render::{
     Antialias, Background, Camera, Finish, Framing, FramingLens, Ghost, Ground, Image, Line, Look, Material, Mesh,
     Palette, Scale, Scene, Size, SkeletonStyle, Visibility, Wire, draw_color_key, draw_legend, skeleton,
 };
+use sinew_show::{AnatomyColors, Bones, Garment, Piece, Wardrobe};
 use std::f64::consts::TAU;
-use std::ops::Range;
 
 /// What to draw and how.
 #[derive(Clone, Debug)]
@@ -65,15 +63,8 @@ pub enum Side {
 const MUSCLE: [f32; 4] = [0.75, 0.08, 0.10, 1.0];
 const RING: u32 = 48;
 
-/// A primitive to draw: its place in the rig's arrays and what it wears.
-struct Piece<'a> {
-    character: usize,
-    node: usize,
-    primitive: usize,
-    vertices: Range<usize>,
-    triangles: Vec<[u32; 3]>,
-    garment: Garment<'a>,
-}
+/// A primitive to draw, and what it wears.
+type Dressed<'a> = (Piece, Garment<'a>);
 
 enum Heat {
     Displacement,
@@ -81,17 +72,11 @@ enum Heat {
     Painted(Vec<f32>, String),
 }
 
-/// Bones as they are drawn: joints, and the nearest joint above each.
-struct Bones {
-    joints: Vec<BoneId>,
-    parents: Vec<Option<usize>>,
-}
-
 /// Draws any moment of a stage.
 pub struct Artist<'a> {
     stage: &'a Scenery<'a>,
     shot: Shot,
-    pieces: Vec<Piece<'a>>,
+    pieces: Vec<Dressed<'a>>,
     camera: Camera,
     look: Look,
     survey: Survey,
@@ -119,24 +104,16 @@ impl<'a> Artist<'a> {
         if shot.transparent {
             look.background = Background::Transparent;
         }
-        let mut pieces = Vec::new();
-        for part in rig.parts() {
-            for (index, primitive) in part.primitives.iter().enumerate() {
-                let first = u32::try_from(primitive.vertices.start).unwrap_or(0);
-                let triangles = rig.triangles()[primitive.triangles.clone()].iter().map(|t| t.map(|c| c - first));
-                pieces.push(Piece {
-                    character: part.character,
-                    node: part.node,
-                    primitive: index,
-                    vertices: primitive.vertices.clone(),
-                    triangles: triangles.collect(),
-                    garment: wardrobe.garment(part.node, index, primitive),
-                });
-            }
-        }
+        let wear = |piece: Piece| {
+            let part = rig.parts().iter().find(|part| part.node == piece.node);
+            let primitive = part.and_then(|part| part.primitives.get(piece.primitive))?;
+            let garment = wardrobe.garment(piece.node, piece.primitive, primitive);
+            Some((piece, garment))
+        };
+        let pieces: Vec<_> = Piece::all(rig).into_iter().filter_map(wear).collect();
         let heat = shot.heat.as_deref().map(|name| heat(stage, &survey, name)).transpose()?;
         let roles = shot.anatomy.then(|| AnatomyColors::new(rig));
-        let bones = shot.skeleton.then(|| Bones::new(stage));
+        let bones = shot.skeleton.then(|| Bones::new(rig));
         let muscles = if shot.muscles { stage.muscles() } else { Vec::new() };
         Ok(Self { stage, shot, pieces, camera, look, survey, heat, roles, bones, muscles })
     }
@@ -152,7 +129,7 @@ impl<'a> Artist<'a> {
 
     /// Node and primitive of the mesh with this number in pictures.
     pub fn primitive(&self, mesh: u32) -> Option<(usize, usize)> {
-        self.pieces.get(mesh as usize).map(|piece| (piece.node, piece.primitive))
+        self.pieces.get(mesh as usize).map(|(piece, _)| (piece.node, piece.primitive))
     }
 
     /// The picture of one side of a moment.
@@ -179,11 +156,11 @@ impl<'a> Artist<'a> {
         };
         let heat = self.heat.as_ref().filter(|_| side == Side::Result);
         let colors: Option<Vec<_>> = heat.map(|(heat, scale)| {
-            self.pieces.iter().map(|piece| scale.colors(&self.values(heat, piece, moment))).collect()
+            self.pieces.iter().map(|(piece, _)| scale.colors(&self.values(heat, piece, moment))).collect()
         });
         let colors = colors.or_else(|| {
             let roles = self.roles.as_ref()?;
-            Some(self.pieces.iter().map(|piece| roles.of_vertex[piece.vertices.clone()].to_vec()).collect())
+            Some(self.pieces.iter().map(|(piece, _)| roles.of_vertex[piece.vertices.clone()].to_vec()).collect())
         });
         let mut scene = Scene { meshes: self.meshes(mesh), ..Scene::default() };
         for (mesh, colors) in scene.meshes.iter_mut().zip(colors.iter().flatten()) {
@@ -228,12 +205,12 @@ impl<'a> Artist<'a> {
     }
 
     fn meshes<'m>(&'m self, mesh: &'m DeformedMesh) -> Vec<Mesh<'m>> {
-        let draw = |piece: &'m Piece<'a>| {
+        let draw = |(piece, garment): &'m Dressed<'a>| {
             let (positions, normals) = (&mesh.positions[piece.vertices.clone()], &mesh.normals[piece.vertices.clone()]);
             Mesh {
-                uvs: piece.garment.uvs,
-                colors: piece.garment.colors,
-                material: piece.garment.material,
+                uvs: garment.uvs,
+                colors: garment.colors,
+                material: garment.material,
                 transform: DAffine3::from_translation(mesh.origins[piece.character]),
                 ..Mesh::new(positions, normals, &piece.triangles)
             }
@@ -241,7 +218,7 @@ impl<'a> Artist<'a> {
         self.pieces.iter().map(draw).collect()
     }
 
-    fn values(&self, heat: &Heat, piece: &Piece<'_>, moment: &Moment) -> Vec<f32> {
+    fn values(&self, heat: &Heat, piece: &Piece, moment: &Moment) -> Vec<f32> {
         match heat {
             Heat::Painted(values, _) => values[piece.vertices.clone()].to_vec(),
             Heat::Displacement => {
@@ -276,16 +253,4 @@ fn heat(stage: &Scenery<'_>, survey: &Survey, name: &str) -> Result<(Heat, Scale
         quoted(name),
         known.join(", ")
     )))
-}
-
-impl Bones {
-    fn new(stage: &Scenery<'_>) -> Self {
-        let rig = &stage.scene.rig;
-        let mut joints: Vec<BoneId> = rig.palette().iter().map(|entry| entry.bone).collect();
-        joints.sort_unstable();
-        joints.dedup();
-        let above = |&bone: &BoneId| rig.skeleton().ancestors(bone).skip(1).find_map(|b| joints.binary_search(&b).ok());
-        let parents = joints.iter().map(above).collect();
-        Self { joints, parents }
-    }
 }

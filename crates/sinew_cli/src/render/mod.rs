@@ -1,6 +1,5 @@
 //! `sinew render FILE`: stills, contact sheets and films of a character, with and without effects.
 
-mod anatomy_colors;
 mod args;
 mod artist;
 mod buffers;
@@ -8,7 +7,6 @@ mod film;
 mod moments;
 mod scenery;
 mod survey;
-mod wardrobe;
 
 pub use args::{RenderArgs, Viewpoint};
 pub use artist::Shot;
@@ -31,8 +29,8 @@ use scenery::Scenery;
 use sinew_gltf::Document;
 use sinew_render::encode::{FrameRate, write_png};
 use sinew_render::{Image, MAX_SIDE, Sheet, Size};
+use sinew_show::Wardrobe;
 use std::path::Path;
-use wardrobe::Wardrobe;
 
 /// Sides of pictures that were not asked for.
 const STILL_SIDE: u32 = 512;

@@ -1,4 +1,4 @@
-//! The colours of `sinew render --anatomy`: firm parts blue to violet, soft ones yellow to red, stiff ones green, black, grey
+//! The colours of parts of a body: firm parts blue to violet, soft ones yellow to red, stiff ones green, black, grey
 //! and white. The three families, and neighbours within each, differ in lightness, so that they are told apart without
 //! telling red from green.
 
@@ -7,13 +7,16 @@ use sinew::{Anatomy, Rig};
 use sinew_render::linear_rgb;
 
 /// Colours of all vertices, and what they stand for.
+#[derive(Clone, Debug)]
 pub struct AnatomyColors {
+    /// Linear RGBA.
     pub of_vertex: Vec<[f32; 4]>,
     /// Roles the skin has.
     pub key: Vec<([u8; 3], &'static str)>,
 }
 
 impl AnatomyColors {
+    /// Those of a rig.
     pub fn new(rig: &Rig) -> Self {
         let anatomy = Anatomy::of(rig);
         let roles: Vec<Role> = rig.point_of_vertex().iter().map(|&slot| anatomy.role_of_point(slot as usize)).collect();

@@ -1,31 +1,33 @@
 //! What a character wears: its materials and decoded textures.
 
-use crate::load::Scene;
 use glam::Vec2;
 use sinew::Warning;
 use sinew::rig::Primitive;
-use sinew_gltf::{Document, Limits, Surface, Surfaces, TextureUse, TextureWrap};
+use sinew_gltf::{Asset, Document, Limits, Surface, Surfaces, TextureUse, TextureWrap};
 use sinew_render::{Material, Texture, TextureError, Wrap};
 use std::collections::BTreeMap;
 
 /// Materials and textures of a scene.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub struct Wardrobe {
     surfaces: Surfaces,
     textures: BTreeMap<(usize, [TextureWrap; 2]), Texture>,
 }
 
 /// One primitive's part of it.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Garment<'a> {
+    /// What it looks like.
     pub material: Material<'a>,
+    /// Where its texture lies.
     pub uvs: Option<&'a [Vec2]>,
+    /// Vertex colours, linear.
     pub colors: Option<&'a [[f32; 4]]>,
 }
 
 impl Wardrobe {
     /// Reads the scene's materials from its file; what cannot be read is told and left out.
-    pub fn open(scene: &Scene, document: Option<&Document>) -> (Self, Vec<Warning>) {
+    pub fn open(scene: &Asset, document: Option<&Document>) -> (Self, Vec<Warning>) {
         let Some(document) = document else { return <_>::default() };
         let nodes = scene.rig.parts().iter().map(|part| part.node);
         let (surfaces, mut warnings) = Surfaces::read(document, nodes);

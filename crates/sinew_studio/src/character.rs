@@ -1,0 +1,121 @@
+//! What was opened: a character with its clips and its looks, and where it came from.
+
+use sinew_gltf::{Asset, Document as File, ImportError, Limits, RawAsset};
+use sinew_show::{Bones, Piece, Wardrobe};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Where a character came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A file on disk.
+    Path(PathBuf),
+    /// A built-in character.
+    BuiltIn(String),
+}
+
+impl Source {
+    /// As the command takes it.
+    pub fn argument(&self) -> String {
+        match self {
+            Self::Path(path) => path.display().to_string(),
+            Self::BuiltIn(name) => format!("zoo:{name}"),
+        }
+    }
+
+    /// What people call it: the file's name without its folder and extension.
+    pub fn title(&self) -> String {
+        let stem = |path: &Path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        match self {
+            Self::Path(path) => stem(path).unwrap_or_else(|| self.argument()),
+            Self::BuiltIn(name) => name.clone(),
+        }
+    }
+
+    /// The folder that things are saved in unless people say otherwise.
+    pub fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Path(path) => path.parent(),
+            Self::BuiltIn(_) => None,
+        }
+    }
+}
+
+/// A character as it was before Sinew added anything to it.
+#[derive(Debug)]
+pub struct Character {
+    /// Where it came from.
+    pub source: Source,
+    /// Rig, clips, and the file they lie in.
+    pub asset: Asset,
+    /// What it wears.
+    pub wardrobe: Wardrobe,
+    /// What is drawn of it.
+    pub pieces: Vec<Piece>,
+    /// Its joints as they are drawn.
+    pub bones: Bones,
+    /// What was repaired or looks wrong.
+    pub warnings: Vec<String>,
+}
+
+/// Why nothing was opened, as the command would say it.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The file is refused.
+    #[error(transparent)]
+    Import(#[from] ImportError),
+    /// A built-in character that does not exist.
+    #[error("zoo:{name}: {fault}")]
+    BuiltIn {
+        /// As it was asked for.
+        name: String,
+        /// What is wrong.
+        fault: String,
+    },
+    /// There is nothing to see.
+    #[error("{file}: contains no mesh that bones or nodes move; open the file that has the character's meshes")]
+    NothingMoves {
+        /// The file.
+        file: String,
+    },
+}
+
+impl Character {
+    /// Reads a file with the buffers and pictures beside it.
+    pub fn open(path: &Path) -> Result<Arc<Self>, OpenError> {
+        let file = File::open_within(path, Limits::default())?;
+        Self::of(Source::Path(path.to_owned()), path.display().to_string(), file)
+    }
+
+    /// A built-in one, as it would be written to a file, so that it can be exported like any other.
+    pub fn built_in(name: &str) -> Result<Arc<Self>, OpenError> {
+        let refuse = |fault: String| OpenError::BuiltIn { name: name.to_owned(), fault };
+        let made = sinew_zoo::build(name).map_err(|error| refuse(error.to_string()))?;
+        let file = sinew_gltf::export(&made.raw, &made.clips).map_err(|error| refuse(error.to_string()))?;
+        Self::of(Source::BuiltIn(name.to_owned()), format!("zoo:{name}"), file)
+    }
+
+    /// The same source again: the character after a crash.
+    pub fn reopen(source: &Source) -> Result<Arc<Self>, OpenError> {
+        match source {
+            Source::Path(path) => Self::open(path),
+            Source::BuiltIn(name) => Self::built_in(name),
+        }
+    }
+
+    fn of(source: Source, name: String, file: File) -> Result<Arc<Self>, OpenError> {
+        let asset = RawAsset::from_original(name, file)?.check()?;
+        if asset.rig.triangles().is_empty() {
+            return Err(OpenError::NothingMoves { file: asset.name });
+        }
+        let (wardrobe, worn) = Wardrobe::open(&asset, asset.document.as_ref());
+        let warnings = asset.warnings.iter().chain(&worn).map(ToString::to_string).collect();
+        let (pieces, bones) = (Piece::all(&asset.rig), Bones::new(&asset.rig));
+        Ok(Arc::new(Self { source, asset, wardrobe, pieces, bones, warnings }))
+    }
+
+    /// Size of the largest character in the file, which lengths on the screen go by.
+    pub fn size(&self) -> f64 {
+        self.asset.rig.characters().iter().map(|character| character.size).fold(0.0, f64::max)
+    }
+}

@@ -1,0 +1,374 @@
+//! What is worked on: a character, a recipe as text, painted maps; and the one way to change them.
+//!
+//! # Invariants
+//! The recipe is valid throughout. Map values are finite, one per slot of the rig. Undoing everything gives recipe and maps
+//! as they were opened, to the bit.
+
+use crate::character::Character;
+use crate::history::{Dab, History, MapChange};
+use sinew::maps::PointMap;
+use sinew::recipe::{EditError, EffectSpec, CorrectionSpec, Literal, Place};
+use sinew::{RecipeError, RecipeFile, Rig, RigError, presets};
+use sinew_gltf::map_file::{MapFile, MapFileError};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Painted values by slot.
+pub type Values = Vec<f32>;
+
+/// Why a change was not made. The document is as it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChangeError {
+    /// The recipe would not be valid.
+    #[error(transparent)]
+    Edit(#[from] EditError),
+    /// The text is no recipe.
+    #[error(transparent)]
+    Recipe(#[from] RecipeError),
+    /// A map file that does not fit.
+    #[error(transparent)]
+    Map(#[from] MapFileError),
+    /// Maps that the rig cannot be built with.
+    #[error(transparent)]
+    Rig(#[from] RigError),
+    /// A preset that does not exist.
+    #[error("there is no preset {0:?}; choose one from the list")]
+    NoSuchPreset(String),
+    /// A map that does not exist.
+    #[error("there is no map {0:?}; make one with New map")]
+    NoSuchMap(String),
+    /// A name that cannot be a map's.
+    #[error("a map needs a name of its own in lower case, of letters, digits, - and _, and {0:?} is not one")]
+    MapName(String),
+    /// Values for another mesh.
+    #[error("the map has {found} values, but the character has {wanted} points; paint it on this character")]
+    MapSize {
+        /// Values given.
+        found: usize,
+        /// Values needed.
+        wanted: usize,
+    },
+}
+
+/// A character being worked on.
+#[derive(Clone, Debug)]
+pub struct Document {
+    character: Arc<Character>,
+    recipe: RecipeFile,
+    /// The text of the recipe, shared with the history.
+    text: Arc<str>,
+    maps: BTreeMap<String, Values>,
+    history: History,
+    saved: u64,
+}
+
+impl Document {
+    /// A character that is left as it is.
+    pub fn new(character: Arc<Character>) -> Self {
+        let recipe = RecipeFile::default();
+        let text = recipe.to_string().into();
+        Self { character, recipe, text, maps: BTreeMap::new(), history: History::default(), saved: 0 }
+    }
+
+    /// A character with a recipe and the maps painted for it.
+    pub fn with_recipe(character: Arc<Character>, text: &str, maps: &[MapFile]) -> Result<Self, ChangeError> {
+        let recipe = RecipeFile::parse(text)?;
+        let maps = by_slot(&character, maps)?;
+        Ok(Self { text: text.into(), recipe, maps, ..Self::new(character) })
+    }
+
+    /// What is worked on.
+    pub fn character(&self) -> &Arc<Character> {
+        &self.character
+    }
+
+    /// Its rig.
+    pub fn rig(&self) -> &Arc<Rig> {
+        &self.character.asset.rig
+    }
+
+    /// The recipe.
+    pub fn recipe(&self) -> &RecipeFile {
+        &self.recipe
+    }
+
+    /// The text of the recipe.
+    pub fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    /// Painted maps by name.
+    pub fn maps(&self) -> &BTreeMap<String, Values> {
+        &self.maps
+    }
+
+    /// Names of all maps that a recipe can use: painted here, or in the character's file.
+    pub fn map_names(&self) -> Vec<&str> {
+        let own = self.rig().maps().iter().map(|map| map.name.as_str()).filter(|name| !self.maps.contains_key(*name));
+        let mut names: Vec<&str> = self.maps.keys().map(String::as_str).chain(own).collect();
+        names.sort_unstable();
+        names
+    }
+
+    /// Every change.
+    pub fn history(&self) -> &History {
+        &self.history
+    }
+
+    /// A gesture begins ([`History::gesture`]).
+    pub fn gesture(&mut self) -> u64 {
+        self.history.gesture()
+    }
+
+    /// Whether there is something that no file has.
+    pub fn is_unsaved(&self) -> bool {
+        self.history.revision() != self.saved
+    }
+
+    /// Files have what is here.
+    pub fn mark_saved(&mut self) {
+        self.saved = self.history.revision();
+    }
+
+    /// Changes the recipe.
+    pub fn edit<E>(
+        &mut self,
+        label: &str,
+        gesture: Option<u64>,
+        change: impl FnOnce(&mut RecipeFile) -> Result<(), E>,
+    ) -> Result<(), ChangeError>
+    where
+        ChangeError: From<E>,
+    {
+        let mut recipe = self.recipe.clone();
+        change(&mut recipe)?;
+        self.adopt(label, gesture, recipe, Vec::new());
+        Ok(())
+    }
+
+    fn adopt(&mut self, label: &str, gesture: Option<u64>, recipe: RecipeFile, maps: Vec<MapChange>) {
+        let text: Arc<str> = recipe.to_string().into();
+        let texts = (text != self.text).then(|| [Arc::clone(&self.text), Arc::clone(&text)]);
+        if texts.is_none() && maps.is_empty() {
+            return;
+        }
+        self.history.push(label, gesture, texts, maps);
+        self.recipe = recipe;
+        self.text = text;
+    }
+
+    /// Sets one setting.
+    pub fn set(
+        &mut self,
+        label: &str,
+        gesture: Option<u64>,
+        place: Place<'_>,
+        value: impl Into<Literal>,
+    ) -> Result<(), ChangeError> {
+        self.edit(label, gesture, |recipe| recipe.set(place, value))
+    }
+
+    /// Back to what counts without it.
+    pub fn reset(&mut self, label: &str, place: Place<'_>) -> Result<(), ChangeError> {
+        self.edit(label, None, |recipe| recipe.unset(place))
+    }
+
+    /// Another text for the whole recipe.
+    pub fn replace(&mut self, label: &str, text: &str) -> Result<(), ChangeError> {
+        let recipe = RecipeFile::parse(text)?;
+        self.adopt(label, None, recipe, Vec::new());
+        Ok(())
+    }
+
+    /// A recipe that is ready to use.
+    pub fn choose_preset(&mut self, name: &str) -> Result<(), ChangeError> {
+        let text = presets::get(name).ok_or_else(|| ChangeError::NoSuchPreset(name.to_owned()))?;
+        self.replace(name, text)
+    }
+
+    /// Adds an effect with its defaults.
+    pub fn add_effect(&mut self, effect: &EffectSpec) -> Result<(), ChangeError> {
+        self.edit(&format!("Add {}", effect.effect.name()), None, |recipe| recipe.add_effect(effect))
+    }
+
+    /// Adds a correction with its defaults.
+    pub fn add_correction(&mut self, correction: &CorrectionSpec) -> Result<(), ChangeError> {
+        self.edit(&format!("Add {}", correction.correction.name), None, |recipe| recipe.add_correction(correction))
+    }
+
+    /// A map of its own, all of one value or with those given; in place of the file's own where that has the name.
+    pub fn make_map(&mut self, name: &str, values: Option<Values>) -> Result<(), ChangeError> {
+        let sound = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
+        if name.is_empty() || !name.chars().all(sound) || self.maps.contains_key(name) {
+            return Err(ChangeError::MapName(name.to_owned()));
+        }
+        let values = self.checked(values.unwrap_or_else(|| self.values_or_zero(name)))?;
+        let change = MapChange::Made(name.to_owned(), values.as_slice().into());
+        self.maps.insert(name.to_owned(), values);
+        self.history.push(&format!("New map {name}"), None, None, vec![change]);
+        Ok(())
+    }
+
+    /// Values of a map: painted here, the file's own, or 0.
+    pub fn values_or_zero(&self, name: &str) -> Values {
+        if let Some(values) = self.maps.get(name) {
+            return values.clone();
+        }
+        let own = self.rig().maps().iter().find(|map| map.name == name);
+        own.map_or_else(|| vec![0.0; self.rig().slots()], |map| map.values.as_flattened().to_vec())
+    }
+
+    fn checked(&self, mut values: Values) -> Result<Values, ChangeError> {
+        let (found, wanted) = (values.len(), self.rig().slots());
+        if found != wanted {
+            return Err(ChangeError::MapSize { found, wanted });
+        }
+        values.iter_mut().filter(|value| !value.is_finite()).for_each(|value| *value = 0.0);
+        Ok(values)
+    }
+
+    /// Deletes a map; what names it in the recipe no longer does.
+    pub fn delete_map(&mut self, name: &str) -> Result<(), ChangeError> {
+        let held = self.maps.get(name).ok_or_else(|| ChangeError::NoSuchMap(name.to_owned()))?;
+        let change = MapChange::Deleted(name.to_owned(), held.as_slice().into());
+        let mut recipe = self.recipe.clone();
+        for index in 0..recipe.recipe().effects.len() {
+            if recipe.recipe().effects[index].map.as_deref() == Some(name) {
+                recipe.unset(Place::Effect(index, "map"))?;
+            }
+        }
+        for index in 0..recipe.recipe().corrections.len() {
+            if recipe.recipe().corrections[index].map.as_deref() == Some(name) {
+                recipe.unset(Place::Correction(index, "map"))?;
+            }
+        }
+        self.maps.remove(name);
+        self.adopt(&format!("Delete map {name}"), None, recipe, vec![change]);
+        Ok(())
+    }
+
+    /// Other values for a map.
+    pub fn paint(
+        &mut self,
+        label: &str,
+        gesture: Option<u64>,
+        name: &str,
+        values: impl IntoIterator<Item = (usize, f32)>,
+    ) -> Result<(), ChangeError> {
+        let held = self.maps.get_mut(name).ok_or_else(|| ChangeError::NoSuchMap(name.to_owned()))?;
+        let mut dabs: Vec<Dab> = Vec::new();
+        for (slot, after) in values {
+            let Some(value) = held.get_mut(slot).filter(|value| after.is_finite() && value.to_bits() != after.to_bits())
+            else {
+                continue;
+            };
+            dabs.push(Dab { slot: u32::try_from(slot).unwrap_or(u32::MAX), before: *value, after });
+            *value = after;
+        }
+        dabs.sort_by_key(|dab| dab.slot);
+        if !dabs.is_empty() {
+            self.history.push(label, gesture, None, vec![MapChange::Painted(name.to_owned(), dabs)]);
+        }
+        Ok(())
+    }
+
+    /// Recipe and maps of another document of the same character, as one step.
+    pub fn adopt_all(&mut self, label: &str, other: &Self) {
+        let mut changes = Vec::new();
+        for (name, values) in &self.maps {
+            changes.push(MapChange::Deleted(name.clone(), values.as_slice().into()));
+        }
+        for (name, values) in &other.maps {
+            changes.push(MapChange::Made(name.clone(), values.as_slice().into()));
+        }
+        self.maps.clone_from(&other.maps);
+        self.adopt(label, None, other.recipe.clone(), changes);
+    }
+
+    /// One step back; false where there is none.
+    pub fn undo(&mut self) -> bool {
+        let Some(change) = self.history.undo() else { return false };
+        let text = change.recipe.as_ref().map(|[before, _]| Arc::clone(before));
+        for change in change.maps.iter().rev() {
+            match change {
+                MapChange::Made(name, _) => drop(self.maps.remove(name)),
+                MapChange::Deleted(name, values) => drop(self.maps.insert(name.clone(), values.to_vec())),
+                MapChange::Painted(name, dabs) => {
+                    let Some(held) = self.maps.get_mut(name) else { continue };
+                    dabs.iter().for_each(|dab| held[dab.slot as usize] = dab.before);
+                }
+            }
+        }
+        self.take(text);
+        true
+    }
+
+    /// One step forward again; false where there is none.
+    pub fn redo(&mut self) -> bool {
+        let Some(change) = self.history.redo() else { return false };
+        let text = change.recipe.as_ref().map(|[_, after]| Arc::clone(after));
+        for change in &change.maps {
+            match change {
+                MapChange::Made(name, values) => drop(self.maps.insert(name.clone(), values.to_vec())),
+                MapChange::Deleted(name, _) => drop(self.maps.remove(name)),
+                MapChange::Painted(name, dabs) => {
+                    let Some(held) = self.maps.get_mut(name) else { continue };
+                    dabs.iter().for_each(|dab| held[dab.slot as usize] = dab.after);
+                }
+            }
+        }
+        self.take(text);
+        true
+    }
+
+    /// Only texts that have been valid come back.
+    fn take(&mut self, text: Option<Arc<str>>) {
+        let Some(text) = text else { return };
+        if let Ok(recipe) = RecipeFile::parse(&text) {
+            self.recipe = recipe;
+            self.text = text;
+        }
+    }
+
+    /// A map as a stage takes it.
+    pub fn point_map(&self, name: &str) -> Option<PointMap> {
+        let values = self.maps.get(name)?;
+        Some(PointMap::from_fn(self.rig(), |slot| values[slot]))
+    }
+
+    /// Painted maps as files have them: one per primitive that has a value, and one at least.
+    pub fn map_files(&self) -> Result<Vec<MapFile>, MapFileError> {
+        let asset = &self.character.asset;
+        let mut files = Vec::new();
+        for (name, values) in &self.maps {
+            let mut written: Vec<(MapFile, bool)> = Vec::new();
+            for part in asset.rig.parts() {
+                for (index, primitive) in part.primitives.iter().enumerate() {
+                    let slots = &asset.rig.point_of_vertex()[primitive.vertices.clone()];
+                    let values: Values = slots.iter().map(|&slot| values[slot as usize]).collect();
+                    let is_blank = values.iter().all(|&value| value == 0.0);
+                    written.push((MapFile::new(&asset.raw, name, part.node, index, values)?, is_blank));
+                }
+            }
+            let all_blank = written.iter().all(|(_, is_blank)| *is_blank);
+            let first = written.iter().position(|(_, is_blank)| !is_blank || all_blank);
+            let kept = written.into_iter().enumerate();
+            files.extend(kept.filter(|(i, (_, is_blank))| !is_blank || Some(*i) == first).map(|(_, (map, _))| map));
+        }
+        Ok(files)
+    }
+}
+
+/// Maps of files, by name and slot: as a rig has them that was painted by these files.
+fn by_slot(character: &Character, files: &[MapFile]) -> Result<BTreeMap<String, Values>, ChangeError> {
+    if files.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let mut raw = character.asset.raw.clone();
+    files.iter().try_for_each(|file| sinew_gltf::map_file::apply(&mut raw, file))?;
+    let (painted, _) = Rig::build(&raw)?;
+    let is_named = |name: &str| files.iter().any(|file| file.name() == name);
+    let maps = painted.maps().iter().filter(|map| is_named(&map.name));
+    Ok(maps.map(|map| (map.name.clone(), map.values.as_flattened().to_vec())).collect())
+}

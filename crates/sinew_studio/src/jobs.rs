@@ -1,0 +1,316 @@
+//! What takes longer than a moment, away from the window: each job is given all it needs, and gives plain data back.
+
+use crate::character::Character;
+use crate::document::Document;
+use crate::player::Gains;
+use sinew::recipe::Strength;
+use sinew::strength::{Solved, solve};
+use sinew::{MotionSettings, RecipeFile, Rig};
+use sinew_export::{BakedFile, Options, Shipping, Tolerance, bake_shipped};
+use sinew_check::limits::{LIMITS, Unit};
+use sinew_check::{Checker, ClipReport, Location};
+use sinew_gltf::map_file::MapFile;
+use sinew_gltf::{Asset, Packing, RawAsset, spring_nodes};
+use sinew_liven::{Style, Wishes, liven};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub enum Job {
+    /// A recipe that suits the character.
+    Liven(Style, Option<Strength>),
+    /// Gains for the strengths that the recipe asks for.
+    Solve,
+    /// What people would see that is wrong, in all clips.
+    Check,
+    /// The file with its effects.
+    Bake(Export),
+}
+
+/// How a file is exported.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Export {
+    /// Share of the size that positions may differ by.
+    pub tolerance: f64,
+    /// Packed by meshopt.
+    pub meshopt: bool,
+    /// Bytes it may have at most.
+    pub max_bytes: Option<u64>,
+}
+
+impl Default for Export {
+    fn default() -> Self {
+        Self { tolerance: 1e-3, meshopt: false, max_bytes: None }
+    }
+}
+
+/// What a job has come to.
+#[derive(Clone, Debug)]
+pub enum Done {
+    /// The text of a recipe, and an account of it in an animator's words.
+    Livened {
+        /// Recipe with its reasons.
+        text: String,
+        /// What was done, line by line.
+        account: Vec<String>,
+        /// Gains for its strengths.
+        gains: Gains,
+    },
+    /// Gains.
+    Solved(Gains),
+    /// Findings.
+    Checked(Vec<Finding>),
+    /// A file.
+    Baked(Baked),
+    /// Why nothing came of it.
+    Failed(String),
+}
+
+/// A file, ready to be written.
+#[derive(Clone, Debug)]
+pub struct Baked {
+    /// The whole file (.glb).
+    pub bytes: Vec<u8>,
+    /// What there is to say, line by line.
+    pub lines: Vec<String>,
+    /// Targets, and the largest error with so many, as a share of the size.
+    pub trade: Vec<(usize, f64)>,
+}
+
+/// Something that people would see.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// What it is, in words.
+    pub text: String,
+    /// Whether it is within what is allowed.
+    pub passed: bool,
+    /// The clip, by number.
+    pub clip: usize,
+    /// When it is worst.
+    pub time: Option<f64>,
+    /// The vertex where it is worst, among the rig's.
+    pub vertex: Option<usize>,
+}
+
+/// All that a job needs.
+#[derive(Clone, Debug)]
+pub struct Task {
+    character: Arc<Character>,
+    recipe: RecipeFile,
+    maps: Vec<MapFile>,
+    job: Job,
+}
+
+impl Task {
+    /// A job on the document as it is.
+    pub fn new(document: &Document, job: Job) -> Self {
+        // Maps of a document fit its character.
+        let maps = document.map_files().unwrap_or_default();
+        Self { character: Arc::clone(document.character()), recipe: document.recipe().clone(), maps, job }
+    }
+
+    /// Does it. `progress` is told what, how much of it is done, and of how much.
+    pub fn run(&self, progress: &(dyn Fn(&str, usize, usize) + Sync)) -> Done {
+        self.attempt(progress).unwrap_or_else(Done::Failed)
+    }
+
+    fn attempt(&self, progress: &(dyn Fn(&str, usize, usize) + Sync)) -> Result<Done, String> {
+        let failed = |error: &dyn std::fmt::Display| error.to_string();
+        match &self.job {
+            Job::Liven(style, strength) => self.liven(*style, *strength, progress),
+            Job::Solve => {
+                let asset = self.painted()?;
+                let solved = self.recipe.solve(&asset.rig, &asset.clips).map_err(|error| failed(&error))?;
+                Ok(Done::Solved(gains(&solved, asset.clips.len())))
+            }
+            Job::Check => self.check(progress),
+            Job::Bake(export) => self.bake(export, progress),
+        }
+    }
+
+    /// The character with what was painted on it, as the command reads it.
+    fn painted(&self) -> Result<Asset, String> {
+        let asset = &self.character.asset;
+        let file = asset.document.clone().ok_or_else(|| format!("{}: lies in no file", asset.name))?;
+        let raw = RawAsset::from_original(asset.name.clone(), file).map_err(|error| error.to_string())?;
+        raw.paint(&self.maps).map_err(|error| error.to_string())?.check().map_err(|error| error.to_string())
+    }
+
+    fn liven(
+        &self,
+        style: Style,
+        strength: Option<Strength>,
+        progress: &(dyn Fn(&str, usize, usize) + Sync),
+    ) -> Result<Done, String> {
+        let asset = &self.character.asset;
+        if asset.clips.is_empty() {
+            return Err(format!("{}: there is no clip, and effects add to motion", asset.name));
+        }
+        let skeleton = asset.rig.skeleton();
+        let sprung: Vec<_> = (asset.document.iter().flat_map(|document| spring_nodes(&document.json)))
+            .filter_map(|node| skeleton.bone_of_node(node))
+            .collect();
+        let clips: Vec<_> = asset.clips.iter().map(|clip| (clip, MotionSettings::default())).collect();
+        let chosen: Vec<usize> = (0..clips.len()).collect();
+        let wishes = Wishes { style, strength, ..Wishes::default() };
+        let told = |done: usize, total: usize| progress("trying", done, total);
+        let made = liven(&asset.rig, &clips, &chosen, &sprung, &wishes, &told).map_err(|error| error.to_string())?;
+        let gains = match &made.solved {
+            Some(solved) => gains(solved, asset.clips.len()),
+            None => Gains::default(),
+        };
+        Ok(Done::Livened { text: made.recipe.to_string(), account: made.account.lines(), gains })
+    }
+
+    fn bake(&self, export: &Export, progress: &(dyn Fn(&str, usize, usize) + Sync)) -> Result<Done, String> {
+        let asset = self.painted()?;
+        let chosen: Vec<usize> = (0..asset.clips.len()).collect();
+        let options = Options { tolerance: Tolerance::OfSize(export.tolerance), ..Options::default() };
+        let packing = export.meshopt.then_some(Packing::Meshopt);
+        let shipping = Shipping { packing, max_bytes: export.max_bytes };
+        let tell = |at: sinew_export::Progress| progress(at.what, at.done, at.total);
+        let baked = bake_shipped(&asset, &self.recipe, &chosen, None, &options, &shipping, &tell)
+            .map_err(|error| error.to_string())?;
+        let bytes = baked.document.to_glb().map_err(|error| error.to_string())?;
+        // What cannot be read again is not written.
+        Asset::from_slice(&asset.name, &bytes).map_err(|error| error.to_string())?;
+        let (lines, trade) = (account(&baked, bytes.len()), trade(&baked));
+        Ok(Done::Baked(Baked { bytes, lines, trade }))
+    }
+
+    fn check(&self, progress: &(dyn Fn(&str, usize, usize) + Sync)) -> Result<Done, String> {
+        let asset = self.painted()?;
+        let settings: Vec<_> = asset.clips.iter().map(|clip| (clip, self.recipe.motion(&clip.name))).collect();
+        let solved = solve(&asset.rig, self.recipe.recipe(), &settings).map_err(|error| error.to_string())?;
+        let mut findings = Vec::new();
+        for (index, (clip, settings)) in settings.iter().enumerate() {
+            progress("checking", index, asset.clips.len());
+            let checker = Checker::new(&asset.rig, solved.recipe(index)).map_err(|error| error.to_string())?;
+            let report = checker.clip(clip, settings, CHECKED_FPS, &|_| ()).map_err(|error| error.to_string())?;
+            findings.extend(judged(&asset.rig, index, &report));
+        }
+        Ok(Done::Checked(findings))
+    }
+}
+
+/// Frames per second that are looked at.
+const CHECKED_FPS: f64 = 30.0;
+
+fn gains(solved: &Solved, clips: usize) -> Gains {
+    let of = |clip: usize| solved.recipe(clip).effects.iter().map(|effect| effect.gain).collect();
+    Gains { by_clip: (0..clips.max(1)).map(of).collect() }
+}
+
+fn account(baked: &BakedFile, bytes: usize) -> Vec<String> {
+    let report = &baked.report;
+    let mut lines = vec![
+        format!("{} clips, {} morph targets", report.clips.len(), report.most_targets()),
+        format!("largest error {:.3} % of the size", 100.0 * report.largest_share()),
+        format!("{:.2} MB", bytes as f64 / 1e6),
+    ];
+    lines.extend(baked.strength.iter().map(ToString::to_string));
+    lines.extend(baked.added.warnings.iter().map(ToString::to_string));
+    lines
+}
+
+fn trade(baked: &BakedFile) -> Vec<(usize, f64)> {
+    let most = baked.report.groups.iter().max_by_key(|group| group.targets);
+    most.map_or_else(Vec::new, |group| {
+        group.curve.iter().map(|point| (point.targets, point.largest / group.size)).collect()
+    })
+}
+
+/// Figures of one clip against what they may be, worst first.
+fn judged(rig: &Rig, clip: usize, report: &ClipReport) -> Vec<Finding> {
+    let Some(comparison) = &report.comparison else { return Vec::new() };
+    let told = |unit: Unit, value: f64| match unit {
+        Unit::Share => format!("{:.2} %", 100.0 * value),
+        Unit::Ratio => format!("× {value:.2}"),
+        Unit::Count => format!("{value:.1}"),
+    };
+    let finding = |limit: &sinew_check::limits::Limit| {
+        let value = (limit.value)(comparison);
+        let at = (limit.at)(comparison);
+        let text = format!("{}: {} (at most {})", limit.about, told(limit.unit, value), told(limit.unit, limit.most));
+        let vertex = at.and_then(|(_, place)| place).and_then(|place| vertex_of(rig, place));
+        Finding { text, passed: value <= limit.most, clip, time: at.map(|(time, _)| time), vertex }
+    };
+    let mut findings: Vec<Finding> = LIMITS.iter().map(finding).collect();
+    findings.sort_by_key(|finding| finding.passed);
+    findings
+}
+
+fn vertex_of(rig: &Rig, place: &Location) -> Option<usize> {
+    let part = rig.parts().iter().find(|part| part.node == place.node)?;
+    Some(part.primitives.get(place.primitive)?.vertices.start + place.vertex)
+}
+
+/// How far a job is.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// What is being done.
+    pub what: String,
+    /// How much of it.
+    pub done: usize,
+    /// Of how much; 0 where that is not known.
+    pub total: usize,
+}
+
+/// Runs jobs on threads of their own, and hands over what comes of them.
+#[derive(Debug)]
+pub struct Crew {
+    sender: Sender<(u64, Done)>,
+    receiver: Receiver<(u64, Done)>,
+    running: Vec<(u64, Arc<Mutex<Progress>>)>,
+    count: u64,
+}
+
+impl Default for Crew {
+    fn default() -> Self {
+        let (sender, receiver) = channel();
+        Self { sender, receiver, running: Vec::new(), count: 0 }
+    }
+}
+
+impl Crew {
+    /// Begins a job, and gives its number. `wake` is called whenever there is something to look at.
+    pub fn begin(&mut self, task: Task, wake: impl Fn() + Send + Sync + 'static) -> u64 {
+        self.count += 1;
+        let number = self.count;
+        let progress = Arc::new(Mutex::new(Progress::default()));
+        self.running.push((number, Arc::clone(&progress)));
+        let sender = self.sender.clone();
+        let work = move || {
+            let tell = |what: &str, done: usize, total: usize| {
+                *progress.lock().unwrap_or_else(PoisonError::into_inner) =
+                    Progress { what: what.to_owned(), done, total };
+                wake();
+            };
+            let done = task.run(&tell);
+            // Nobody may be listening any more.
+            let _ = sender.send((number, done));
+            wake();
+        };
+        std::thread::spawn(work);
+        number
+    }
+
+    /// What has come to an end since it was last asked for.
+    pub fn finished(&mut self) -> Vec<(u64, Done)> {
+        let done: Vec<(u64, Done)> = self.receiver.try_iter().collect();
+        self.running.retain(|(number, _)| done.iter().all(|(ended, _)| ended != number));
+        done
+    }
+
+    /// How far a job is; `None` once it has ended.
+    pub fn progress(&self, number: u64) -> Option<Progress> {
+        let (_, progress) = self.running.iter().find(|(running, _)| *running == number)?;
+        Some(progress.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    }
+
+    /// Whether anything is being done.
+    pub fn is_busy(&self) -> bool {
+        !self.running.is_empty()
+    }
+}

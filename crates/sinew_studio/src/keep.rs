@@ -1,0 +1,181 @@
+//! Files that are saved: the recipe and the maps painted for it, swapped together or not at all.
+
+use crate::character::{Character, OpenError, Source};
+use crate::document::{ChangeError, Document};
+use sinew::RecipeFile;
+use sinew::recipe::Place;
+use sinew_files::{Existing, FileError, FileSet, Stopped, write_file};
+use sinew_gltf::map_file::{MapFile, MapFileError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// Why nothing was saved or opened.
+#[derive(Debug, thiserror::Error)]
+pub enum KeepError {
+    /// A file cannot be written.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// A file cannot be read.
+    #[error("{file}: cannot be read ({source}); check the path")]
+    Read {
+        /// The file.
+        file: String,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// The disk refuses what is written.
+    #[error("{file}: cannot be written ({source}); check the folder and the free space")]
+    Write {
+        /// The file.
+        file: String,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// The recipe or a map does not fit.
+    #[error("{file}: {source}")]
+    Change {
+        /// The recipe.
+        file: String,
+        /// Why.
+        source: ChangeError,
+    },
+    /// A map cannot be written.
+    #[error(transparent)]
+    Map(#[from] MapFileError),
+    /// The character cannot be opened.
+    #[error(transparent)]
+    Open(#[from] OpenError),
+    /// A map file of somebody else lies where one would be written.
+    #[error("{file}: already exists and belongs to no map of this recipe; save under another name")]
+    Foreign {
+        /// The file.
+        file: String,
+    },
+}
+
+/// A file that could not be written.
+pub(crate) fn stopped(path: &Path) -> impl Fn(Stopped<std::io::Error>) -> KeepError {
+    let file = path.display().to_string();
+    move |stopped| match stopped {
+        Stopped::File(error) => KeepError::File(error),
+        Stopped::Source(source) => KeepError::Write { file: file.clone(), source },
+    }
+}
+
+/// Extension of recipes.
+pub const EXTENSION: &str = ".sinew.toml";
+
+/// Name of a recipe's file without its extension.
+fn stem(path: &Path) -> String {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    name.strip_suffix(EXTENSION).or_else(|| name.strip_suffix(".toml")).unwrap_or(&name).to_owned()
+}
+
+/// The name that a map's file has beside a recipe.
+fn map_name(stem: &str, map: &MapFile) -> String {
+    format!("{stem}.{}.{}.{}.map.json", map.name(), map.node(), map.primitive())
+}
+
+impl Document {
+    /// Names the map files in the recipe as they will lie beside it.
+    fn name_maps(&mut self, stem: &str) -> Result<Vec<(String, MapFile)>, KeepError> {
+        let files: Vec<(String, MapFile)> =
+            self.map_files()?.into_iter().map(|map| (map_name(stem, &map), map)).collect();
+        let named: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+        let held: Vec<&str> = self.recipe().maps().iter().map(String::as_str).collect();
+        if named != held {
+            let outcome = self.edit("Name map files", None, |recipe| match named.is_empty() {
+                true => recipe.unset(Place::Maps),
+                false => recipe.set(Place::Maps, named.as_slice()),
+            });
+            outcome.map_err(|source| KeepError::Change { file: format!("{stem}{EXTENSION}"), source })?;
+        }
+        Ok(files)
+    }
+
+    /// Saves recipe and maps; all of them, or none. Gives the files written.
+    pub fn save(&mut self, path: &Path) -> Result<Vec<PathBuf>, KeepError> {
+        let before: Vec<String> = self.recipe().maps().to_vec();
+        let files = self.name_maps(&stem(path))?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let ours = |name: &String| before.contains(name) || known_maps(path).contains(name);
+        let mut set = FileSet::default();
+        set.write(path, Existing::Replace, |out| out.write_all(self.text().as_bytes())).map_err(stopped(path))?;
+        let mut written = vec![path.to_owned()];
+        for (name, map) in &files {
+            let target = folder.join(name);
+            if target.exists() && !ours(name) {
+                return Err(KeepError::Foreign { file: target.display().to_string() });
+            }
+            set.write(&target, Existing::Replace, |out| out.write_all(map.to_text().as_bytes()))
+                .map_err(stopped(&target))?;
+            written.push(target);
+        }
+        set.commit()?;
+        self.mark_saved();
+        Ok(written)
+    }
+
+    /// Opens a recipe with the maps beside it, on a character.
+    pub fn open_recipe(character: Arc<Character>, path: &Path) -> Result<Self, KeepError> {
+        let text = read(path)?;
+        let file = path.display().to_string();
+        let parsed = RecipeFile::parse(&text)
+            .map_err(|error| KeepError::Change { file: file.clone(), source: error.into() })?;
+        let folder = path.parent().unwrap_or(Path::new(""));
+        let mut maps = Vec::new();
+        for name in parsed.maps() {
+            maps.push(MapFile::from_text(name, &read(&folder.join(name))?)?);
+        }
+        Self::with_recipe(character, &text, &maps).map_err(|source| KeepError::Change { file, source })
+    }
+
+    /// The command line that gives the file the window exports.
+    pub fn command(&self, recipe: &Path, output: &Path) -> String {
+        let quote = |text: String| if text.contains([' ', '\'', '"', '$']) { format!("'{}'", text.replace('\'', r"'\''")) } else { text };
+        format!(
+            "sinew bake {} --recipe {} -o {}",
+            quote(self.character().source.argument()),
+            quote(recipe.display().to_string()),
+            quote(output.display().to_string())
+        )
+    }
+
+    /// Where the recipe goes unless people say otherwise.
+    pub fn default_path(&self) -> PathBuf {
+        let Source::Path(_) = &self.character().source else {
+            return PathBuf::from(format!("{}{EXTENSION}", self.character().source.title()));
+        };
+        let folder = self.character().source.folder().unwrap_or(Path::new(""));
+        folder.join(format!("{}{EXTENSION}", self.character().source.title()))
+    }
+}
+
+/// A folder of the studio's own, for recovery and recent files; none where the system has no place for it.
+pub fn state_folder() -> Option<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let base = if cfg!(windows) {
+        set("LOCALAPPDATA")
+    } else if cfg!(target_os = "macos") {
+        set("HOME").map(|home| home.join("Library/Application Support"))
+    } else {
+        set("XDG_STATE_HOME").or_else(|| set("HOME").map(|home| home.join(".local/state")))
+    };
+    base.map(|base| base.join("sinew-studio"))
+}
+
+/// Writes a file whole or not at all.
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), KeepError> {
+    write_file(path, Existing::Replace, |out| out.write_all(bytes), |_| Ok(())).map_err(stopped(path))
+}
+
+/// Maps that the recipe on disk names already.
+fn known_maps(path: &Path) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    RecipeFile::parse(&text).map(|recipe| recipe.maps().to_vec()).unwrap_or_default()
+}
+
+fn read(path: &Path) -> Result<String, KeepError> {
+    let limits = sinew_gltf::Limits::default();
+    limits.read_text(path).map_err(|source| KeepError::Read { file: path.display().to_string(), source })
+}

@@ -1,0 +1,40 @@
+//! Sinew Studio: direct, paint and export livelier characters in a window.
+//!
+//! What is worked on is a library without a window; the window only shows it and hands on what people do.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`character`] | what was opened |
+//! | [`document`], [`history`] | recipe and painted maps, and every change of them, to be undone |
+//! | [`brush`] | painting on the skin |
+//! | [`player`] | the document in motion: follows every change between two frames |
+//! | [`jobs`] | what takes longer than a moment: styles, strengths, checks, bakes |
+//! | [`why`] | which effect and which bone moved a point how far |
+//! | [`keep`], [`recovery`] | files that are saved, and what is left after a crash |
+//! | [`words`] | everything the window says |
+//! | `shell` | the window (feature `window`) |
+//!
+//! ```
+//! use sinew_studio::character::Character;
+//! use sinew_studio::document::Document;
+//!
+//! let calf = Character::built_in("calf")?;
+//! let mut document = Document::new(calf);
+//! document.choose_preset("lively")?;
+//! document.undo();
+//! assert!(!document.recipe().recipe().adds());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+pub mod brush;
+pub mod character;
+pub mod document;
+pub mod history;
+pub mod jobs;
+pub mod keep;
+pub mod player;
+pub mod recovery;
+#[cfg(feature = "window")]
+pub mod shell;
+pub mod why;
+pub mod words;

@@ -1,0 +1,155 @@
+//! What is left after a crash: the document as it was at most two seconds before.
+//!
+//! One file per window, rewritten whole while there is something unsaved, removed when everything is saved or the window is
+//! closed as it should be. A file whose window no longer runs is what a crash has left.
+
+use crate::character::{Character, Source};
+use crate::document::Document;
+use crate::keep::{KeepError, stopped};
+use sinew_files::{Existing, write_file};
+use sinew_gltf::map_file::MapFile;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+
+/// How long a change may be unwritten.
+pub const EVERY: Duration = Duration::from_millis(1500);
+
+/// First line of recovery files.
+const HEADER: &str = "sinew recovery 1";
+/// Stands before each map; no recipe has such a line, for it is no TOML.
+const MAP: &str = "--- map\n";
+
+/// Writes a document down while it is worked on.
+#[derive(Debug)]
+pub struct Recovery {
+    file: PathBuf,
+    written: Option<u64>,
+    last: Option<Instant>,
+}
+
+impl Recovery {
+    /// In a folder that is made if it is not there.
+    pub fn new(folder: &Path) -> std::io::Result<Self> {
+        std::fs::create_dir_all(folder)?;
+        let file = folder.join(format!("{}.recovery", std::process::id()));
+        Ok(Self { file, written: None, last: None })
+    }
+
+    /// To be called often: writes where there is something new and it is time.
+    pub fn keep(&mut self, document: &Document) -> Result<(), KeepError> {
+        let revision = document.history().revision();
+        if !document.is_unsaved() {
+            self.forget();
+            return Ok(());
+        }
+        if self.written == Some(revision) || self.last.is_some_and(|last| last.elapsed() < EVERY) {
+            return Ok(());
+        }
+        let text = to_text(document)?;
+        write_file(&self.file, Existing::Replace, |out| out.write_all(text.as_bytes()), |_| Ok(()))
+            .map_err(stopped(&self.file))?;
+        self.written = Some(revision);
+        self.last = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Nothing is left to be recovered.
+    pub fn forget(&mut self) {
+        if self.written.take().is_some() {
+            // Where it cannot be removed it is offered again, which does no harm.
+            let _ = std::fs::remove_file(&self.file);
+        }
+    }
+}
+
+/// A document as one text.
+pub fn to_text(document: &Document) -> Result<String, KeepError> {
+    let mut text = format!("{HEADER}\n{}\n", encode(&document.character().source));
+    text.push_str(document.text());
+    for map in document.map_files()? {
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&format!("{MAP}{}", map.to_text()));
+    }
+    Ok(text)
+}
+
+fn encode(source: &Source) -> String {
+    match source {
+        Source::Path(path) => format!("file {}", path.display()),
+        Source::BuiltIn(name) => format!("built-in {name}"),
+    }
+}
+
+/// What a crash has left.
+#[derive(Clone, Debug)]
+pub struct Left {
+    /// The recovery file.
+    pub file: PathBuf,
+    /// The character it belongs to.
+    pub source: Source,
+    recipe: String,
+    maps: Vec<String>,
+}
+
+/// Reads the text of a recovery file; `None` where it is none.
+pub fn parse(file: &Path, text: &str) -> Option<Left> {
+    let rest = text.strip_prefix(HEADER)?.strip_prefix('\n')?;
+    let (source, rest) = rest.split_once('\n')?;
+    let (kind, name) = source.split_once(' ')?;
+    let source = match kind {
+        "file" => Source::Path(name.into()),
+        "built-in" => Source::BuiltIn(name.to_owned()),
+        _ => return None,
+    };
+    let mut parts = rest.split(MAP);
+    let recipe = parts.next()?.to_owned();
+    Some(Left { file: file.to_owned(), source, recipe, maps: parts.map(str::to_owned).collect() })
+}
+
+/// What crashes have left in a folder, newest first.
+pub fn left(folder: &Path) -> Vec<Left> {
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut found: Vec<(std::time::SystemTime, Left)> = Vec::new();
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let number = path.file_stem().and_then(|stem| stem.to_str()).and_then(|stem| stem.parse::<u32>().ok());
+        let is_recovery = path.extension().is_some_and(|extension| extension == "recovery");
+        let Some(number) = number.filter(|_| is_recovery) else { continue };
+        if number == std::process::id() || is_running(number) {
+            continue;
+        }
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let when = entry.metadata().and_then(|data| data.modified()).unwrap_or(std::time::UNIX_EPOCH);
+        found.extend(parse(&path, &text).map(|left| (when, left)));
+    }
+    found.sort_by_key(|(when, _)| std::cmp::Reverse(*when));
+    found.into_iter().map(|(_, left)| left).collect()
+}
+
+/// Whether a process of that number runs; where the system does not tell, it does not.
+fn is_running(number: u32) -> bool {
+    cfg!(target_os = "linux") && Path::new("/proc").join(number.to_string()).exists()
+}
+
+impl Left {
+    /// The document again, on its character.
+    pub fn restore(&self) -> Result<Document, KeepError> {
+        let character = Character::reopen(&self.source)?;
+        let maps = self.maps.iter().map(|text| MapFile::from_text("recovery", text)).collect::<Result<Vec<_>, _>>()?;
+        let file = self.file.display().to_string();
+        let mut document = Document::new(character.clone());
+        let with = Document::with_recipe(character, &self.recipe, &maps);
+        let with = with.map_err(|source| KeepError::Change { file, source })?;
+        document.adopt_all("Recover", &with);
+        Ok(document)
+    }
+
+    /// It is not wanted.
+    pub fn discard(&self) {
+        // Where it cannot be removed it is offered again, which does no harm.
+        let _ = std::fs::remove_file(&self.file);
+    }
+}

@@ -1,0 +1,17 @@
+//! The window: panels about a picture, over one document.
+//!
+//! | module | what it shows |
+//! |---|---|
+//! | [`studio`] | all of it, and what keys do |
+//! | [`desk`] | a document that is open, with all that its panels share |
+//! | [`view`], [`orbit`], [`pick`] | the picture, its camera, what is under the pointer |
+//! | [`panels`] | one file per panel |
+//! | [`widgets`] | sliders of parameters, curves |
+
+pub mod desk;
+pub mod orbit;
+pub mod panels;
+pub mod pick;
+pub mod studio;
+pub mod view;
+pub mod widgets;

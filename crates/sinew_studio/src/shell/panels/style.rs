@@ -1,0 +1,112 @@
+//! Styles made for this character, ready-made recipes, and one slider for how strong.
+
+use crate::jobs::Job;
+use crate::shell::desk::{Desk, Purpose};
+use crate::words::style::*;
+use eframe::egui;
+use sinew::presets;
+use sinew::recipe::{Place, Strength};
+use sinew_liven::Style;
+
+/// The strongest that the slider offers, in percent of the size.
+const STRONGEST: f64 = 15.0;
+
+/// Shows the panel.
+pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
+    strength(ui, desk);
+    ui.separator();
+    ui.strong(FITTED);
+    ui.label(egui::RichText::new(FITTED_TEXT).small());
+    let under_way = desk.progress(|purpose| matches!(purpose, Purpose::Style(_)));
+    let has_clips = !desk.character().asset.clips.is_empty();
+    ui.add_enabled_ui(under_way.is_none() && has_clips, |ui| {
+        ui.horizontal_wrapped(|ui| {
+            for &style in Style::ALL.iter() {
+                if ui.button(title(style.name())).on_hover_text(style.about()).clicked() {
+                    let context = ui.ctx().clone();
+                    desk.begin(Job::Liven(style, None), Purpose::Style(style), &context);
+                }
+            }
+        });
+    });
+    if let Some(progress) = under_way {
+        ui.horizontal(|ui| {
+            ui.spinner();
+            ui.label(TRYING);
+        });
+        if progress.total > 0 {
+            ui.add(egui::ProgressBar::new(progress.done as f32 / progress.total as f32).desired_width(220.0));
+        }
+    }
+    for line in &desk.account {
+        ui.label(egui::RichText::new(line).small());
+    }
+    ui.separator();
+    ui.strong(READY);
+    let mut chosen = None;
+    egui::Grid::new("presets").num_columns(2).show(ui, |ui| {
+        for (index, preset) in presets::names().iter().enumerate() {
+            let button = egui::Button::new(title(preset.name)).min_size(egui::vec2(118.0, 0.0));
+            if ui.add(button).on_hover_text(preset.about).clicked() {
+                chosen = Some(preset.name);
+            }
+            if index % 2 == 1 {
+                ui.end_row();
+            }
+        }
+    });
+    if let Some(name) = chosen {
+        desk.account.clear();
+        desk.change(|document| document.choose_preset(name));
+    }
+    if ui.button(NOTHING).on_hover_text(NOTHING_TIP).clicked() {
+        desk.account.clear();
+        desk.change(|document| document.replace(NOTHING, "version = 1\n"));
+    }
+}
+
+/// A name as a heading has it.
+pub fn title(name: &str) -> String {
+    let mut text = name.replace('-', " ");
+    if let Some(first) = text.get_mut(0..1) {
+        first.make_ascii_uppercase();
+    }
+    text
+}
+
+/// The strength of the whole recipe, or, where effects have their own, a factor on all of these.
+fn strength(ui: &mut egui::Ui, desk: &mut Desk) {
+    let recipe = desk.document.recipe().recipe();
+    let own: Vec<(usize, f64)> = (recipe.effects.iter().enumerate())
+        .filter_map(|(index, effect)| Some((index, effect.strength?.share())))
+        .collect();
+    let whole = recipe.strength.map(Strength::share);
+    let most_own = own.iter().map(|(_, share)| *share).fold(0.0, f64::max);
+    let Some(held) = whole.or((most_own > 0.0).then_some(most_own)) else {
+        return;
+    };
+    let mut percent = 100.0 * held;
+    let slider = egui::Slider::new(&mut percent, 0.0..=STRONGEST).suffix(" %").max_decimals(1).text(STRENGTH);
+    let response = ui.add(slider).on_hover_text(STRENGTH_TIP);
+    if !desk.player.is_solved(&desk.document) {
+        ui.label(egui::RichText::new("…").weak());
+    }
+    if !response.changed() {
+        return;
+    }
+    let gesture = desk.gesture_of(&response);
+    let share = |value: f64| Strength::new((value * 1e4).round() / 1e4);
+    desk.change(|document| {
+        document.edit(STRENGTH, gesture, |recipe| {
+            if whole.is_some() {
+                return share(percent / 100.0).map_or(Ok(()), |strength| recipe.set(Place::Strength, strength));
+            }
+            for (index, held_own) in &own {
+                if let Some(strength) = share(held_own * percent / (100.0 * held)) {
+                    recipe.set(Place::Effect(*index, "strength"), strength)?;
+                }
+            }
+            Ok(())
+        })
+    });
+}

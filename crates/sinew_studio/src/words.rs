@@ -1,0 +1,392 @@
+//! Everything the window says, in one place.
+
+/// Title of the window.
+pub const TITLE: &str = "Sinew Studio";
+
+/// The bar at the top.
+pub mod bar {
+    /// Opens a file.
+    pub const OPEN: &str = "Open…";
+    /// Its tooltip.
+    pub const OPEN_TIP: &str = "Open a character: .glb, .gltf or .vrm (Ctrl O). You can also drop a file into the window.";
+    /// Built-in characters.
+    pub const GALLERY: &str = "Gallery";
+    /// Its tooltip.
+    pub const GALLERY_TIP: &str = "Built-in characters to try things on";
+    /// Saves.
+    pub const SAVE: &str = "Save";
+    /// Its tooltip.
+    pub const SAVE_TIP: &str = "Save the recipe and the painted maps (Ctrl S)";
+    /// Undoes.
+    pub const UNDO: &str = "Undo";
+    /// Does again.
+    pub const REDO: &str = "Redo";
+    /// Light or dark.
+    pub const THEME: &str = "Light / dark";
+    /// Starts the tour.
+    pub const TOUR: &str = "Tour";
+    /// Its tooltip.
+    pub const TOUR_TIP: &str = "What is where, in one minute";
+    /// Unsaved changes.
+    pub const UNSAVED: &str = "unsaved";
+}
+
+/// Before anything is open.
+pub mod welcome {
+    /// Heading.
+    pub const HEADING: &str = "Open a character";
+    /// What to do.
+    pub const TEXT: &str = "Drop a .glb, .gltf or .vrm file here, open one, or start with a built-in character.";
+    /// Files opened before.
+    pub const RECENT: &str = "Opened before";
+    /// After a crash.
+    pub const LEFT: &str = "Not saved when the studio closed last time";
+    /// Takes it up again.
+    pub const RESTORE: &str = "Continue";
+    /// Throws it away.
+    pub const DISCARD: &str = "Discard";
+    /// While a file is read.
+    pub const LOADING: &str = "Opening…";
+}
+
+/// The picture.
+pub mod view {
+    /// What is shown.
+    pub const RESULT: &str = "Result";
+    /// Without effects.
+    pub const BASE: &str = "Original";
+    /// Both.
+    pub const SIDE_BY_SIDE: &str = "Side by side";
+    /// Both in one picture.
+    pub const WIPE: &str = "Wipe";
+    /// The original as a veil.
+    pub const GHOST: &str = "Ghost";
+    /// What to compare.
+    pub const COMPARE_TIP: &str = "Compare the result with the original character";
+    /// Colours.
+    pub const COLOUR: &str = "Colour";
+    /// Materials.
+    pub const MATERIAL: &str = "Material";
+    /// Heat of displacement.
+    pub const DISPLACEMENT: &str = "Displacement";
+    /// Heat of strain.
+    pub const STRAIN: &str = "Stretch";
+    /// A painted map.
+    pub const MAP: &str = "Painted map";
+    /// Roles.
+    pub const ANATOMY: &str = "Anatomy";
+    /// Bones.
+    pub const SKELETON: &str = "Skeleton";
+    /// Edges.
+    pub const WIRE: &str = "Wireframe";
+    /// Names of bones.
+    pub const NAMES: &str = "Names";
+    /// Shows all of it.
+    pub const FRAME: &str = "Frame";
+    /// Its tooltip.
+    pub const FRAME_TIP: &str = "Fit the character in view (F). Drag to orbit, middle-drag or Shift-drag to pan, wheel to zoom.";
+}
+
+/// Time.
+pub mod time {
+    /// Plays.
+    pub const PLAY: &str = "Play";
+    /// Pauses.
+    pub const PAUSE: &str = "Pause";
+    /// Plays or pauses, in words.
+    pub const PLAY_TIP: &str = "Play or pause (Space)";
+    /// A frame back.
+    pub const BACK: &str = "<";
+    /// A frame on.
+    pub const ON: &str = ">";
+    /// Tooltip of both.
+    pub const STEP_TIP: &str = "Step one frame (arrow keys)";
+    /// Clips.
+    pub const CLIP: &str = "Clip";
+    /// Speed.
+    pub const SPEED: &str = "Speed";
+    /// Without clips.
+    pub const NO_CLIP: &str = "This file has no clips: there is no motion to add to.";
+}
+
+/// Styles and presets.
+pub mod style {
+    /// The tab.
+    pub const TAB: &str = "Style";
+    /// Styles that look at the character first.
+    pub const FITTED: &str = "Made for this character";
+    /// What they do.
+    pub const FITTED_TEXT: &str = "Finds what is soft, what is rigid and what stands on the ground, and checks itself.";
+    /// Recipes as they are.
+    pub const READY: &str = "Ready-made recipes";
+    /// Strength.
+    pub const STRENGTH: &str = "Strength";
+    /// What strength means.
+    pub const STRENGTH_TIP: &str = "How far the liveliest part moves, as a share of the character's size";
+    /// While a style is being made.
+    pub const TRYING: &str = "Trying it on this character…";
+    /// Removes all effects.
+    pub const NOTHING: &str = "No effects";
+    /// Its tooltip.
+    pub const NOTHING_TIP: &str = "Leave the character as it is";
+}
+
+/// Effects.
+pub mod effects {
+    /// The tab.
+    pub const TAB: &str = "Effects";
+    /// Adds one.
+    pub const ADD: &str = "Add effect…";
+    /// None there.
+    pub const NONE: &str = "No effects yet. Choose a style, or add an effect.";
+    /// Only this one.
+    pub const SOLO: &str = "S";
+    /// Its tooltip.
+    pub const SOLO_TIP: &str = "Solo: play this effect alone";
+    /// Not this one.
+    pub const MUTE: &str = "M";
+    /// Its tooltip.
+    pub const MUTE_TIP: &str = "Mute: play without this effect. The recipe keeps it.";
+    /// Deletes it.
+    pub const REMOVE: &str = "Remove";
+    /// Its tooltip.
+    pub const REMOVE_TIP: &str = "Remove this effect";
+    /// Back to the default.
+    pub const RESET: &str = "Reset";
+    /// Its tooltip.
+    pub const RESET_TIP: &str = "Back to the default";
+    /// How much.
+    pub const GAIN: &str = "Gain";
+    /// Its tooltip.
+    pub const GAIN_TIP: &str = "How much of this effect; 1 is the recipe's own amount";
+    /// Painted map.
+    pub const MAP: &str = "Map";
+    /// Its tooltip.
+    pub const MAP_TIP: &str = "A painted map that multiplies the gain, point by point";
+    /// No map.
+    pub const NO_MAP: &str = "everywhere";
+    /// Values over time.
+    pub const KEYS: &str = "Keys";
+    /// Its tooltip.
+    pub const KEYS_TIP: &str = "Change the gain over the clip: drag keys, double-click to add one, right-click to remove it";
+    /// More parameters.
+    pub const MORE: &str = "Parameters";
+    /// By bone.
+    pub const BONES: &str = "Gain by bone";
+}
+
+/// Corrections.
+pub mod corrections {
+    /// The tab.
+    pub const TAB: &str = "Correct";
+    /// Adds one.
+    pub const ADD: &str = "Add correction…";
+    /// None there.
+    pub const NONE: &str = "No corrections yet. They keep volume, unfold creases, let skin spring and muscles swing.";
+    /// Points in contact.
+    pub const CONTACTS: &str = "points held apart at this frame";
+    /// All of the character.
+    pub const WHOLE: &str = "whole volume";
+    /// Why a volume was not restored.
+    pub const NOTHING_MAY_MOVE: &str = "not restored, the map is 0 there";
+    /// Why a volume was not restored.
+    pub const MOVE_BOUND: &str = "restored in part, more would move the skin too far";
+    /// Why a volume was not restored.
+    pub const NOT_REACHED: &str = "not restored, the skin cannot reach it";
+    /// Why a volume was not restored.
+    pub const OPEN: &str = "has no inside, only its parts are kept";
+    /// Skinning under everything.
+    pub const BASE: &str = "Skinning";
+    /// Its tooltip.
+    pub const BASE_TIP: &str = "How the skin follows the bones before anything is added";
+}
+
+/// Painting.
+pub mod paint {
+    /// The tab.
+    pub const TAB: &str = "Paint";
+    /// Paint with the pointer.
+    pub const TOOL: &str = "Paint on the skin";
+    /// Its tooltip.
+    pub const TOOL_TIP: &str = "Drag on the character to paint (B). Hold Alt to orbit.";
+    /// Which map.
+    pub const MAP: &str = "Map";
+    /// Makes a map.
+    pub const NEW: &str = "New map";
+    /// Its name.
+    pub const NAME: &str = "name";
+    /// None there.
+    pub const NONE: &str = "No map yet. A map says where an effect acts: 1 fully, 0 not at all, below 0 the other way.";
+    /// Deletes it.
+    pub const DELETE: &str = "Delete map";
+    /// Radius of the brush.
+    pub const RADIUS: &str = "Radius";
+    /// How much.
+    pub const STRENGTH: &str = "Strength";
+    /// Which way.
+    pub const MODE: &str = "Brush";
+    /// Raises.
+    pub const ADD: &str = "Add";
+    /// Lowers.
+    pub const SUBTRACT: &str = "Subtract";
+    /// Smooths.
+    pub const SMOOTH: &str = "Smooth";
+    /// Erases.
+    pub const ERASE: &str = "Erase";
+    /// How it fades.
+    pub const FALLOFF: &str = "Falloff";
+    /// Round.
+    pub const ROUND: &str = "Round";
+    /// Straight.
+    pub const LINEAR: &str = "Linear";
+    /// Not at all.
+    pub const HARD: &str = "Hard";
+    /// How far.
+    pub const REACH: &str = "Reach";
+    /// Along the skin.
+    pub const ALONG_SKIN: &str = "Along the skin";
+    /// Through.
+    pub const BALL: &str = "Ball";
+    /// Both sides.
+    pub const MIRROR: &str = "Both sides";
+    /// Its tooltip.
+    pub const MIRROR_TIP: &str = "Also paint the mirrored place";
+    /// Only the selected bone.
+    pub const BY_BONE: &str = "Only the selected bone's skin";
+    /// Fills.
+    pub const FILL: &str = "Fill";
+    /// Its tooltip.
+    pub const FILL_TIP: &str = "1 on all of the skin, or on the piece or bone that is selected";
+    /// Only the piece of skin.
+    pub const ISLAND: &str = "Only this piece";
+    /// Clears.
+    pub const CLEAR: &str = "Clear";
+    /// Smooths all.
+    pub const SMOOTH_ALL: &str = "Smooth all";
+    /// Turns around.
+    pub const INVERT: &str = "Invert";
+    /// Starts from the shape.
+    pub const START: &str = "Start from the shape";
+    /// Thin parts.
+    pub const THIN: &str = "Thin parts";
+    /// Tips.
+    pub const TIPS: &str = "Tips";
+    /// Far from bones.
+    pub const FAR: &str = "Far from bones";
+    /// Uses it.
+    pub const USED_BY: &str = "Multiplies";
+}
+
+/// Bones.
+pub mod bones {
+    /// The tab.
+    pub const TAB: &str = "Bones";
+    /// Search.
+    pub const FILTER: &str = "find a bone";
+    /// What it is.
+    pub const ROLE: &str = "Part";
+    /// None selected.
+    pub const NONE: &str = "Click a bone here, or click the character.";
+    /// Of which effect.
+    pub const GAIN_OF: &str = "Gain of";
+    /// Rotation.
+    pub const ROTATION: &str = "turns";
+    /// Translation.
+    pub const TRANSLATION: &str = "moves";
+    /// Squash about a point.
+    pub const ABOUT_POINT: &str = "squash about a point";
+}
+
+/// Why did this move.
+pub mod why {
+    /// The tab.
+    pub const TAB: &str = "Why";
+    /// Nothing selected.
+    pub const NONE: &str = "Click the character: which effect and which bone move that point, and how far.";
+    /// In all.
+    pub const WHOLE: &str = "moved in all";
+    /// The rest.
+    pub const REST: &str = "feet, rigid pieces, limits, corrections";
+    /// To its slider.
+    pub const GO: &str = "Go to its slider";
+    /// Over the clip.
+    pub const OVER_CLIP: &str = "Displacement over the clip";
+}
+
+/// Findings.
+pub mod check {
+    /// The tab.
+    pub const TAB: &str = "Check";
+    /// Looks.
+    pub const RUN: &str = "Check all clips";
+    /// While it looks.
+    pub const RUNNING: &str = "Looking at every clip…";
+    /// All is well.
+    pub const FINE: &str = "Nothing stands out in any clip.";
+    /// What was found so far is of an older state.
+    pub const STALE: &str = "The recipe has changed since; check again.";
+    /// Lowers the strength.
+    pub const LOWER: &str = "Lower all by a fifth";
+    /// Its tooltip.
+    pub const LOWER_TIP: &str = "Scale every gain and strength of the recipe by 0.8";
+}
+
+/// Files.
+pub mod keep {
+    /// The tab.
+    pub const TAB: &str = "Export";
+    /// Where the recipe goes.
+    pub const RECIPE: &str = "Recipe";
+    /// Where the file goes.
+    pub const FILE: &str = "Character";
+    /// Exports.
+    pub const EXPORT: &str = "Export";
+    /// Its tooltip.
+    pub const EXPORT_TIP: &str = "Save the recipe, and bake the effects into a file that plays in Blender, Unity, Unreal, Godot, Bevy and three.js";
+    /// While it does.
+    pub const BAKING: &str = "Baking…";
+    /// Largest error.
+    pub const TOLERANCE: &str = "Largest error";
+    /// Its tooltip.
+    pub const TOLERANCE_TIP: &str = "As a share of the character's size. Smaller is more exact, and a larger file.";
+    /// Packed.
+    pub const MESHOPT: &str = "Compress (meshopt)";
+    /// Its tooltip.
+    pub const MESHOPT_TIP: &str = "For three.js, Babylon.js and Unity with its package; Blender does not read it";
+    /// The command.
+    pub const COMMAND: &str = "The same on the command line";
+    /// Copies.
+    pub const COPY: &str = "Copy";
+    /// The recipe's text.
+    pub const TEXT: &str = "Recipe as text";
+    /// Takes the text.
+    pub const APPLY: &str = "Apply";
+    /// The trade-off.
+    pub const TRADE: &str = "Error by number of morph targets";
+    /// Picks a file.
+    pub const BROWSE: &str = "…";
+    /// Saved.
+    pub const SAVED: &str = "Saved";
+    /// Exported.
+    pub const EXPORTED: &str = "Exported";
+    /// A picture.
+    pub const PICTURE: &str = "Save picture";
+}
+
+/// The tour: what is pointed at, and what is said.
+pub const TOUR: [(&str, &str); 6] = [
+    ("Look", "Drag in the picture to orbit, use the wheel to zoom, Space to play. \"Ghost\" shows the original as a blue veil."),
+    ("Style", "Choose a style on the left. The studio looks at the character first: what is soft, what is rigid, what stands on the ground."),
+    ("Strength", "One slider says how far the liveliest part moves. It means the same on every character."),
+    ("Paint", "On the Paint tab, make a map and drag on the skin. The effect moves while you paint."),
+    ("Why", "Click any place on the character, then open Why: every cause is listed, with a way to its slider."),
+    ("Export", "Save keeps the recipe as text. Export bakes a file that plays anywhere, and says how exact it is."),
+];
+/// The next page.
+pub const TOUR_NEXT: &str = "Next";
+/// The last page.
+pub const TOUR_END: &str = "Start";
+/// Not now.
+pub const TOUR_SKIP: &str = "Skip";
+/// What was read goes away.
+pub const CLOSE: &str = "Close";

@@ -1,0 +1,209 @@
+//! The window as a person sees it: every panel on every built-in character, at the size of a laptop's screen. Screens are
+//! written to `target/tmp/studio`.
+
+use egui_kittest::Harness;
+use egui_kittest::kittest::Queryable;
+use sinew_studio::shell::studio::Studio;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+fn window(studio: Studio) -> Harness<'static, Studio> {
+    Harness::builder()
+        .with_size([1280.0, 720.0])
+        .with_max_steps(4)
+        .with_accessibility_check(false)
+        .build_ui_state(|ui, studio: &mut Studio| studio.show(ui), studio)
+}
+
+/// Steps until something is so; jobs run on threads of their own.
+fn until(harness: &mut Harness<'_, Studio>, what: &str, mut is_so: impl FnMut(&Studio) -> bool) -> Outcome {
+    let start = Instant::now();
+    while !is_so(harness.state()) {
+        if start.elapsed() > Duration::from_secs(240) {
+            return Err(format!("waited in vain: {what}").into());
+        }
+        harness.step();
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    harness.step();
+    Ok(())
+}
+
+fn open(name: &str) -> Result<Harness<'static, Studio>, Box<dyn std::error::Error>> {
+    let mut harness = window(Studio::new(None));
+    harness.step();
+    let context = harness.ctx.clone();
+    harness.state_mut().open_built_in(name, &context);
+    until(&mut harness, "the character", |studio| studio.desk().is_some())?;
+    if let Some(desk) = harness.state_mut().desk_mut() {
+        desk.is_playing = false;
+    }
+    Ok(harness)
+}
+
+/// Draws a screen where there is something to draw with.
+fn screen(harness: &mut Harness<'_, Studio>, name: &str) -> Outcome {
+    if std::env::var_os("SINEW_SCREENS").is_none() {
+        return Ok(());
+    }
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("studio");
+    std::fs::create_dir_all(&folder)?;
+    harness.render()?.save(folder.join(format!("{name}.png")))?;
+    Ok(())
+}
+
+fn click(harness: &mut Harness<'_, Studio>, label: &str) {
+    harness.get_by_label(label).click();
+    harness.run_steps(2);
+}
+
+#[test]
+fn a_style_is_chosen_painted_undone_and_exported() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let mut harness = open("calf")?;
+    screen(&mut harness, "1-open")?;
+    click(&mut harness, "Jelly");
+    until(&mut harness, "gains", |studio| {
+        studio.desk().is_some_and(|desk| desk.document.recipe().recipe().adds() && !desk.crew.is_busy())
+    })?;
+    if let Some(desk) = harness.state_mut().desk_mut() {
+        desk.time = 0.4;
+    }
+    harness.run_steps(2);
+    screen(&mut harness, "2-jelly")?;
+    click(&mut harness, "Effects");
+    screen(&mut harness, "3-effects")?;
+    click(&mut harness, "Paint");
+    click(&mut harness, "New map");
+    screen(&mut harness, "4-new-map")?;
+
+    // A line drawn over the body with the pointer.
+    let before = harness.state().desk().map(|desk| desk.document.maps()["map-1"].clone()).ok_or("no desk")?;
+    let line = [(560.0, 330.0), (600.0, 340.0), (640.0, 350.0), (680.0, 360.0)];
+    harness.drag_at(line[0].into());
+    harness.step();
+    for place in &line[1..] {
+        harness.hover_at((*place).into());
+        harness.step();
+    }
+    harness.drop_at(line[3].into());
+    harness.run_steps(2);
+    screen(&mut harness, "5-painted")?;
+    let painted = |harness: &Harness<'_, Studio>| {
+        harness.state().desk().map(|desk| desk.document.maps()["map-1"].clone()).unwrap_or_default()
+    };
+    let after = painted(&harness);
+    assert!(after.iter().any(|value| *value > 0.1), "nothing was painted");
+    assert_eq!(before.iter().filter(|value| **value != 0.0).count(), 0);
+    click(&mut harness, "Undo");
+    assert_eq!(painted(&harness), before, "one stroke is one step");
+    click(&mut harness, "Redo");
+    assert_eq!(painted(&harness), after);
+
+    click(&mut harness, "Export");
+    let (recipe, output) = (folder.path().join("calf.sinew.toml"), folder.path().join("out.glb"));
+    if let Some(desk) = harness.state_mut().desk_mut() {
+        desk.recipe_path = recipe.display().to_string();
+        desk.output_path = output.display().to_string();
+        desk.change(|document| document.set("map", None, sinew::recipe::Place::Effect(0, "map"), "map-1"));
+    }
+    harness.run_steps(2);
+    let exports: Vec<_> = harness.query_all_by_label("Export").collect();
+    exports.last().ok_or("no button")?.click();
+    harness.run_steps(2);
+    until(&mut harness, "the bake", |studio| studio.desk().is_some_and(|desk| desk.baked.is_some()))?;
+    screen(&mut harness, "6-exported")?;
+    let desk = harness.state().desk().ok_or("no desk")?;
+    assert!(!desk.document.is_unsaved());
+    let again = folder.path().join("again.glb");
+    let line = desk.document.command(&recipe, &again);
+    assert_eq!(sinew_cli::run(line.split(' ').map(Into::into)), 0, "{line}");
+    assert!(std::fs::read(&output)? == std::fs::read(&again)?, "{line}");
+    Ok(())
+}
+
+/// Every panel of every built-in character draws, and what it shows stays within the window.
+#[test]
+fn every_panel_draws() -> Outcome {
+    let all: Vec<&str> = sinew_zoo::names().iter().map(|entry| entry.name).collect();
+    let full = std::env::var_os("SINEW_FULL").is_some_and(|value| value == "1");
+    for name in all.iter().take(if full { all.len() } else { 2 }) {
+        let mut harness = open(name)?;
+        if let Some(desk) = harness.state_mut().desk_mut() {
+            desk.change(|document| document.choose_preset("cartoon"));
+            desk.showing.skeleton = true;
+        }
+        for pane in ["Style", "Effects", "Correct", "Paint", "Bones", "Why", "Check", "Export"] {
+            let tabs: Vec<_> = harness.query_all_by_label(pane).collect();
+            tabs.first().ok_or("no tab")?.click();
+            harness.run_steps(2);
+            screen(&mut harness, &format!("{name}-{}", pane.to_lowercase()))?;
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn causes_are_told_of_what_is_clicked() -> Outcome {
+    let mut harness = open("calf")?;
+    if let Some(desk) = harness.state_mut().desk_mut() {
+        desk.change(|document| document.choose_preset("jelly"));
+        desk.time = 0.4;
+    }
+    until(&mut harness, "gains", |studio| studio.desk().is_some_and(|desk| !desk.crew.is_busy()))?;
+    harness.drag_at([640.0, 370.0].into());
+    harness.step();
+    harness.drop_at([640.0, 370.0].into());
+    harness.run_steps(2);
+    click(&mut harness, "Why");
+    harness.run_steps(4);
+    screen(&mut harness, "7-why")?;
+    let desk = harness.state().desk().ok_or("no desk")?;
+    assert!(desk.picked.is_some(), "nothing was hit");
+    let (_, _, _, why) = desk.why.as_ref().ok_or("nothing was told")?;
+    assert!(why.whole > 0.0 && !why.causes.is_empty());
+    Ok(())
+}
+
+/// What cannot be opened is told, and the window goes on.
+#[test]
+fn bad_files_are_told() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("bad.glb");
+    std::fs::write(&path, b"glTF")?;
+    let mut harness = window(Studio::new(None));
+    harness.step();
+    let context = harness.ctx.clone();
+    harness.state_mut().open(&path, &context);
+    until(&mut harness, "the refusal", |studio| !studio.is_opening())?;
+    assert!(harness.query_by_label_contains("bad.glb").is_some());
+    assert!(harness.state().desk().is_none());
+    Ok(())
+}
+
+/// Files as people have them open, and draw.
+#[test]
+fn documents_open_on_real_files() -> Outcome {
+    let full = std::env::var_os("SINEW_FULL").is_some_and(|value| value == "1");
+    let names = ["Fox", "CesiumMan", "RobotExpressive", "Knight", "Rat", "Cow", "Frog", "Snake", "Spot", "Velociraptor"];
+    let mut seen = 0;
+    for file in sinew_testkit::assets::assets() {
+        let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        if !names.iter().any(|name| stem.contains(name)) || (!full && seen >= 2) {
+            continue;
+        }
+        seen += 1;
+        let mut harness = window(Studio::new(None));
+        harness.step();
+        let context = harness.ctx.clone();
+        harness.state_mut().open(&file, &context);
+        until(&mut harness, "the character", |studio| !studio.is_opening())?;
+        assert!(harness.state().desk().is_some(), "{}", file.display());
+        harness.run_steps(2);
+        screen(&mut harness, &format!("real-{stem}"))?;
+    }
+    assert!(seen > 0 || sinew_testkit::assets::folder().is_none());
+    Ok(())
+}
