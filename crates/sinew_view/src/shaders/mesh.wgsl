@@ -147,11 +147,13 @@ fn seen_normal(in: Corner, face: vec3f, is_front: bool) -> vec3f {
     return face * select(-1.0, 1.0, dot(face, towards) >= 0.0) / max(length(face), 1e-30);
 }
 
+// With a largest part of 1, so that products of small things do not vanish.
+fn enlarged(v: vec3f) -> vec3f {
+    return v / max(max(abs(v.x), abs(v.y)), max(abs(v.z), 1e-30));
+}
+
 fn face_of(in: Corner) -> vec3f {
-    // Scaled, so that small things have faces too.
-    let scale = 1.0 / max(max(abs(in.from_eye.x), abs(in.from_eye.y)), max(abs(in.from_eye.z), 1e-30));
-    let face = cross(dpdx(in.from_eye * scale), dpdy(in.from_eye * scale));
-    return face / max(max(abs(face.x), abs(face.y)), max(abs(face.z), 1e-30));
+    return enlarged(cross(enlarged(dpdx(in.from_eye)), enlarged(dpdy(in.from_eye))));
 }
 
 fn to_eye(from_eye: vec3f) -> vec3f {

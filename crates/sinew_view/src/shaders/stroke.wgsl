@@ -30,8 +30,8 @@ fn stroke_corner(@builtin(vertex_index) index: u32, in: Stroke) -> StrokeCorner 
     let along = select(vec2f(1.0, 0.0), way / max(length(way), 1e-12), length(way) > 1e-6);
     let across = vec2f(-along.y, along.x);
     let reach = max(in.start.w, in.end.w) + 2.0;
-    // Two triangles: 0 1 2, 2 1 3.
-    let corner = select(index, 5u - index, index > 2u) & 3u;
+    // Two triangles: 0 1 2, 3 2 1.
+    let corner = select(index, 6u - index, index > 2u);
     let sides = vec2f(f32(corner & 1u), f32(corner >> 1u));
     let tip = mix(in.start.xy - along * reach, in.end.xy + along * reach, sides.x);
     let pixel = tip + across * (sides.y * 2.0 - 1.0) * reach;

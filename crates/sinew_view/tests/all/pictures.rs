@@ -30,6 +30,18 @@ fn write(name: &str, images: &[&Image]) {
     encode::write_png(std::io::BufWriter::new(file), &page).unwrap();
 }
 
+/// How far apart pictures may be: twice what was measured on lavapipe, which leaves room for how drivers round and filter.
+/// What differs are edges of wires and of texels (hardware weighs texels in eight bits, and cuts holes by the pixel, not by the
+/// sample), and by one step where light is rounded to bytes twice.
+fn bounds(name: &str) -> (f64, u8) {
+    match name {
+        "snail as heat with a wire" => (1.3, 16),
+        "textured solids, parallel" => (1.0, 12),
+        "dancer with a ghost" => (0.6, 6),
+        _ => (0.5, 4),
+    }
+}
+
 #[test]
 fn scenes_look_the_same_on_both_sides() {
     let Some(gpu) = gpu() else { return };
@@ -40,6 +52,7 @@ fn scenes_look_the_same_on_both_sides() {
         let (mean, most, shown) = difference(&expected, &found);
         write(name, &[&expected, &found, &shown]);
         eprintln!("{name}: mean {mean:.3}, 99 % within {most}, of 255");
-        assert!(mean < 99.0, "{name}");
+        let (most_mean, most_of_99) = bounds(name);
+        assert!(mean <= most_mean && most <= most_of_99, "{name}: {mean} {most}");
     });
 }
