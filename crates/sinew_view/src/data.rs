@@ -32,6 +32,7 @@ pub struct Draw {
     pub wire: [f32; 4],
     pub veil: [f32; 4],
     pub amounts: [f32; 4],
+    pub cut: [f32; 4],
     pub facts: [u32; 4],
 }
 

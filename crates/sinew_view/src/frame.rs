@@ -32,6 +32,12 @@ impl Cut {
         (width > 0 && height > 0).then_some(Self { width, height, ..self })
     }
 
+    /// Its first column and row, and the first beyond it.
+    fn edges(self) -> [f32; 4] {
+        let [left, top] = [self.left, self.top].map(|v| v as f32);
+        [left, top, left + self.width as f32, top + self.height as f32]
+    }
+
     /// Whether a place lies in it.
     pub(crate) fn holds(self, [x, y]: [f64; 2]) -> bool {
         let inside = |v: f64, from: u32, length: u32| v >= f64::from(from) && v < f64::from(from) + f64::from(length);
@@ -134,6 +140,7 @@ impl<'a> Draw<'a> {
             wire: [wr, wg, wb, wire.opacity.clamp(0.0, 1.0)],
             veil: [vr, vg, vb, veil.opacity.clamp(0.0, 1.0)],
             amounts: [wire.width, veil.through.clamp(0.0, 1.0), paint, part.alpha_cutoff.unwrap_or(-1.0)],
+            cut: self.cut.map_or([-1.0, -1.0, f32::MAX, f32::MAX], Cut::edges),
             facts: [part.facts | mirrored | wired, finish, draw, mesh],
         }
     }

@@ -17,6 +17,8 @@ struct Draw {
     veil: vec4f,
     // Width of the wire, part of the veil seen through surfaces, share of painted colours, least alpha.
     amounts: vec4f,
+    // First column and row of what is drawn of the picture, and the first beyond it.
+    cut: vec4f,
     // What there is (bits below), how light is answered, number of the draw and of the mesh.
     facts: vec4u,
 }
@@ -133,8 +135,11 @@ fn color_of(in: Corner) -> vec4f {
     return color;
 }
 
-fn has_hole(color: vec4f) -> bool {
-    return color.a < draw.amounts.w;
+// Nothing is drawn where alpha is too low, nor beyond the cut: with more samples than one, some drivers let those of the pixel
+// next to a scissor's border through.
+fn has_hole(in: Corner, color: vec4f) -> bool {
+    let beyond = any(in.position.xy < draw.cut.xy) || any(in.position.xy > draw.cut.zw);
+    return beyond || color.a < draw.amounts.w;
 }
 
 // On the side that is seen; the face's own where the mesh has none that is usable.

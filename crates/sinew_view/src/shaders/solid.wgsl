@@ -101,7 +101,7 @@ fn solid(in: Corner, @builtin(front_facing) is_front: bool) -> @location(0) vec4
     let face = face_of(in);
     // How far an edge is, in pixels.
     let slope = sqrt(dpdx(in.barycentrics) * dpdx(in.barycentrics) + dpdy(in.barycentrics) * dpdy(in.barycentrics));
-    if has_hole(material) {
+    if has_hole(in, material) {
         discard;
     }
     let albedo = max(mix(material.rgb, in.painted.rgb, draw.amounts.z), vec3f(0.0));
@@ -132,7 +132,7 @@ fn solid(in: Corner, @builtin(front_facing) is_front: bool) -> @location(0) vec4
 @fragment
 fn solid_normal(in: Corner, @builtin(front_facing) is_front: bool) -> @location(0) vec4f {
     let face = face_of(in);
-    if has_hole(color_of(in)) {
+    if has_hole(in, color_of(in)) {
         discard;
     }
     let n = seen_normal(in, face, is_front);
@@ -142,7 +142,7 @@ fn solid_normal(in: Corner, @builtin(front_facing) is_front: bool) -> @location(
 // The nearest surface of ghosts; no colour is written.
 @fragment
 fn ghost_depth(in: Corner) -> @location(0) vec4f {
-    if has_hole(color_of(in)) {
+    if has_hole(in, color_of(in)) {
         discard;
     }
     return vec4f(0.0);
@@ -152,7 +152,7 @@ fn ghost_depth(in: Corner) -> @location(0) vec4f {
 fn ghost(in: Corner, @builtin(front_facing) is_front: bool) -> @location(0) vec4f {
     let material = color_of(in);
     let n = seen_normal(in, face_of(in), is_front);
-    if has_hole(material) {
+    if has_hole(in, material) {
         discard;
     }
     let grazing = 1.0 - clamp(dot(n, to_eye(in.from_eye)), 0.0, 1.0);
