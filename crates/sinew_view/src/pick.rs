@@ -81,7 +81,7 @@ fn depth(ray: &Ray, [a, b, c]: [DVec3; 3], [u, v, w]: [f64; 3]) -> f64 {
 
 fn meet(ray: &Ray, corners: [DVec3; 3]) -> Option<([f64; 3], f64, bool)> {
     let (weights, is_front) = sides(ray, corners)?;
-    if weights.iter().any(|&w| !(w >= 0.0)) {
+    if !weights.iter().all(|&w| w >= 0.0) {
         return None;
     }
     let sum: f64 = weights.iter().sum();

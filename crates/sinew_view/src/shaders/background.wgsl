@@ -8,28 +8,6 @@ fn background_corner(@builtin(vertex_index) index: u32) -> @builtin(position) ve
     return covering(index);
 }
 
-// Between cells; the last number says whether the place is inside.
-fn between(source: texture_2d<f32>, place: vec2f) -> vec3f {
-    let q = place - 0.5;
-    let limit = view.ground.w - 1.0;
-    if !(q.x >= 0.0 && q.y >= 0.0 && q.x < limit && q.y < limit) {
-        return vec3f(0.0);
-    }
-    let cell = vec2i(q);
-    let part = q - floor(q);
-    let upper = mix(
-        moments_of(textureLoad(source, cell, 0)),
-        moments_of(textureLoad(source, cell + vec2i(1, 0), 0)),
-        part.x,
-    );
-    let lower = mix(
-        moments_of(textureLoad(source, cell + vec2i(0, 1), 0)),
-        moments_of(textureLoad(source, cell + vec2i(1, 1), 0)),
-        part.x,
-    );
-    return vec3f(mix(upper, lower, part.y), 1.0);
-}
-
 fn darkness(pixel: vec2f) -> f32 {
     let at = (pixel - vec2f(view.right.w, view.up.w)) * view.back.w;
     let across = view.right.xyz * at.x - view.up.xyz * at.y;

@@ -7,24 +7,11 @@
 // Part of the light that reaches a point.
 fn light_on_surface(from_eye: vec3f) -> f32 {
     let p = vec4f(from_eye, 1.0);
-    let place = vec2f(dot(view.light_x, p), dot(view.light_y, p)) - 0.5;
-    let limit = view.ground.w - 1.0;
-    if !(place.x >= 0.0 && place.y >= 0.0 && place.x < limit && place.y < limit) {
+    let held = between(sharp, vec2f(dot(view.light_x, p), dot(view.light_y, p)));
+    if held.z < 0.5 {
         return 1.0;
     }
-    let cell = vec2i(place);
-    let part = place - floor(place);
-    let upper = mix(
-        moments_of(textureLoad(sharp, cell, 0)),
-        moments_of(textureLoad(sharp, cell + vec2i(1, 0), 0)),
-        part.x,
-    );
-    let lower = mix(
-        moments_of(textureLoad(sharp, cell + vec2i(0, 1), 0)),
-        moments_of(textureLoad(sharp, cell + vec2i(1, 1), 0)),
-        part.x,
-    );
-    return reached(mix(upper, lower, part.y), dot(view.light_z, p), SHADOW_BIAS);
+    return reached(held.xy, dot(view.light_z, p), SHADOW_BIAS);
 }
 
 // Whether two depths belong to one surface.
