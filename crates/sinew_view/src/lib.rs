@@ -1,13 +1,12 @@
 //! Draws on the GPU what `sinew_render` draws on the processor: the same scenes, cameras and look, by wgpu. Knows no deformer.
 //!
-//! ```no_run
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! # let (device, queue): (wgpu::Device, wgpu::Queue) = todo!();
+//! ```
+//! # fn show(device: &wgpu::Device, queue: &wgpu::Queue) -> Result<(), Box<dyn std::error::Error>> {
 //! use glam::Vec3;
 //! use sinew_render::{Framing, FramingLens, Look, Mesh, Size, View};
 //! use sinew_view::{Draw, Frame, Model, Renderer, Target};
 //!
-//! let renderer = Renderer::new(&device, &queue);
+//! let renderer = Renderer::new(device, queue);
 //! let size = Size::new(640, 480).ok_or("empty picture")?;
 //! let mut target = Target::new(&renderer, size)?; // `target.view()` is what user interfaces show
 //! let positions = [Vec3::new(-1.0, 0.0, 0.0), Vec3::new(1.0, 0.0, 0.0), Vec3::new(0.0, 1.5, 0.0)];

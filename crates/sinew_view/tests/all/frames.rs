@@ -191,7 +191,10 @@ fn paint_is_switched_by_a_number() {
     let expected = gpu.picture(&heated, &camera, shown, &Look::default());
     assert!(plain == picture(gpu, &mut target, &camera, &[Draw::new(&model)]));
     let painted = Draw { paint: 1.0, finish: Some(Finish::Chart), ..Draw::new(&model) };
-    assert!(expected == picture(gpu, &mut target, &camera, &[painted]));
+    let found = picture(gpu, &mut target, &camera, &[painted]);
+    // A mix of nothing and all may be rounded.
+    let steps = expected.bytes().iter().zip(found.bytes()).map(|(a, b)| a.abs_diff(*b)).max();
+    assert!(steps <= Some(1), "{steps:?}");
     let half = picture(gpu, &mut target, &camera, &[Draw { paint: 0.5, ..painted }]);
     assert!(half != expected && half != plain);
 }
