@@ -49,7 +49,7 @@ struct Step {
 
 /// A driver is found or installed first. Said alike by all steps that compile, so that packages are compiled once: which
 /// features they have depends on what is built together.
-const EXCEPT_GPU: [&str; 3] = ["--workspace", "--exclude", "sinew_gpu"];
+const EXCEPT_GPU: [&str; 5] = ["--workspace", "--exclude", "sinew_gpu", "--exclude", "sinew_view"];
 
 const STEPS: &[Step] = &[
     Step { name: "format", run: |_| Ok(succeed(&mut cargo("fmt --all --check"))?) },

@@ -1,4 +1,4 @@
-//! `cargo xtask gpu`: what the GPU makes is what the processor makes, on Mesa's software driver where there is no GPU.
+//! `cargo xtask gpu`: what the GPU makes and draws is what the processor makes and draws, on Mesa's software driver where there is no GPU.
 
 use crate::command::{cargo, program, succeed, works};
 use std::path::Path;
@@ -47,6 +47,8 @@ fn has_driver() -> bool {
 
 /// The tests of what runs on the GPU.
 pub fn tests(tell: impl Fn(&mut Command) -> &mut Command) -> Result<(), String> {
-    succeed(tell(cargo("test --package sinew_gpu --lib --tests -- --nocapture").env("RUST_TEST_THREADS", "1")))?;
-    succeed(tell(&mut cargo("test --package sinew_gpu --doc")))
+    let packages = "--package sinew_gpu --package sinew_view";
+    let tests = format!("test {packages} --lib --tests -- --nocapture");
+    succeed(tell(cargo(&tests).env("RUST_TEST_THREADS", "1")))?;
+    succeed(tell(&mut cargo(&format!("test {packages} --doc"))))
 }

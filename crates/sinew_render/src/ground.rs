@@ -5,12 +5,10 @@
 
 use crate::grid::Grid;
 use crate::scene::Mesh;
+use crate::studio::{CONTACT, Square, blur_radii};
 use crate::visibility::Visibility;
 use glam::{DVec2, DVec3};
 use rayon::prelude::*;
-
-/// Part of the size above which nothing darkens the ground.
-const REACH: f64 = 0.12;
 
 /// Darkness of the ground as the picture shows it: exact at every few pixels and linear between, as it is soft.
 pub struct GroundShade {
@@ -62,16 +60,10 @@ pub struct Contact {
 impl Contact {
     /// The contact shadow of meshes within a box on the plane `y = height`.
     pub fn new(meshes: &[Mesh<'_>], height: f64, bounds: [DVec3; 2], side: usize) -> Self {
-        let diagonal = (bounds[1] - bounds[0]).length().max(f64::MIN_POSITIVE);
-        let center = 0.5 * (bounds[0] + bounds[1]);
-        let footprint = bounds[1] - bounds[0];
-        let extent = footprint.x.max(footprint.z) + 0.5 * diagonal;
-        let origin = DVec2::new(center.x, center.z) - 0.5 * extent;
-        let mut grid = Grid::new(side, origin, extent, [0.0]);
-        let reach = REACH * diagonal;
+        let square = Square::of_ground(height, bounds);
+        let mut grid = Grid::new(side, square.origin, square.extent, [0.0]);
         for mesh in meshes {
-            let points: Vec<DVec3> =
-                mesh.world_positions().map(|p| DVec3::new(p.x, p.z, (p.y - height) / reach)).collect();
+            let points: Vec<DVec3> = mesh.world_positions().map(|p| square.place(p)).collect();
             for triangle in mesh.triangles {
                 if let [Some(a), Some(b), Some(c)] = triangle.map(|i| points.get(i as usize))
                     && a.z.min(b.z).min(c.z) < 1.0
@@ -83,12 +75,12 @@ impl Contact {
                 }
             }
         }
-        let near = grid.blurred((side / 70).max(1));
-        let wide = near.blurred((side / 26).max(1));
-        let dark = near.zip(&wide, |[near], [wide]| {
-            // The rim reaches out from under a foot, where half of the blurred light is already lost.
-            [1.0 - (1.0 - 0.55 * (1.8 * near).min(1.0)) * (1.0 - 0.5 * wide)]
-        });
+        let [.., near, wide] = blur_radii(side);
+        let near = grid.blurred(near);
+        let wide = near.blurred(wide);
+        let [rim, spread, around] = CONTACT;
+        let dark =
+            near.zip(&wide, |[near], [wide]| [1.0 - (1.0 - rim * (spread * near).min(1.0)) * (1.0 - around * wide)]);
         Self { dark }
     }
 

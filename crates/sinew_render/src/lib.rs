@@ -35,6 +35,7 @@
 //! | `clip`, `raster`, `setup`, `visibility` | which triangle each sample sees |
 //! | `surface`, `texture` | values at a point of a triangle |
 //! | `shade`, `shadow`, `ground`, `occlusion`, `grid` | light |
+//! | [`studio`] | what the look is tuned by |
 //! | `pick` | buffers and picking |
 //! | `heat`, `legend`, `font`, `sheet` | palettes, scale bars, letters, contact sheets |
 //! | [`encode`] | PNG, APNG, GIF, MP4 |
@@ -58,6 +59,7 @@ mod shade;
 mod shadow;
 mod sheet;
 mod srgb;
+pub mod studio;
 mod surface;
 mod texture;
 mod visibility;
@@ -67,7 +69,7 @@ pub use font::{draw_text, draw_text_centered, text_width};
 pub use heat::{Palette, Scale};
 pub use image::{Image, MAX_SIDE, Size};
 pub use legend::{draw_color_key, draw_legend};
-pub use overlay::{Dot, Line, LinePoint, SkeletonStyle, skeleton};
+pub use overlay::{Dot, Line, LinePoint, SkeletonStyle, Stroke, StrokeEnd, skeleton};
 pub use pick::{Buffers, Hit};
 pub use scene::{Finish, Ghost, Material, Mesh, Scene, Wire};
 pub use shade::{Background, Ground, Look};

@@ -4,17 +4,10 @@
 //! `(1−|v|²)³ · max(0, v·n − β)/(|v|² + ε)`. The spiral is turned from pixel to pixel in a 4 × 4 pattern, and a 4 × 4
 //! mean over pixels at similar depth takes the pattern out again.
 
+use crate::studio::{OCCLUSION_BETA as BETA, OCCLUSION_STEP as STEP, OCCLUSION_TAPS as TAPS, occlusion_spirals};
 use crate::visibility::Visibility;
 use glam::{DVec3, Vec3};
 use rayon::prelude::*;
-
-const TAPS: usize = 8;
-const TURNS: usize = 16;
-/// Against surfaces that hide themselves where they are merely coarse.
-const BETA: f32 = 0.06;
-
-/// Pixels per node in each direction: what is hidden changes slowly.
-const STEP: usize = 3;
 
 /// Light of the sky that arrives, 0…1, at every third pixel of every third row.
 pub struct Occlusion {
@@ -40,7 +33,7 @@ impl Occlusion {
             })
             .collect();
         let axes = [camera.right(), camera.up(), camera.back()].map(DVec3::as_vec3);
-        let spirals = spirals();
+        let spirals = occlusion_spirals();
         let lens = Lens::of(view, radius);
         let depth: Vec<f32> = seen.iter().map(|s| s.0).collect();
         let open = nodes()
@@ -149,18 +142,4 @@ impl Lens {
         let scale = self.step * if self.perspective { depth } else { 1.0 };
         Vec3::new((x + 0.5 - self.center[0]) * scale, (self.center[1] - y - 0.5) * scale, -depth * self.per_radius)
     }
-}
-
-fn spirals() -> [[[f32; 2]; TAPS]; TURNS] {
-    // Turns of pixels next to each other lie far apart.
-    const ORDER: [usize; TURNS] = [0, 8, 2, 10, 12, 4, 14, 6, 3, 11, 1, 9, 15, 7, 13, 5];
-    const GOLDEN_ANGLE: f64 = 2.399963229728653;
-    ORDER.map(|turn| {
-        let turn = turn as f64 / TURNS as f64;
-        std::array::from_fn(|i| {
-            let radius = (i as f64 + 0.3 + 0.7 * turn) / TAPS as f64;
-            let angle = GOLDEN_ANGLE * i as f64 + std::f64::consts::TAU * turn;
-            [(radius * libm::cos(angle)) as f32, (radius * libm::sin(angle)) as f32]
-        })
-    })
 }

@@ -105,19 +105,56 @@ pub fn skeleton(origins: &[DVec3], parents: &[Option<usize>], style: &SkeletonSt
     (outlines, dots)
 }
 
-/// A line's piece or a dot (both ends the same) on the screen.
-#[derive(Clone, Copy)]
-struct Stroke {
-    ends: [End; 2],
+/// A line's piece or a dot (both ends the same) in the picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Stroke {
+    /// From and to.
+    pub ends: [StrokeEnd; 2],
 }
 
-#[derive(Clone, Copy)]
-struct End {
-    x: f32,
-    y: f32,
-    depth_key: f64,
-    radius: f32,
-    color: [f32; 4],
+/// An end of a [`Stroke`].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StrokeEnd {
+    /// Column, pixels.
+    pub x: f32,
+    /// Row, pixels.
+    pub y: f32,
+    /// What depth buffers compare, see [`Projector::key_of_depth`].
+    pub depth_key: f64,
+    /// Pixels.
+    pub radius: f32,
+    /// Linear RGBA, straight alpha.
+    pub color: [f32; 4],
+}
+
+impl Stroke {
+    /// The part of a segment in front of the near plane; `None` where nothing is.
+    pub fn new(a: &LinePoint, b: &LinePoint, projector: &Projector) -> Option<Self> {
+        let near = projector.camera().near();
+        let [da, db] = [a, b].map(|p| projector.project(p.position).depth - near);
+        if !(da.is_finite() && db.is_finite()) || (da < 0.0 && db < 0.0) {
+            return None;
+        }
+        let end = |from: &LinePoint, to: &LinePoint, inside: f64, other: f64| {
+            let t = if inside < 0.0 { inside / (inside - other) } else { 0.0 };
+            let p = projector.project(from.position + (to.position - from.position) * t);
+            let depth = p.depth.max(near);
+            let w = if projector.is_perspective() { depth } else { 1.0 };
+            let (x, y) = ((p.x / w) as f32, (p.y / w) as f32);
+            let mix = |a: f32, b: f32| a + (b - a) * t as f32;
+            let color: [f32; 4] = std::array::from_fn(|c| mix(from.color[c], to.color[c]));
+            let radius = 0.5 * mix(from.width, to.width).clamp(0.0, 1e4);
+            let fine = x.is_finite() && y.is_finite() && radius.is_finite() && color.iter().all(|c| c.is_finite());
+            fine.then(|| StrokeEnd { x, y, depth_key: projector.key_of_depth(depth), radius, color })
+        };
+        Some(Self { ends: [end(a, b, da, db)?, end(b, a, db, da)?] })
+    }
+
+    /// A dot; `None` where nothing is in front of the near plane.
+    pub fn of_dot(dot: &Dot, projector: &Projector) -> Option<Self> {
+        let point = LinePoint { position: dot.position, color: dot.color, width: dot.diameter };
+        Self::new(&point, &point, projector)
+    }
 }
 
 struct Path {
@@ -141,13 +178,10 @@ impl Overlay {
             Path { strokes, hidden: hidden.clamp(0.0, 1.0), rows }
         };
         let lines = lines.iter().map(|line| {
-            let strokes = line.points.windows(2).filter_map(|w| stroke(&w[0], &w[1], projector));
+            let strokes = line.points.windows(2).filter_map(|w| Stroke::new(&w[0], &w[1], projector));
             path(strokes.collect(), line.hidden)
         });
-        let dots = dots.iter().map(|dot| {
-            let point = LinePoint { position: dot.position, color: dot.color, width: dot.diameter };
-            path(stroke(&point, &point, projector).into_iter().collect(), dot.hidden)
-        });
+        let dots = dots.iter().map(|dot| path(Stroke::of_dot(dot, projector).into_iter().collect(), dot.hidden));
         let paths = lines.chain(dots).filter(|p| !p.strokes.is_empty()).collect();
         Self { paths, projector: *projector }
     }
@@ -218,26 +252,4 @@ fn nearest(stroke: &Stroke, x: f32, y: f32) -> (f32, f32) {
     let t = if square > 0.0 { (((x - a.x) * dx + (y - a.y) * dy) / square).clamp(0.0, 1.0) } else { 0.0 };
     let (ox, oy) = (x - a.x - dx * t, y - a.y - dy * t);
     (t, (ox * ox + oy * oy).sqrt())
-}
-
-/// The part of a segment in front of the near plane, on the screen.
-fn stroke(a: &LinePoint, b: &LinePoint, projector: &Projector) -> Option<Stroke> {
-    let near = projector.camera().near();
-    let [da, db] = [a, b].map(|p| projector.project(p.position).depth - near);
-    if !(da.is_finite() && db.is_finite()) || (da < 0.0 && db < 0.0) {
-        return None;
-    }
-    let end = |from: &LinePoint, to: &LinePoint, inside: f64, other: f64| {
-        let t = if inside < 0.0 { inside / (inside - other) } else { 0.0 };
-        let p = projector.project(from.position + (to.position - from.position) * t);
-        let depth = p.depth.max(near);
-        let w = if projector.is_perspective() { depth } else { 1.0 };
-        let (x, y) = ((p.x / w) as f32, (p.y / w) as f32);
-        let mix = |a: f32, b: f32| a + (b - a) * t as f32;
-        let color: [f32; 4] = std::array::from_fn(|c| mix(from.color[c], to.color[c]));
-        let radius = 0.5 * mix(from.width, to.width).clamp(0.0, 1e4);
-        let fine = x.is_finite() && y.is_finite() && radius.is_finite() && color.iter().all(|c| c.is_finite());
-        fine.then(|| End { x, y, depth_key: projector.key_of_depth(depth), radius, color })
-    };
-    Some(Stroke { ends: [end(a, b, da, db)?, end(b, a, db, da)?] })
 }

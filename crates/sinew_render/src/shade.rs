@@ -5,7 +5,6 @@
 //! shoulder keeps highlights from clipping. Light wraps around the terminator a little further in red than in blue, as
 //! it does on skin.
 
-use crate::camera::Camera;
 use crate::ground::{Contact, GroundShade};
 use crate::image::Image;
 use crate::occlusion::Occlusion;
@@ -15,6 +14,7 @@ use crate::scene::{Finish, Mesh};
 use crate::setup::Setup;
 use crate::shadow::ShadowMap;
 use crate::srgb::{Bytes, linear_rgb};
+use crate::studio::{self, Lights};
 use crate::visibility::{BAND, Layer, Visibility};
 use glam::{DVec3, Vec3, Vec4};
 use rayon::prelude::*;
@@ -60,28 +60,6 @@ impl Default for Look {
             shadows: 1.0,
             occlusion: 1.0,
         }
-    }
-}
-
-struct Lights {
-    key: Vec3,
-    fill: Vec3,
-    rim: Vec3,
-}
-
-impl Lights {
-    fn of(camera: &Camera) -> Self {
-        let along = |x: f64, y: f64, z: f64| {
-            // Up is the world's as long as the camera does not look along it.
-            let level = DVec3::Y - camera.back() * camera.back().y;
-            let up = if level.length() > 0.3 { DVec3::Y } else { camera.up() };
-            let back = up.cross(camera.right()) * -1.0;
-            let toward = if back.dot(camera.back()) < 0.0 { -back } else { back };
-            (camera.right() * x + up * y + toward * z).normalize_or(DVec3::Y).as_vec3()
-        };
-        // From above, a light above the picture's top would throw shadows as long as the character is tall.
-        let key = if camera.back().y > 0.9 { along(-0.45, 0.45, 1.0) } else { along(-0.62, 0.95, 0.72) };
-        Self { key, fill: along(0.85, 0.25, 0.55), rim: along(0.55, 0.55, -0.75) }
     }
 }
 
@@ -151,12 +129,13 @@ impl<'a> Studio<'a> {
         let lights = Lights::of(view.projector.camera());
         let bounds = bounds(meshes).filter(|[low, high]| (*high - *low).length() > 0.0);
         let size = bounds.map_or(1.0, |[low, high]| (high - low).length());
-        let side = (view.size.height() as usize * 3 / 8).clamp(96, 768);
+        let side = studio::shadow_side(view.size.height());
         let eye = view.projector.camera().eye();
         let shadow = bounds
             .filter(|_| look.shadows > 0.0)
             .map(|bounds| ShadowMap::new(meshes, lights.key.as_dvec3(), eye, bounds, side));
-        let occlusion = bounds.filter(|_| look.occlusion > 0.0).map(|_| Occlusion::new(view, 0.07 * size));
+        let occlusion =
+            bounds.filter(|_| look.occlusion > 0.0).map(|_| Occlusion::new(view, studio::OCCLUSION_REACH * size));
         let height = match look.ground {
             Ground::Lowest => bounds.map(|[low, _]| low.y),
             Ground::At(y) => Some(y).filter(|y| y.is_finite()),
@@ -168,13 +147,13 @@ impl<'a> Studio<'a> {
                 view,
                 |p| {
                     let cast = shadow.as_ref().map_or(0.0, |s| 1.0 - s.light_on_ground((p - eye).as_vec3()));
-                    (1.0 - (1.0 - contact.at(p)) * (1.0 - 0.26 * cast)) * look.shadows
+                    (1.0 - (1.0 - contact.at(p)) * (1.0 - studio::SHADOW_ON_GROUND * cast)) * look.shadows
                 },
                 height,
             )
         });
         let to_camera = view.projector.camera().back().as_vec3();
-        Self { view, lights, look, shadow, occlusion, ground, to_camera, veil_depth: 0.004 * size }
+        Self { view, lights, look, shadow, occlusion, ground, to_camera, veil_depth: studio::VEIL_DEPTH * size }
     }
 
     /// The background of a row, linear RGBA.
@@ -267,7 +246,7 @@ impl<'a> Studio<'a> {
             return Vec4::new(0.0, 0.0, 0.0, dark);
         }
         // Shadows keep some of the sky's blue.
-        backdrop * (Vec4::ONE - Vec4::new(1.0, 0.97, 0.92, 0.0) * dark)
+        backdrop * (Vec4::ONE - lanes(studio::SHADOW_TINT) * dark)
     }
 
     fn to_eye(&self, from_eye: Vec3) -> Vec3 {
@@ -287,7 +266,8 @@ impl<'a> Studio<'a> {
                 let n = surface.normal();
                 let facing = n.dot(self.to_eye(surface.offset_from_eye())).max(0.0);
                 let key = n.dot(self.lights.key).max(0.0);
-                albedo * ((0.58 + 0.22 * facing + 0.24 * key) * (0.6 + 0.4 * occlusion))
+                let [ambient, toward_eye, toward_key] = studio::CHART;
+                albedo * ((ambient + toward_eye * facing + toward_key * key) * (0.6 + 0.4 * occlusion))
             }
             Finish::Studio => self.studio(albedo, surface.normal(), surface.offset_from_eye(), occlusion),
         };
@@ -302,18 +282,19 @@ impl<'a> Studio<'a> {
 
     /// Light on a surface. Colours are four lanes wide, the last without meaning.
     fn studio(&self, albedo: Vec4, n: Vec3, from_eye: Vec3, occlusion: f32) -> Vec4 {
-        const KEY: Vec4 = Vec4::new(0.74, 0.70, 0.645, 0.0);
-        const FILL: Vec4 = Vec4::new(0.07, 0.085, 0.11, 0.0);
-        const RIM: Vec4 = Vec4::new(0.42, 0.46, 0.52, 0.0);
-        const SKY: Vec4 = Vec4::new(0.27, 0.295, 0.335, 0.0);
-        const FLOOR: Vec4 = Vec4::new(0.20, 0.18, 0.16, 0.0);
-        const WRAP: Vec4 = Vec4::new(0.30, 0.19, 0.14, 0.0);
-        const WRAP_SCALE: Vec4 = Vec4::new(1.0 / 1.30, 1.0 / 1.19, 1.0 / 1.14, 0.0);
+        const KEY: Vec4 = lanes(studio::KEY);
+        const FILL: Vec4 = lanes(studio::FILL);
+        const RIM: Vec4 = lanes(studio::RIM);
+        const SKY: Vec4 = lanes(studio::SKY);
+        const FLOOR: Vec4 = lanes(studio::FLOOR);
+        const WRAP: Vec4 = lanes(studio::WRAP);
+        const WRAP_SCALE: Vec4 = lanes(studio::WRAP_SCALE);
 
         let to_eye = self.to_eye(from_eye);
         let facing = n.dot(to_eye).clamp(0.0, 1.0);
-        let shadow =
-            self.shadow.as_ref().map_or(1.0, |s| 1.0 + (s.light_on_surface(from_eye) - 1.0) * 0.85 * self.look.shadows);
+        let shadow = self.shadow.as_ref().map_or(1.0, |s| {
+            1.0 + (s.light_on_surface(from_eye) - 1.0) * studio::SHADOW_ON_SURFACE * self.look.shadows
+        });
 
         let toward_key = n.dot(self.lights.key);
         let wrapped = ((Vec4::splat(toward_key) + WRAP) * WRAP_SCALE).max(Vec4::ZERO);
@@ -321,7 +302,7 @@ impl<'a> Studio<'a> {
         let fill = FILL * (0.5 + 0.5 * n.dot(self.lights.fill)).max(0.0);
         let sky = 0.5 + 0.5 * n.y;
         // Light that bounces in crevices takes on the surface's colour.
-        let open = Vec4::ONE - (Vec4::ONE - albedo * 0.45) * (1.0 - occlusion);
+        let open = Vec4::ONE - (Vec4::ONE - albedo * studio::BOUNCE) * (1.0 - occlusion);
         let ambient = (FLOOR + (SKY - FLOOR) * sky) * open;
         let diffuse = albedo * (key + fill + ambient);
 
@@ -336,7 +317,7 @@ impl<'a> Studio<'a> {
         } else {
             0.0
         };
-        shoulder(diffuse + rim + Vec4::splat(0.07 * glint))
+        shoulder(diffuse + rim + Vec4::splat(studio::GLINT * glint))
     }
 
     /// Colour and opacity of a ghost.
@@ -346,8 +327,10 @@ impl<'a> Studio<'a> {
         let n = surface.normal();
         let facing = n.dot(self.to_eye(surface.offset_from_eye())).clamp(0.0, 1.0);
         let grazing = 1.0 - facing;
-        let light = 0.75 + 0.35 * n.dot(self.lights.key).max(0.0);
-        let alpha = ghost.opacity.clamp(0.0, 1.0) * (0.7 + 1.3 * grazing * grazing);
+        let [everywhere, toward_key] = studio::VEIL_LIGHT;
+        let light = everywhere + toward_key * n.dot(self.lights.key).max(0.0);
+        let [flat, outline] = studio::VEIL_OPACITY;
+        let alpha = ghost.opacity.clamp(0.0, 1.0) * (flat + outline * grazing * grazing);
         (Vec3::from(ghost.tint) * light, alpha.min(1.0))
     }
 
@@ -398,6 +381,11 @@ fn for_each_surface<const N: usize>(
     }
 }
 
+/// Three lanes and one without meaning.
+const fn lanes([r, g, b]: [f32; 3]) -> Vec4 {
+    Vec4::new(r, g, b, 0.0)
+}
+
 fn power_24(x: f32) -> f32 {
     let x2 = x * x;
     let x4 = x2 * x2;
@@ -407,7 +395,7 @@ fn power_24(x: f32) -> f32 {
 
 /// Linear up to a knee, then towards 1 without reaching it.
 fn shoulder(c: Vec4) -> Vec4 {
-    const KNEE: f32 = 0.72;
+    const KNEE: f32 = studio::KNEE;
     if c.cmple(Vec4::splat(KNEE)).all() {
         return c;
     }

@@ -2,7 +2,8 @@
 
 use crate::scene::Mesh;
 use crate::setup::Setup;
-use glam::{DVec3, Mat3, Vec2, Vec3};
+use crate::studio::normals_to_world;
+use glam::{DVec3, Vec2, Vec3};
 use rayon::prelude::*;
 
 /// A vertex made ready for shading, in the world's axes.
@@ -16,25 +17,13 @@ pub struct Corner {
 
 /// All vertices of a mesh.
 pub fn corners(mesh: &Mesh<'_>, eye: DVec3) -> Vec<Corner> {
-    let to_world = normals_to_world(mesh);
+    let to_world = normals_to_world(&mesh.transform);
     let corner = |(i, position): (usize, &Vec3)| {
         let world = mesh.transform.transform_point3(position.as_dvec3());
         let normal = mesh.normals.get(i).map_or(Vec3::ZERO, |n| to_world * *n);
         Corner { from_eye: (world - eye).as_vec3(), normal }
     };
     mesh.positions.par_iter().with_min_len(4096).enumerate().map(corner).collect()
-}
-
-/// Carries normals of a mesh outward into the world: the cofactor matrix, which is the inverse transpose without its
-/// division, scaled to be harmless in f32.
-fn normals_to_world(mesh: &Mesh<'_>) -> Mat3 {
-    let m = mesh.transform.matrix3;
-    let [x, y, z] = [m.x_axis, m.y_axis, m.z_axis];
-    let side = if x.cross(y).dot(z) < 0.0 { -1.0 } else { 1.0 };
-    let columns = [y.cross(z), z.cross(x), x.cross(y)];
-    let largest = columns.iter().map(|c| c.abs().max_element()).fold(0.0, f64::max);
-    let [x, y, z] = columns.map(|c| if largest > 0.0 { (c * (side / largest)).as_vec3() } else { Vec3::ZERO });
-    Mat3::from_cols(x, y, z)
 }
 
 /// A point on a mesh, given by barycentrics.
@@ -88,7 +77,7 @@ impl<'a> Surface<'a> {
     fn face_normal(&self) -> Vec3 {
         let [a, b, c] = self.triangle.map(|i| self.mesh.positions[i].as_dvec3());
         let face = (b - a).cross(c - a).normalize_or_zero().as_vec3();
-        let normal = (normals_to_world(self.mesh) * face).try_normalize().unwrap_or(Vec3::Y);
+        let normal = (normals_to_world(&self.mesh.transform) * face).try_normalize().unwrap_or(Vec3::Y);
         if self.back { -normal } else { normal }
     }
 

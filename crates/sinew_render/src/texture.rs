@@ -134,6 +134,16 @@ impl Texture {
         Self { wrap, levels }
     }
 
+    /// What happens beyond its borders, horizontally and vertically.
+    pub fn wrap(&self) -> [Wrap; 2] {
+        self.wrap
+    }
+
+    /// The pyramid from the finest level on: width, height, and rows of linear RGB times alpha, and alpha.
+    pub fn levels(&self) -> impl ExactSizeIterator<Item = (usize, usize, &[[f32; 4]])> {
+        self.levels.iter().map(|level| (level.width, level.height, level.texels.as_slice()))
+    }
+
     /// Linear RGBA at `uv`, seen from where `uv` changes by `right` and `down` per pixel.
     pub fn sample(&self, uv: DVec2, right: DVec2, down: DVec2) -> [f32; 4] {
         if !uv.is_finite() {

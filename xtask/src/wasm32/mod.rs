@@ -47,9 +47,10 @@ pub fn find_node() -> Result<(), String> {
     }
 }
 
-/// The core compiles for browsers.
+/// The core compiles for browsers, and so does what draws in those that have WebGL2 alone.
 pub fn type_check() -> Result<(), String> {
-    succeed(cargo("check --package sinew --target").arg(BROWSER))
+    succeed(cargo("check --package sinew --target").arg(BROWSER))?;
+    succeed(cargo("check --package sinew_view --no-default-features --features webgl --target").arg(BROWSER))
 }
 
 /// Frames of wasm are those of this machine; the error lists all that differ by more than the tolerances.
