@@ -105,6 +105,9 @@ pub struct SkinPlace {
     pub shares: [f64; 3],
 }
 
+/// How much longer ways along edges are than along the skin, at most: along one side of a square and the other.
+const ZIGZAG: f64 = std::f64::consts::SQRT_2;
+
 /// Values lie within.
 pub const MOST: f32 = 1.0;
 
@@ -173,7 +176,7 @@ impl Canvas {
         near.filter(|(_, away)| *away < radius).collect()
     }
 
-    /// Ways along edges, from the corners of the triangle on.
+    /// Straight distances to what can be reached along edges: ways along edges zigzag, and would make ragged rims.
     fn along_skin(&self, place: &SkinPlace, radius: f64) -> BTreeMap<u32, f64> {
         let center = self.at(place);
         let mut found: BTreeMap<u32, f64> = BTreeMap::new();
@@ -182,20 +185,21 @@ impl Canvas {
         for &slot in &place.slots {
             heap.push(Reverse((self.points[slot as usize].distance(center).to_bits(), slot)));
         }
+        let longest = ZIGZAG * radius;
         while let Some(Reverse((bits, slot))) = heap.pop() {
             let way = f64::from_bits(bits);
-            if way >= radius || found.get(&slot).is_some_and(|known| *known <= way) {
+            if way >= longest || found.get(&slot).is_some_and(|known| *known <= way) {
                 continue;
             }
             found.insert(slot, way);
             for &next in self.rig.adjacency().of(slot as usize) {
                 let there = way + self.points[slot as usize].distance(self.points[next as usize]);
-                if there < radius && found.get(&next).is_none_or(|known| there < *known) {
+                if there < longest && found.get(&next).is_none_or(|known| there < *known) {
                     heap.push(Reverse((there.to_bits(), next)));
                 }
             }
         }
-        found
+        found.into_iter().map(|(slot, _)| (slot, self.points[slot as usize].distance(center))).collect()
     }
 
     fn images(&mut self) -> &MirrorImages {

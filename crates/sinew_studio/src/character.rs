@@ -1,6 +1,8 @@
 //! What was opened: a character with its clips and its looks, and where it came from.
 
+use sinew::DeformedMesh;
 use sinew_gltf::{Asset, Document as File, ImportError, Limits, RawAsset};
+use sinew_render::Mesh;
 use sinew_show::{Bones, Piece, Wardrobe};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -112,6 +114,23 @@ impl Character {
         let warnings = asset.warnings.iter().chain(&worn).map(ToString::to_string).collect();
         let (pieces, bones) = (Piece::all(&asset.rig), Bones::new(&asset.rig));
         Ok(Arc::new(Self { source, asset, wardrobe, pieces, bones, warnings }))
+    }
+
+    /// What is drawn of a frame: every piece with what it wears, in the space about its character's origin.
+    pub fn dressed<'a>(&'a self, mesh: &'a DeformedMesh) -> impl Iterator<Item = (&'a Piece, Mesh<'a>)> {
+        let parts = self.asset.rig.parts();
+        self.pieces.iter().filter_map(move |piece| {
+            let part = parts.iter().find(|part| part.node == piece.node)?;
+            let garment = self.wardrobe.garment(piece.node, piece.primitive, part.primitives.get(piece.primitive)?);
+            let (positions, normals) = (&mesh.positions[piece.vertices.clone()], &mesh.normals[piece.vertices.clone()]);
+            let dressed = Mesh {
+                uvs: garment.uvs,
+                colors: garment.colors,
+                material: garment.material,
+                ..Mesh::new(positions, normals, &piece.triangles)
+            };
+            Some((piece, dressed))
+        })
     }
 
     /// Size of the largest character in the file, which lengths on the screen go by.

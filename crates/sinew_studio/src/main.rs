@@ -12,7 +12,7 @@ fn main() -> std::process::ExitCode {
         sinew_studio::words::TITLE,
         options,
         Box::new(|context| {
-            let mut studio = Studio::new(state);
+            let mut studio = Studio::new(state, context.wgpu_render_state.as_ref());
             if let Some(file) = file {
                 studio.open_argument(&file, &context.egui_ctx);
             }

@@ -78,7 +78,7 @@ pub mod view {
     /// Bones.
     pub const SKELETON: &str = "Skeleton";
     /// Edges.
-    pub const WIRE: &str = "Wireframe";
+    pub const WIRE: &str = "Wire";
     /// Names of bones.
     pub const NAMES: &str = "Names";
     /// Shows all of it.

@@ -32,7 +32,7 @@ fn until(harness: &mut Harness<'_, Studio>, what: &str, mut is_so: impl FnMut(&S
 }
 
 fn open(name: &str) -> Result<Harness<'static, Studio>, Box<dyn std::error::Error>> {
-    let mut harness = window(Studio::new(None));
+    let mut harness = window(Studio::new(None, None));
     harness.step();
     let context = harness.ctx.clone();
     harness.state_mut().open_built_in(name, &context);
@@ -173,7 +173,7 @@ fn bad_files_are_told() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("bad.glb");
     std::fs::write(&path, b"glTF")?;
-    let mut harness = window(Studio::new(None));
+    let mut harness = window(Studio::new(None, None));
     harness.step();
     let context = harness.ctx.clone();
     harness.state_mut().open(&path, &context);
@@ -195,7 +195,7 @@ fn documents_open_on_real_files() -> Outcome {
             continue;
         }
         seen += 1;
-        let mut harness = window(Studio::new(None));
+        let mut harness = window(Studio::new(None, None));
         harness.step();
         let context = harness.ctx.clone();
         harness.state_mut().open(&file, &context);

@@ -4,11 +4,12 @@
 //! |---|---|
 //! | [`studio`] | all of it, and what keys do |
 //! | [`desk`] | a document that is open, with all that its panels share |
-//! | [`view`], [`orbit`], [`pick`] | the picture, its camera, what is under the pointer |
+//! | [`view`], [`gpu_easel`], [`orbit`], [`pick`] | the picture, on the GPU or without one, its camera, what is under the pointer |
 //! | [`panels`] | one file per panel |
 //! | [`widgets`] | sliders of parameters, curves |
 
 pub mod desk;
+pub mod gpu_easel;
 pub mod orbit;
 pub mod panels;
 pub mod pick;

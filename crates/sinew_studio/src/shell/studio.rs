@@ -87,15 +87,16 @@ const MOST_RECENT: usize = 8;
 const EXTENSIONS: [&str; 3] = ["glb", "gltf", "vrm"];
 
 impl Studio {
-    /// Nothing open. `state` is a folder of one's own for recovery and recent files.
-    pub fn new(state: Option<PathBuf>) -> Self {
+    /// Nothing open. `state` is a folder of one's own for recovery and recent files; without a GPU pictures
+    /// are drawn on the processor.
+    pub fn new(state: Option<PathBuf>, gpu: Option<&eframe::egui_wgpu::RenderState>) -> Self {
         let recovery = state.as_deref().and_then(|folder| Recovery::new(folder).ok());
         let crashed = state.as_deref().map(left).unwrap_or_default();
         let recent = state.as_deref().map(recent).unwrap_or_default();
         let is_first = state.as_deref().is_some_and(|folder| !folder.join("toured").exists());
         Self {
             desk: None,
-            easel: Easel::default(),
+            easel: Easel::new(gpu),
             panes: panes(),
             opening: None,
             recovery,
@@ -218,6 +219,8 @@ impl Studio {
 
     /// One picture of the window.
     pub fn show(&mut self, ui: &mut egui::Ui) {
+        // Notes are to be read too.
+        ui.style_mut().text_styles.insert(egui::TextStyle::Small, egui::FontId::proportional(11.0));
         let context = ui.ctx().clone();
         self.take_opened();
         self.drops(&context);

@@ -4,16 +4,18 @@ use crate::brush::{SkinPlace, Stroke};
 use crate::document::Document;
 use crate::player::Frame;
 use crate::shell::desk::{Colour, Compare, Desk};
+use crate::shell::gpu_easel::{GpuEasel, Shot, Side};
 use crate::shell::pick::{Picked, pick};
 use crate::words;
 use eframe::egui::{self, Color32, Pos2, Rect, Sense, Vec2};
 use glam::{DAffine3, DVec2, DVec3};
 use sinew::{DeformedMesh, Rig};
 use sinew_render::{
-    Antialias, Camera, Finish, Ghost, Ground, Image, Look, Material, Mesh, Palette, Scale, Scene, Size, SkeletonStyle,
+    Antialias, Camera, Dot, Finish, Ghost, Ground, Image, Line, Look, Material, Mesh, Palette, Scale, Scene, Size, SkeletonStyle,
     View, Wire, skeleton,
 };
-use sinew_show::AnatomyColors;
+use sinew_show::{AnatomyColors, Piece};
+use sinew_view::Cut;
 
 /// Strain that the hottest colour stands for, and the least that displacement's does.
 const HOTTEST_STRAIN: f32 = 1.6;
@@ -27,6 +29,8 @@ pub struct Easel {
     drawn: Option<String>,
     anatomy: Option<AnatomyColors>,
     heat: Vec<f32>,
+    /// Where there is a GPU; without, pictures are drawn on the processor.
+    gpu: Option<GpuEasel>,
 }
 
 impl std::fmt::Debug for Easel {
@@ -36,9 +40,16 @@ impl std::fmt::Debug for Easel {
 }
 
 impl Easel {
+    /// On the window's GPU, where it has one.
+    pub fn new(state: Option<&eframe::egui_wgpu::RenderState>) -> Self {
+        Self { gpu: state.map(GpuEasel::new), ..Self::default() }
+    }
+
     /// Another character.
     pub fn clear(&mut self) {
-        *self = Self::default();
+        let mut gpu = self.gpu.take();
+        gpu.iter_mut().for_each(GpuEasel::clear);
+        *self = Self { gpu, ..Self::default() };
     }
 
     /// The picture with its bar.
@@ -49,8 +60,61 @@ impl Easel {
         desk.draw_frame();
         let sides = sides_of(desk.showing.compare, rect, desk.showing.wipe);
         act(ui, desk, &response, rect);
-        self.paint(ui, desk, rect, &sides);
+        if let Err(error) = self.paint_by_gpu(ui, desk, rect, &sides) {
+            desk.complain(error);
+            self.gpu = None;
+        }
+        if self.gpu.is_none() {
+            self.paint(ui, desk, rect, &sides);
+        }
         overlay(ui, desk, rect, &response);
+    }
+
+    /// Every side in a picture of its own, or, where a line divides them, all in one.
+    fn paint_by_gpu(
+        &mut self,
+        ui: &egui::Ui,
+        desk: &Desk,
+        rect: Rect,
+        sides: &[(Side, Rect)],
+    ) -> Result<(), sinew_view::ViewError> {
+        let Some(mut gpu) = self.gpu.take() else { return Ok(()) };
+        let moment = desk.player.last();
+        let colors = self.colors(desk, &moment);
+        let (camera, look) = (desk.orbit.camera(), look(desk));
+        let (lines, dots) = skeleton_of(desk, &moment, rect.height() * ui.pixels_per_point());
+        let pixels = |length: f32| (length * ui.pixels_per_point()).round().max(1.0) as u32;
+        let wipes = desk.showing.compare == Compare::Wipe;
+        let pictures: Vec<(Rect, Vec<(Side, Option<Cut>)>)> = if wipes {
+            let cut = |(side, part): &(Side, Rect)| {
+                let left = pixels(part.left() - rect.left() + 1e-3) * u32::from(part.left() > rect.left());
+                let cut = Cut { left, top: 0, width: pixels(part.width()), height: pixels(rect.height()) };
+                (*side, Some(cut))
+            };
+            vec![(rect, sides.iter().map(cut).collect())]
+        } else {
+            sides.iter().map(|(side, part)| (*part, vec![(*side, None)])).collect()
+        };
+        for (number, (part, sides)) in pictures.iter().enumerate() {
+            let Some(size) = Size::new(pixels(part.width()), pixels(part.height())) else { continue };
+            let shot = Shot {
+                character: desk.character(),
+                moment,
+                sides,
+                ghost: desk.showing.compare == Compare::Ghost,
+                colors: colors.as_deref(),
+                wire: desk.showing.wire,
+                camera: &camera,
+                look: &look,
+                lines: &lines,
+                dots: &dots,
+            };
+            let id = gpu.draw(number, size, &shot)?;
+            let whole = Rect::from_min_max(Pos2::ZERO, Pos2::new(1.0, 1.0));
+            ui.painter_at(rect).image(id, *part, whole, Color32::WHITE);
+        }
+        self.gpu = Some(gpu);
+        Ok(())
     }
 
     fn paint(&mut self, ui: &egui::Ui, desk: &Desk, rect: Rect, sides: &[(Side, Rect)]) {
@@ -118,15 +182,8 @@ impl Easel {
         if desk.showing.compare == Compare::Ghost {
             scene.ghosts = meshes(&desk.document, frame.base, None).into_iter().map(Ghost::new).collect();
         }
-        if desk.showing.skeleton {
-            let bones = &desk.character().bones;
-            let origins: Vec<DVec3> = bones.joints.iter().map(|&bone| frame.world.joint_origin(bone)).collect();
-            let width = 0.008 * size.width().min(size.height()) as f32;
-            (scene.lines, scene.dots) =
-                skeleton(&origins, &bones.parents, &SkeletonStyle { width, ..SkeletonStyle::default() });
-        }
-        let ground = if desk.ground.is_finite() { Ground::At(desk.ground) } else { Ground::None };
-        let look = Look { ground, occlusion: if fast { 0.0 } else { 1.0 }, ..Look::default() };
+        (scene.lines, scene.dots) = skeleton_of(desk, &frame, size.height() as f32);
+        let look = Look { occlusion: if fast { 0.0 } else { 1.0 }, ..look(desk) };
         let antialias = if fast { Antialias::Off } else { Antialias::Four };
         sinew_render::draw(&scene, &desk.orbit.camera(), size, antialias, &look)
     }
@@ -188,36 +245,30 @@ fn strain(rig: &Rig, frame: &Frame<'_>, out: &mut Vec<f32>) {
 }
 
 fn meshes<'a>(document: &'a Document, mesh: &'a DeformedMesh, colors: Option<&'a [[f32; 4]]>) -> Vec<Mesh<'a>> {
-    let character = document.character();
-    let rig = &character.asset.rig;
-    let mut drawn = Vec::with_capacity(character.pieces.len());
-    for piece in &character.pieces {
-        let part = rig.parts().iter().find(|part| part.node == piece.node);
-        let Some(primitive) = part.and_then(|part| part.primitives.get(piece.primitive)) else { continue };
-        let garment = character.wardrobe.garment(piece.node, piece.primitive, primitive);
-        let (positions, normals) = (&mesh.positions[piece.vertices.clone()], &mesh.normals[piece.vertices.clone()]);
-        let mut out = Mesh {
-            uvs: garment.uvs,
-            colors: garment.colors,
-            material: garment.material,
-            transform: DAffine3::from_translation(mesh.origins[piece.character]),
-            ..Mesh::new(positions, normals, &piece.triangles)
-        };
-        if let Some(colors) = colors {
-            let double_sided = out.material.double_sided;
-            out.material = Material { base_color: [1.0; 4], finish: Finish::Chart, double_sided, ..Material::default() };
-            out.colors = Some(&colors[piece.vertices.clone()]);
-        }
-        drawn.push(out);
-    }
-    drawn
+    let dress = |(piece, dressed): (&'a Piece, Mesh<'a>)| {
+        let placed = Mesh { transform: DAffine3::from_translation(mesh.origins[piece.character]), ..dressed };
+        let Some(colors) = colors else { return placed };
+        let double_sided = placed.material.double_sided;
+        let material = Material { base_color: [1.0; 4], finish: Finish::Chart, double_sided, ..Material::default() };
+        Mesh { material, colors: Some(&colors[piece.vertices.clone()]), ..placed }
+    };
+    document.character().dressed(mesh).map(dress).collect()
 }
 
-/// Which of the two meshes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Side {
-    Base,
-    Result,
+fn look(desk: &Desk) -> Look {
+    let ground = if desk.ground.is_finite() { Ground::At(desk.ground) } else { Ground::None };
+    Look { ground, ..Look::default() }
+}
+
+/// Bones as lines, where they are shown.
+fn skeleton_of(desk: &Desk, moment: &Frame<'_>, height: f32) -> (Vec<Line>, Vec<Dot>) {
+    if !desk.showing.skeleton {
+        return (Vec::new(), Vec::new());
+    }
+    let bones = &desk.character().bones;
+    let origins: Vec<DVec3> = bones.joints.iter().map(|&bone| moment.world.joint_origin(bone)).collect();
+    let style = SkeletonStyle { width: (0.008 * height).max(2.0), ..SkeletonStyle::default() };
+    skeleton(&origins, &bones.parents, &style)
 }
 
 fn sides_of(compare: Compare, rect: Rect, wipe: f32) -> Vec<(Side, Rect)> {

@@ -18,25 +18,16 @@ pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
     let character = Arc::clone(desk.character());
     let skeleton = character.asset.rig.skeleton();
     let filter = desk.bone_filter.to_lowercase();
-    let depths: Vec<usize> = (character.bones.parents.iter())
-        .map(|mut parent| {
-            let mut depth = 0;
-            while let Some(above) = parent {
-                depth += 1;
-                parent = &character.bones.parents[*above];
-            }
-            depth
-        })
-        .collect();
-    let rows: Vec<usize> = (0..character.bones.joints.len())
-        .filter(|&row| skeleton.name(character.bones.joints[row]).to_lowercase().contains(&filter))
+    let rows: Vec<(usize, usize)> = tree(&character.bones.parents)
+        .into_iter()
+        .filter(|(row, _)| skeleton.name(character.bones.joints[*row]).to_lowercase().contains(&filter))
         .collect();
     let height = ui.text_style_height(&egui::TextStyle::Body) + 4.0;
     egui::ScrollArea::vertical().id_salt("bones").auto_shrink([false, false]).show_rows(ui, height, rows.len(), |ui, shown| {
-        for row in rows[shown].iter().copied() {
+        for (row, depth) in rows[shown].iter().copied() {
             let bone = character.bones.joints[row];
             ui.horizontal(|ui| {
-                ui.add_space(8.0 * depths[row].min(12) as f32);
+                ui.add_space(8.0 * depth.min(12) as f32);
                 if ui.selectable_label(desk.bone == Some(bone), skeleton.name(bone)).clicked() {
                     desk.bone = Some(bone);
                     desk.showing.skeleton = true;
@@ -44,6 +35,24 @@ pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
             });
         }
     });
+}
+
+/// Rows with their depths, each followed by what hangs on it.
+fn tree(parents: &[Option<usize>]) -> Vec<(usize, usize)> {
+    let mut children: Vec<Vec<usize>> = vec![Vec::new(); parents.len()];
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    for (row, parent) in parents.iter().enumerate().rev() {
+        match parent {
+            Some(parent) => children[*parent].push(row),
+            None => open.push((row, 0)),
+        }
+    }
+    let mut rows = Vec::with_capacity(parents.len());
+    while let Some((row, depth)) = open.pop() {
+        rows.push((row, depth));
+        open.extend(children[row].iter().map(|&child| (child, depth + 1)));
+    }
+    rows
 }
 
 fn selected(ui: &mut egui::Ui, desk: &mut Desk) {
