@@ -285,12 +285,14 @@ impl Near {
         cost: impl Fn(usize, f64) -> f64,
     ) -> Vec<(f64, Option<usize>)> {
         let mut found = vec![(f64::INFINITY, None); places.len()];
-        let mut front: BinaryHeap<Reverse<(Ordered, usize)>> = BinaryHeap::new();
+        // Costs are not negative: their bits are in their order.
+        let mut front: BinaryHeap<Reverse<(u64, usize)>> = BinaryHeap::new();
         for &seed in seeds {
             found[seed].0 = 0.0;
-            front.push(Reverse((Ordered(0.0), seed)));
+            front.push(Reverse((0, seed)));
         }
-        while let Some(Reverse((Ordered(way), index))) = front.pop() {
+        while let Some(Reverse((bits, index))) = front.pop() {
+            let way = f64::from_bits(bits);
             if way > found[index].0 {
                 continue;
             }
@@ -302,29 +304,11 @@ impl Near {
                     let sum = way + cost(next, step);
                     if step <= self.gap && sum < found[next].0 {
                         found[next] = (sum, Some(index));
-                        front.push(Reverse((Ordered(sum), next)));
+                        front.push(Reverse((sum.to_bits(), next)));
                     }
                 }
             }
         }
         found
-    }
-}
-
-/// A finite number in a heap.
-#[derive(Clone, Copy, PartialEq)]
-struct Ordered(f64);
-
-impl Eq for Ordered {}
-
-impl Ord for Ordered {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
-}
-
-impl PartialOrd for Ordered {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
     }
 }

@@ -7,3 +7,4 @@ mod layers;
 mod posing;
 mod screen;
 mod silhouettes;
+mod surface;
