@@ -106,7 +106,7 @@ impl EditStage {
             let t = from.nearest(before[node as usize]);
             moves[node as usize] = to.at(t) - from.at(t);
         }
-        self.meet(before, &laid, to, &mut moves);
+        self.meet(&laid, [from, to], &mut moves);
         let mut points: Vec<DVec3> = before.iter().zip(&moves).map(|(p, by)| *p + *by).collect();
         match solve {
             Solve::Arap(iterations) => {
@@ -137,21 +137,21 @@ impl EditStage {
         Ok(Marked { inside: self.depths(before, &region), region, laid })
     }
 
-    /// Changes moves of vertices so that the places of a stroke on the skin go to `to`: by the mean of what is missing at the
-    /// places that a vertex has a share in, again and again.
-    fn meet(&self, before: &[DVec3], laid: &SurfaceStroke, to: &Stroke, moves: &mut [DVec3]) {
+    /// Changes moves of vertices so that the places of a stroke on the skin go as far as `to` is from `from`: by the mean of what
+    /// is missing at the places that a vertex has a share in, again and again.
+    fn meet(&self, laid: &SurfaceStroke, [from, to]: [&Stroke; 2], moves: &mut [DVec3]) {
         const ITERATIONS: usize = 200;
         let faces = self.skin.triangles();
         let count = laid.points().len();
         let rows: Vec<([(usize, f64); 3], DVec3)> = (laid.points().iter().enumerate())
-            .filter_map(|(index, place)| {
+            .map(|(index, place)| {
                 let face = faces[place.triangle as usize];
                 let shares = std::array::from_fn(|k| (face[k] as usize, place.barycentric[k]));
-                let goal = to.at(index as f64 / (count - 1) as f64);
-                Some((shares, goal - place.at(faces, before)?))
+                let t = index as f64 / (count - 1) as f64;
+                (shares, to.at(t) - from.at(t))
             })
             .collect();
-        let mut sums = vec![(DVec3::ZERO, 0.0); before.len()];
+        let mut sums = vec![(DVec3::ZERO, 0.0); moves.len()];
         for _ in 0..ITERATIONS {
             for (shares, wanted) in &rows {
                 let left = *wanted - shares.iter().map(|&(node, share)| moves[node] * share).sum::<DVec3>();

@@ -113,19 +113,22 @@ impl PoseLayer {
     }
 }
 
+/// What a layer of that number does to a bone: its turn and its shift.
+type Change = (usize, DVec3, DVec3);
+
 /// Layers on the bones of one skeleton.
 #[derive(Clone, Debug)]
 pub struct Layers {
     eases: Vec<Ease>,
-    /// Per bone that any of them moves: the layer, its turn and its shift.
-    bones: Vec<(BoneId, Vec<(usize, DVec3, DVec3)>)>,
+    /// Of every bone that any of them moves.
+    bones: Vec<(BoneId, Vec<Change>)>,
     cycle: Option<Cycle>,
 }
 
 impl Layers {
     /// Looks their bones up. `cycle` is that of the clip if it loops.
     pub fn new(skeleton: &Skeleton, layers: &[PoseLayer], cycle: Option<Cycle>) -> Result<Self, LayerError> {
-        let mut bones: Vec<(BoneId, Vec<(usize, DVec3, DVec3)>)> = Vec::new();
+        let mut bones: Vec<(BoneId, Vec<Change>)> = Vec::new();
         for (index, layer) in layers.iter().enumerate() {
             layer.ease.check().map_err(|fault| LayerError::Ease { layer: layer.name.clone(), fault })?;
             for change in &layer.bones {
@@ -154,7 +157,7 @@ impl Layers {
     }
 
     /// How a bone differs at a time: rotation vector and way. Nothing but zeros outside all eases.
-    fn change(&self, changes: &[(usize, DVec3, DVec3)], time: f64) -> (DVec3, DVec3) {
+    fn change(&self, changes: &[Change], time: f64) -> (DVec3, DVec3) {
         let mut sum = (DVec3::ZERO, DVec3::ZERO);
         for &(layer, turn, shift) in changes {
             let weight = self.eases[layer].weight_in(time, self.cycle);
@@ -226,7 +229,7 @@ impl Layers {
     fn keys(
         &self,
         before: &Source,
-        changes: &[(usize, DVec3, DVec3)],
+        changes: &[Change],
         (first, last): (f64, f64),
         exact: &dyn Fn(f64, Side) -> DVec4,
         between: &dyn Fn(DVec4, DVec4, f64) -> DVec4,
