@@ -106,7 +106,7 @@ impl EditStage {
             let t = from.nearest(before[node as usize]);
             moves[node as usize] = to.at(t) - from.at(t);
         }
-        self.meet(&laid, [from, to], &mut moves);
+        self.meet(before, &laid, [from, to], &mut moves);
         let mut points: Vec<DVec3> = before.iter().zip(&moves).map(|(p, by)| *p + *by).collect();
         match solve {
             Solve::Arap(iterations) => {
@@ -137,18 +137,24 @@ impl EditStage {
         Ok(Marked { inside: self.depths(before, &region), region, laid })
     }
 
-    /// Changes moves of vertices so that the places of a stroke on the skin go as far as `to` is from `from`: by the mean of what
-    /// is missing at the places that a vertex has a share in, again and again.
-    fn meet(&self, laid: &SurfaceStroke, [from, to]: [&Stroke; 2], moves: &mut [DVec3]) {
+    /// Changes moves of vertices so that the places under a stroke go to `to`, or, if it was not drawn on the skin, as far as `to`
+    /// is from `from`: by the mean of what is missing at the places that a vertex has a share in, again and again.
+    fn meet(&self, before: &[DVec3], laid: &SurfaceStroke, [from, to]: [&Stroke; 2], moves: &mut [DVec3]) {
         const ITERATIONS: usize = 200;
+        /// Of its length: farther from the skin, on the whole, a stroke was not drawn on it.
+        const OFF: f64 = 0.05;
         let faces = self.skin.triangles();
-        let count = laid.points().len();
-        let rows: Vec<([(usize, f64); 3], DVec3)> = (laid.points().iter().enumerate())
-            .map(|(index, place)| {
-                let face = faces[place.triangle as usize];
-                let shares = std::array::from_fn(|k| (face[k] as usize, place.barycentric[k]));
-                let t = index as f64 / (count - 1) as f64;
-                (shares, to.at(t) - from.at(t))
+        let last = (laid.points().len() - 1) as f64;
+        let places: Vec<(DVec3, f64)> = (laid.points().iter().enumerate())
+            .filter_map(|(index, place)| Some((place.at(faces, before)?, index as f64 / last)))
+            .collect();
+        let away = places.iter().map(|(place, t)| place.distance(from.at(*t))).sum::<f64>() / places.len() as f64;
+        let is_on = away <= OFF * from.length();
+        let rows: Vec<([(usize, f64); 3], DVec3)> = (laid.points().iter().zip(&places))
+            .map(|(point, &(place, t))| {
+                let face = faces[point.triangle as usize];
+                let shares = std::array::from_fn(|k| (face[k] as usize, point.barycentric[k]));
+                (shares, to.at(t) - if is_on { place } else { from.at(t) })
             })
             .collect();
         let mut sums = vec![(DVec3::ZERO, 0.0); moves.len()];
