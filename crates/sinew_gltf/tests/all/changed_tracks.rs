@@ -8,7 +8,7 @@ use sinew_gltf::{RawAsset, export};
 fn changed_tracks_are_read_again_and_the_others_stay() {
     let zoo = sinew_zoo::build("tube:bones=4").expect("a zoo character");
     let document = export(&zoo.raw, &zoo.clips).expect("a document");
-    let asset = RawAsset::from_document("tube".into(), document.clone()).expect("imports");
+    let asset = RawAsset::from_document("tube", document.clone()).expect("imports");
     let before = asset.clips[0].clone();
     let mut after = before.clone();
     // One curve that there is, one that there is not.
@@ -20,7 +20,7 @@ fn changed_tracks_are_read_again_and_the_others_stay() {
     let changed = track.clone();
     let mut written = document.clone();
     written.replace_tracks(0, &before, &after).expect("written");
-    let again = RawAsset::from_document("tube".into(), written.clone()).expect("imports again");
+    let again = RawAsset::from_document("tube", written.clone()).expect("imports again");
     for track in &again.clips[0].tracks {
         let (wanted, was) = (&after, &before);
         let of = |clip: &sinew::Clip| clip.tracks.iter().find(|other| other.node == track.node).cloned();
