@@ -1,8 +1,10 @@
 //! Where surface edits are made: the welded surface of a character at a pose, pulled by strokes, and what was done to it
 //! as maps that a recipe names (EX 5, 7.3).
 //!
-//! A stroke drawn on the skin marks the vertices that are held; where it should go says how far each of them moves. The
-//! region around them gives way as [`Solve`] says. What comes out is kept as changes of scale vectors
+//! A stroke drawn on the skin marks the vertices that are held; where it should go says how far each of them moves: so that the
+//! places under the stroke, which lie between vertices, come to lie where it was drawn, in the sense of least squares. The
+//! region around them gives way as [`Solve`] says; it can be asked for before anything is solved. A bulge or a groove along a
+//! stroke needs no solver: it raises the skin along its normals. What comes out is kept as changes of scale vectors
 //! ([`sinew::correct::surface_edit`]), one per node, and written to every display copy.
 //!
 //! Oracle: an edit encoded and evaluated at its own pose is the surface it was made of (tests/edits.rs).
@@ -16,6 +18,8 @@ use sinew::correct::surface_edit::Encoded;
 use sinew::strokes::surface::SurfaceTree;
 use sinew::strokes::{Reach, Region, Stroke, SurfaceStroke};
 use sinew::{Rig, WorldPose};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 /// How the region around what is held gives way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,10 +47,30 @@ pub enum PullError {
     /// The stroke does not touch a surface.
     #[error("there is no surface to draw on")]
     NoSurface,
+    /// Nothing lies near enough.
+    #[error("no vertex of the skin lies within {width} of the stroke; make it wider")]
+    TooNarrow {
+        /// How far it reaches.
+        width: f64,
+    },
     /// The region cannot be solved.
     #[error(transparent)]
     Region(#[from] RegionError),
 }
+
+/// What an edit along a stroke reaches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Marked {
+    /// Vertices by what becomes of them.
+    pub region: Region,
+    /// How far inside each lies: 1 where it is held, 0 outside.
+    pub inside: Vec<f64>,
+    /// The stroke on the skin.
+    laid: SurfaceStroke,
+}
+
+/// Places looked at along a stroke.
+const PLACES: usize = 256;
 
 /// The surface of one character.
 #[derive(Clone, Debug)]
@@ -75,18 +99,15 @@ impl EditStage {
         reach: Reach,
         solve: Solve,
     ) -> Result<Pulled, PullError> {
-        /// Places looked at along the stroke.
-        const PLACES: usize = 256;
         let (faces, adjacency) = (self.skin.triangles(), self.skin.adjacency());
-        let tree = SurfaceTree::new(faces, before).ok_or(PullError::NoSurface)?;
-        let laid = SurfaceStroke::lay(from, &tree, PLACES).ok_or(PullError::NoSurface)?;
-        let seeds = laid.corners(faces);
-        let region = Region::grow(before, adjacency, &seeds, reach);
-        let mut points = before.to_vec();
+        let Marked { region, inside, laid } = self.mark(before, from, reach)?;
+        let mut moves = vec![DVec3::ZERO; before.len()];
         for &node in region.kinematic() {
             let t = from.nearest(before[node as usize]);
-            points[node as usize] += to.at(t) - from.at(t);
+            moves[node as usize] = to.at(t) - from.at(t);
         }
+        self.meet(before, &laid, [from, to], &mut moves);
+        let mut points: Vec<DVec3> = before.iter().zip(&moves).map(|(p, by)| *p + *by).collect();
         match solve {
             Solve::Arap(iterations) => {
                 Arap::new(before, faces, &region)?.solve(before, &mut points, iterations);
@@ -104,7 +125,74 @@ impl EditStage {
                 points = now.iter().enumerate().map(|(node, s)| anchor(node) + *s).collect();
             }
         }
-        Ok(Pulled { points, inside: self.depths(&region) })
+        Ok(Pulled { points, inside })
+    }
+
+    /// What an edit along a stroke would reach.
+    pub fn mark(&self, before: &[DVec3], from: &Stroke, reach: Reach) -> Result<Marked, PullError> {
+        let (faces, adjacency) = (self.skin.triangles(), self.skin.adjacency());
+        let tree = SurfaceTree::new(faces, before).ok_or(PullError::NoSurface)?;
+        let laid = SurfaceStroke::lay(from, &tree, PLACES).ok_or(PullError::NoSurface)?;
+        let region = Region::grow(before, adjacency, &laid.corners(faces), reach);
+        Ok(Marked { inside: self.depths(before, &region), region, laid })
+    }
+
+    /// Changes moves of vertices so that the places under a stroke go to `to`, or, if it was not drawn on the skin, as far as `to`
+    /// is from `from`: by the mean of what is missing at the places that a vertex has a share in, again and again.
+    fn meet(&self, before: &[DVec3], laid: &SurfaceStroke, [from, to]: [&Stroke; 2], moves: &mut [DVec3]) {
+        const ITERATIONS: usize = 200;
+        /// Of its length: farther from the skin, on the whole, a stroke was not drawn on it.
+        const OFF: f64 = 0.05;
+        let faces = self.skin.triangles();
+        let last = (laid.points().len() - 1) as f64;
+        let places: Vec<(DVec3, f64)> = (laid.points().iter().enumerate())
+            .filter_map(|(index, place)| Some((place.at(faces, before)?, index as f64 / last)))
+            .collect();
+        let away = places.iter().map(|(place, t)| place.distance(from.at(*t))).sum::<f64>() / places.len() as f64;
+        let is_on = away <= OFF * from.length();
+        let rows: Vec<([(usize, f64); 3], DVec3)> = (laid.points().iter().zip(&places))
+            .map(|(point, &(place, t))| {
+                let face = faces[point.triangle as usize];
+                let shares = std::array::from_fn(|k| (face[k] as usize, point.barycentric[k]));
+                (shares, to.at(t) - if is_on { place } else { from.at(t) })
+            })
+            .collect();
+        let mut sums = vec![(DVec3::ZERO, 0.0); moves.len()];
+        for _ in 0..ITERATIONS {
+            for (shares, wanted) in &rows {
+                let left = *wanted - shares.iter().map(|&(node, share)| moves[node] * share).sum::<DVec3>();
+                for &(node, share) in shares {
+                    sums[node].0 += left * share;
+                    sums[node].1 += share;
+                }
+            }
+            for (by, sum) in moves.iter_mut().zip(&mut sums) {
+                let (left, weight) = std::mem::take(sum);
+                if weight > 0.0 {
+                    *by += left / weight;
+                }
+            }
+        }
+    }
+
+    /// Raises the skin along a stroke by `height`, or lowers it below 0, fading out at `width` from it.
+    pub fn relief(&self, before: &[DVec3], along: &Stroke, height: f64, width: f64) -> Result<Pulled, PullError> {
+        let Marked { region, .. } = self.mark(before, along, Reach::Distance(width))?;
+        let mut normals = vec![DVec3::ZERO; before.len()];
+        for face in self.skin.triangles() {
+            let [a, b, c] = face.map(|node| before[node as usize]);
+            face.iter().for_each(|&node| normals[node as usize] += (b - a).cross(c - a));
+        }
+        let (mut points, mut inside) = (before.to_vec(), vec![0.0; before.len()]);
+        for &node in region.kinematic().iter().chain(region.passive()) {
+            let node = node as usize;
+            let away = along.at(along.nearest(before[node])).distance(before[node]) / width;
+            if away < 1.0 {
+                inside[node] = (1.0 - away * away).powi(2);
+                points[node] += normals[node].normalize_or_zero() * (height * inside[node]);
+            }
+        }
+        if points == before { Err(PullError::TooNarrow { width }) } else { Ok(Pulled { points, inside }) }
     }
 
     /// The skin of a pose by ARAP on its scale vectors (EX 4.1.1): one solve, with the rotations of the bones; what
@@ -140,32 +228,45 @@ impl EditStage {
         Ok(hung.anchors.iter().zip(&vectors).map(place).collect())
     }
 
-    /// 1 at what is held, falling with every ring towards the border of the region.
-    fn depths(&self, region: &Region) -> Vec<f64> {
-        let mut rings = vec![u32::MAX; self.skin.bind().len()];
-        region.fixed().iter().for_each(|&node| rings[node as usize] = 0);
-        let mut front = region.fixed().to_vec();
-        let mut deepest = 0;
-        while !front.is_empty() {
-            let mut next = Vec::new();
-            for &node in &front {
-                for &n in self.skin.adjacency().of(node as usize) {
-                    if rings[n as usize] == u32::MAX && region.passive().binary_search(&n).is_ok() {
-                        rings[n as usize] = rings[node as usize] + 1;
-                        deepest = deepest.max(rings[n as usize]);
-                        next.push(n);
-                    }
-                }
-            }
-            front = next;
-        }
-        let mut inside = vec![0.0; rings.len()];
+    /// 1 at what is held, falling to 0 at the border of the region by the share of the way between them along the skin; evenly at
+    /// both ends, so that edits mixed by it do not crease where one of them begins.
+    fn depths(&self, points: &[DVec3], region: &Region) -> Vec<f64> {
+        let [from_border, from_held] = [region.fixed(), region.kinematic()].map(|seeds| self.ways(points, seeds));
+        let mut inside = vec![0.0; points.len()];
         for &node in region.passive() {
-            let ring = rings[node as usize];
-            inside[node as usize] = if ring == u32::MAX { 1.0 } else { f64::from(ring) / f64::from(deepest + 1) };
+            let (out, into) = (from_border[node as usize], from_held[node as usize]);
+            let share = if out.is_finite() { out / (out + into) } else { 1.0 };
+            // Vertices on one place are on both.
+            inside[node as usize] =
+                if share.is_nan() { 1.0 } else { share.powi(3) * (share * (6.0 * share - 15.0) + 10.0) };
         }
         region.kinematic().iter().for_each(|&node| inside[node as usize] = 1.0);
         inside
+    }
+
+    /// The shortest way along edges from any of some vertices to every other (Dijkstra 1959); infinite where there is none.
+    fn ways(&self, points: &[DVec3], seeds: &[u32]) -> Vec<f64> {
+        let mut ways = vec![f64::INFINITY; points.len()];
+        // Lengths are not negative: their bits are in their order.
+        let mut front: BinaryHeap<Reverse<(u64, u32)>> = BinaryHeap::new();
+        for &seed in seeds {
+            ways[seed as usize] = 0.0;
+            front.push(Reverse((0, seed)));
+        }
+        while let Some(Reverse((bits, node))) = front.pop() {
+            let way = f64::from_bits(bits);
+            if way > ways[node as usize] {
+                continue;
+            }
+            for &next in self.skin.adjacency().of(node as usize) {
+                let sum = way + points[node as usize].distance(points[next as usize]);
+                if sum < ways[next as usize] {
+                    ways[next as usize] = sum;
+                    front.push(Reverse((sum.to_bits(), next)));
+                }
+            }
+        }
+        ways
     }
 
     /// What was done to each node at a pose; [`Encoded::IDENTITY`] where nothing was, or where it has no scale vector.

@@ -18,5 +18,5 @@ pub mod laplacian;
 mod tubes;
 
 pub use arap::{Arap, RegionError};
-pub use edit_stage::{EditStage, PullError, Pulled, Solve};
+pub use edit_stage::{EditStage, Marked, PullError, Pulled, Solve};
 pub use laplacian::Laplacian;

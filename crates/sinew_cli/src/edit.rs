@@ -5,29 +5,43 @@
 //!   "edits": [
 //!     { "name": "biceps", "clip": "wave", "time": 0.4,
 //!       "from": [[0.1, 1.2, 0.1], [0.2, 1.2, 0.1]], "to": [[0.1, 1.2, 0.2], [0.2, 1.2, 0.2]],
-//!       "rings": 4, "solve": "arap", "iterations": 20, "stiffness": 1, "drive": "direct" }
+//!       "rings": 4, "solve": "arap", "iterations": 20, "stiffness": 1, "drive": "direct" },
+//!     { "name": "belly", "kind": "silhouette", "to": [[700, 400], [760, 500], [705, 600]],
+//!       "camera": { "eye": [0, 1, 5], "target": [0, 1, 0], "fov": 28, "size": [1920, 1080] } },
+//!     { "name": "vein", "kind": "bulge", "from": [[0.1, 1.2, 0.1], [0.2, 1.4, 0.1]], "height": 0.01, "width": 0.04,
+//!       "key": { "time": 0.5, "ease_in": 0.2, "ease_out": 0.3, "easing": "sine-in-out" } }
 //!   ]
 //! }
 //! ```
 //!
-//! World space at the pose of that clip and time, or at the default transforms. `from` is drawn on the skin, `to` is where
-//! it should go. Each edit is made on the surface that the recipe given, with the edits before, makes of the pose.
+//! World space at the pose of that clip and time, or at the default transforms; with a `camera` points are pixels (column, row,
+//! optionally seconds and pressure). `from` is drawn on the skin, `to` is where it should go: through a camera, on the plane that
+//! faces it through `from`, or on a `plane` of a `point` and a `normal`. Kinds: `pull`; `silhouette`, where `to` is the new
+//! outline; `bulge` and `groove`, by a `height` within a `width`; `wave`, with `crests` and a `frequency`. Heights and widths are
+//! in sizes. Each edit is made on the surface that the recipe given, with the edits before, makes of the pose.
 
 use crate::args::{Input, RecipeArgs};
+use crate::drawn::{Canvas, CharacterName, PlaneSpec, length, smooth, stroke};
 use crate::fault::Fault;
 use crate::load::{Scene, load};
 use crate::output::{Destination, Outputs};
 use crate::played::find_clip;
-use crate::pose::stroke;
+use crate::pose;
 use crate::recipe::{LoadedRecipe, Played, solved};
 use crate::talk::Talk;
 use clap::Args as ClapArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
+use glam::DVec3;
 use serde::Deserialize;
+use sinew::recipe::KeyCurve;
 use sinew::recipe::{Drive, EditShape, EditSpec, Literal, Place, RecipeFile};
-use sinew::strokes::Reach;
+use sinew::strokes::surface::SurfaceTree;
+use sinew::strokes::{Reach, Stroke, SurfaceStroke};
 use sinew::{Cpu, DeformedMesh, Recipe, Rig, Stage, Workspace, WorldPose};
-use sinew_author::{EditStage, Solve};
+use sinew_author::{EditStage, Pulled, Solve};
+use sinew_draw::redraw::{self, Surface};
+use sinew_draw::screen::{depth_beyond, skin_under};
+use sinew_draw::{CameraSpec, Ease};
 use sinew_gltf::map_file::{self, MapFile};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -36,6 +50,9 @@ use std::sync::Arc;
 const RINGS: usize = 4;
 const ITERATIONS: usize = 20;
 const MOST_ITERATIONS: usize = 1000;
+/// Of bulges, grooves and waves, in sizes.
+const WIDTH: f64 = 0.05;
+const HEIGHT: f64 = 0.02;
 
 #[derive(Debug, ClapArgs)]
 pub struct EditArgs {
@@ -71,8 +88,23 @@ struct AskedEdit {
     name: String,
     clip: Option<String>,
     time: Option<f64>,
+    #[serde(default)]
+    kind: KindName,
+    /// The one that is drawn on without it.
+    character: Option<CharacterName>,
+    camera: Option<CameraSpec>,
+    plane: Option<PlaneSpec>,
+    #[serde(default)]
     from: Vec<Vec<f64>>,
+    #[serde(default)]
     to: Vec<Vec<f64>>,
+    /// Of a bulge, a groove or a wave, in sizes.
+    height: Option<f64>,
+    width: Option<f64>,
+    crests: Option<f64>,
+    frequency: Option<f64>,
+    /// When it holds; always without it.
+    key: Option<Ease>,
     rings: Option<usize>,
     distance: Option<f64>,
     geodesic: Option<f64>,
@@ -83,6 +115,17 @@ struct AskedEdit {
     stiffness: Option<f64>,
     #[serde(default)]
     drive: DriveName,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum KindName {
+    #[default]
+    Pull,
+    Silhouette,
+    Bulge,
+    Groove,
+    Wave,
 }
 
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
@@ -109,7 +152,7 @@ pub fn run(options: &EditArgs, talk: &Talk) -> Result<(), Fault> {
     }
     destination.check()?;
     let file = options.edit.display().to_string();
-    let asked = read(&options.edit, &file)?;
+    let EditsFile { edits: asked } = pose::read(&options.edit, "edits")?;
     let loaded = LoadedRecipe::asked(&options.recipe)?;
     let mut recipe = RecipeFile::parse(&loaded.text()).map_err(|error| Fault::in_file(&loaded.file, error))?;
     let folder = |path: &Path| path.parent().map(Path::to_owned).filter(|p| !p.as_os_str().is_empty());
@@ -149,7 +192,7 @@ pub fn run(options: &EditArgs, talk: &Talk) -> Result<(), Fault> {
         let named: Vec<(&str, Option<u64>)> = named.iter().map(|(name, hash)| (name.as_str(), *hash)).collect();
         let refused = |error: sinew::recipe::EditError| words(error.to_string());
         recipe.set(Place::Maps, Literal::from(named.as_slice())).map_err(refused)?;
-        recipe.add_edit(&spec(edit).map_err(words)?).map_err(refused)?;
+        recipe.add_edit(&spec(edit, made.shape).map_err(words)?).map_err(refused)?;
         talk.note(&format!("{}: {} nodes, farthest {:.4} of the size", edit.name, made.moved, made.farthest));
     }
     write(options, &scene, &recipe, &files)?;
@@ -189,23 +232,32 @@ fn write(options: &EditArgs, scene: &Scene, recipe: &RecipeFile, files: &[(PathB
     outputs.commit()
 }
 
-fn read(path: &Path, file: &str) -> Result<Vec<AskedEdit>, Fault> {
-    let text = crate::limits::chosen()
-        .read_text(path)
-        .map_err(|error| Fault::in_file(file, format!("the edits cannot be read ({error}); check the path")))?;
-    let parsed: EditsFile = serde_json::from_str(&text).map_err(|error| {
-        Fault::in_file(file, format!("{error}; correct the JSON there, the manual shows the format"))
-    })?;
-    Ok(parsed.edits)
-}
-
 /// What an edit came to.
 struct Made {
-    /// Names' endings and a value per vertex of the rig.
-    maps: [(&'static str, Vec<f32>); 5],
+    shape: EditShape,
+    /// Names' endings and a value per vertex of the rig; a wave has none.
+    maps: Vec<(&'static str, Vec<f32>)>,
     moved: usize,
     /// In sizes.
     farthest: f64,
+}
+
+/// A character as it stands where an edit is made.
+struct Standing {
+    stage: EditStage,
+    before: Vec<DVec3>,
+    size: f64,
+}
+
+impl Standing {
+    fn surface(&self) -> Surface<'_> {
+        let skin = self.stage.skin();
+        Surface { triangles: skin.triangles(), adjacency: skin.adjacency(), points: &self.before, size: self.size }
+    }
+
+    fn tree(&self) -> Result<SurfaceTree<'_>, String> {
+        SurfaceTree::new(self.stage.skin().triangles(), &self.before).ok_or_else(|| "there is no skin".to_owned())
+    }
 }
 
 fn make(scene: &Scene, recipe: &Recipe, edit: &AskedEdit) -> Result<Made, String> {
@@ -213,35 +265,151 @@ fn make(scene: &Scene, recipe: &Recipe, edit: &AskedEdit) -> Result<Made, String
         return Err("give it a name without / \\ and :".to_owned());
     }
     let rig = &scene.rig;
-    let character = rig.characters().first().ok_or("the file has no character")?;
-    let stage = EditStage::new(rig, 0).ok_or("the character has no faces or no bones to edit")?;
-    let tolerance = match edit.tolerance {
-        None => 0.0,
-        Some(value) if value.is_finite() && value >= 0.0 => value,
-        Some(value) => return Err(format!("the tolerance is {value}; give a length of 0 or more")),
+    let (world, mesh) = posed(scene, recipe, edit)?;
+    let asked = edit.character.as_ref().map(|name| name.find(rig)).transpose()?;
+    let standing = |character: usize| {
+        let stage = EditStage::new(rig, character)?;
+        let before = stage.skin().points(rig, &mesh);
+        Some(Standing { before, stage, size: rig.characters()[character].size })
     };
-    let from = stroke(&edit.from, "from", tolerance)?;
-    let to = stroke(&edit.to, "to", tolerance)?;
-    let (world, mesh) = pose(scene, recipe, edit)?;
-    let before = stage.skin().points(rig, &mesh);
-    let iterations = edit.iterations.unwrap_or(ITERATIONS).min(MOST_ITERATIONS);
-    let solve = match edit.solve {
-        SolveName::Arap => Solve::Arap(iterations),
-        SolveName::Laplacian => Solve::Laplacian,
-        SolveName::ScaleVectors => Solve::ScaleVectors,
+    let wanted = (0..rig.characters().len()).filter(|&character| asked.is_none_or(|asked| asked == character));
+    let all: Vec<Standing> = wanted.filter_map(standing).collect();
+    let canvas = Canvas::of(edit.camera.as_ref(), edit.plane.as_ref())?;
+    let tolerance = length(edit.tolerance, 0.0, "tolerance")?;
+    let drawn = Drawn { edit, canvas, tolerance };
+    let at = drawn.character(&all)?;
+    let pulled = match edit.kind {
+        KindName::Wave => return drawn.wave(scene, at),
+        KindName::Silhouette => drawn.silhouette(at)?,
+        KindName::Bulge | KindName::Groove => drawn.relief(at)?,
+        KindName::Pull => drawn.pull(rig, &world, at)?,
     };
-    let pulled =
-        stage.pull(&world, rig, &before, [&from, &to], reach(edit)?, solve).map_err(|error| error.to_string())?;
     if pulled.points.iter().any(|p| !p.as_vec3().is_finite()) {
         return Err("the strokes move the skin too far away to be stored; draw them near the character".to_owned());
     }
-    let changes = stage.encode(&world, rig, &before, &pulled.points);
-    let apart = || before.iter().zip(&pulled.points).map(|(a, b)| a.distance(*b));
+    let changes = at.stage.encode(&world, rig, &at.before, &pulled.points);
+    let apart = || at.before.iter().zip(&pulled.points).map(|(a, b)| a.distance(*b));
     Ok(Made {
-        maps: stage.maps(rig, &changes, &pulled.inside),
+        // Maps are known by their names in lower case.
+        shape: EditShape::Shape(vec![(0.0, edit.name.to_lowercase())]),
+        maps: at.stage.maps(rig, &changes, &pulled.inside).into(),
         moved: apart().filter(|&d| d > 0.0).count(),
-        farthest: apart().fold(0.0, f64::max) / character.size,
+        farthest: apart().fold(0.0, f64::max) / at.size,
     })
+}
+
+/// What was drawn, and through what.
+struct Drawn<'a> {
+    edit: &'a AskedEdit,
+    canvas: Option<Canvas>,
+    tolerance: f64,
+}
+
+impl Drawn<'_> {
+    /// The character that is drawn on: the one under the stroke, or nearest to it.
+    fn character<'s>(&self, all: &'s [Standing]) -> Result<&'s Standing, String> {
+        let points = if self.edit.kind == KindName::Silhouette { &self.edit.to } else { &self.edit.from };
+        let mut nearest: Option<(f64, &Standing)> = None;
+        for standing in all {
+            let away = match &self.canvas {
+                _ if all.len() == 1 => 0.0,
+                None => {
+                    let first = stroke(points, "from", 0.0)?.at(0.0);
+                    let tree = standing.tree()?;
+                    let place =
+                        tree.nearest(first).and_then(|at| at.at(standing.surface().triangles, &standing.before));
+                    place.map_or(f64::INFINITY, |place| place.distance(first))
+                }
+                Some(canvas) if self.edit.kind == KindName::Silhouette => {
+                    let stroke = canvas.stroke(points, "to", self.tolerance)?;
+                    let Ok(part) = redraw::part(&standing.surface(), &standing.before, &stroke) else { continue };
+                    let moves = part.moves();
+                    moves.iter().map(|(_, by)| by.length()).sum::<f64>() / moves.len().max(1) as f64
+                }
+                Some(canvas) => {
+                    let (tree, reach) = (standing.tree()?, depth_beyond(&canvas.view, &standing.before));
+                    let stroke = canvas.stroke(points, "from", self.tolerance)?;
+                    let seen = |s: &sinew_draw::ScreenSample| skin_under(&canvas.view, &tree, s.pixel, reach);
+                    stroke.samples().iter().find_map(seen).map_or(f64::INFINITY, |(_, depth)| depth)
+                }
+            };
+            if nearest.is_none_or(|(least, _)| away < least) {
+                nearest = Some((away, standing));
+            }
+        }
+        nearest
+            .map(|(_, standing)| standing)
+            .ok_or_else(|| "there is no character with faces and bones to edit".to_owned())
+    }
+
+    /// The stroke on the skin.
+    fn from(&self, at: &Standing) -> Result<Stroke, String> {
+        let Some(canvas) = &self.canvas else { return stroke(&self.edit.from, "from", self.tolerance) };
+        let drawn = canvas.stroke(&self.edit.from, "from", self.tolerance)?;
+        let pieces = drawn.on_skin(&at.tree()?, depth_beyond(&canvas.view, &at.before));
+        let pieces = pieces.map_err(|fault| format!("the from: {fault}"))?;
+        // Of a stroke that leaves the skin and comes back the longest piece counts.
+        let longest = pieces.into_iter().max_by_key(Vec::len).unwrap_or_default();
+        smooth(&longest.iter().map(|sample| sample.sample).collect::<Vec<_>>(), "from")
+    }
+
+    fn pull(&self, rig: &Rig, world: &WorldPose, at: &Standing) -> Result<Pulled, String> {
+        let edit = self.edit;
+        let from = self.from(at)?;
+        let to = match &self.canvas {
+            None => stroke(&edit.to, "to", self.tolerance)?,
+            Some(canvas) => {
+                let places: Vec<DVec3> = from.knots().iter().map(|knot| knot.position).collect();
+                let drawn = canvas.stroke(&edit.to, "to", self.tolerance)?;
+                let samples = drawn.on_plane(&canvas.plane(&places)?).map_err(|fault| format!("the to: {fault}"))?;
+                smooth(&samples, "to")?
+            }
+        };
+        let iterations = edit.iterations.unwrap_or(ITERATIONS).min(MOST_ITERATIONS);
+        let solve = match edit.solve {
+            SolveName::Arap => Solve::Arap(iterations),
+            SolveName::Laplacian => Solve::Laplacian,
+            SolveName::ScaleVectors => Solve::ScaleVectors,
+        };
+        at.stage.pull(world, rig, &at.before, [&from, &to], reach(edit)?, solve).map_err(|error| error.to_string())
+    }
+
+    fn silhouette(&self, at: &Standing) -> Result<Pulled, String> {
+        let canvas =
+            self.canvas.as_ref().ok_or("an outline is seen from somewhere; give the camera it is drawn over")?;
+        let drawn = canvas.stroke(&self.edit.to, "to", self.tolerance)?;
+        let reach = self.edit.distance.map(|distance| length(Some(distance), 0.0, "distance")).transpose()?;
+        redraw::redraw(&at.surface(), &drawn, reach).map_err(|fault| fault.to_string())
+    }
+
+    fn relief(&self, at: &Standing) -> Result<Pulled, String> {
+        let height = at.size * length(self.edit.height, HEIGHT, "height")?;
+        let height = if self.edit.kind == KindName::Groove { -height } else { height };
+        let width = at.size * length(self.edit.width, WIDTH, "width")?;
+        at.stage.relief(&at.before, &self.from(at)?, height, width).map_err(|error| error.to_string())
+    }
+
+    /// A wave runs where the stroke lies at rest.
+    fn wave(&self, scene: &Scene, at: &Standing) -> Result<Made, String> {
+        let edit = self.edit;
+        let laid = SurfaceStroke::lay(&self.from(at)?, &at.tree()?, 33).ok_or("there is no skin to draw on")?;
+        let stage = Stage::new(&scene.rig, &Recipe::default()).map_err(|error| error.to_string())?;
+        let mut workspace = Workspace::default();
+        stage.resting(&mut workspace).deform(&Cpu::serial());
+        let rest = at.stage.skin().points(&scene.rig, workspace.mesh());
+        let along = laid.follow(at.stage.skin().triangles(), &rest).ok_or("there is no skin to draw on")?;
+        Ok(Made {
+            shape: EditShape::Wave {
+                along: along.iter().map(|sample| sample.position).collect(),
+                reach: length(edit.width, WIDTH, "width")?,
+                crests: length(edit.crests, 3.0, "number of crests")?,
+                frequency_hz: edit.frequency.unwrap_or(1.0),
+            },
+            maps: Vec::new(),
+            moved: 0,
+            farthest: 0.0,
+        })
+    }
 }
 
 fn reach(edit: &AskedEdit) -> Result<Reach, String> {
@@ -257,7 +425,7 @@ fn reach(edit: &AskedEdit) -> Result<Reach, String> {
 }
 
 /// World transforms and skin of the pose that an edit is made at.
-fn pose(scene: &Scene, recipe: &Recipe, edit: &AskedEdit) -> Result<(WorldPose, DeformedMesh), String> {
+fn posed(scene: &Scene, recipe: &Recipe, edit: &AskedEdit) -> Result<(WorldPose, DeformedMesh), String> {
     let stage = Stage::new(&scene.rig, recipe).map_err(|error| error.to_string())?;
     let time = edit.time.unwrap_or(0.0);
     if !time.is_finite() {
@@ -297,9 +465,16 @@ fn map_files(scene: &Scene, edit: &AskedEdit, made: &Made) -> Result<Vec<(String
     Ok(files)
 }
 
-fn spec(edit: &AskedEdit) -> Result<EditSpec, String> {
-    // Maps are known by their names in lower case.
-    let mut spec = EditSpec::new(EditShape::Shape(vec![(0.0, edit.name.to_lowercase())]));
+fn spec(edit: &AskedEdit, shape: EditShape) -> Result<EditSpec, String> {
+    let mut spec = EditSpec::new(shape);
+    if let (EditShape::Wave { .. }, Some(height)) = (&spec.shape, edit.height) {
+        spec.amount = KeyCurve::constant(height);
+    }
+    if let Some(key) = &edit.key {
+        key.check().map_err(|fault| fault.to_string())?;
+        let amount = spec.amount.at(key.time);
+        spec.amount = key.curve(amount).ok_or("its key is no time")?;
+    }
     spec.stiffness = edit.stiffness.unwrap_or(spec.stiffness);
     if !(spec.stiffness.is_finite() && spec.stiffness >= 0.0) {
         return Err(format!("the stiffness is {}; give 0 or more", spec.stiffness));

@@ -9,6 +9,7 @@ mod check;
 mod completions;
 mod demo;
 mod diff;
+mod drawn;
 mod edit;
 mod effects;
 mod fault;

@@ -1,30 +1,38 @@
-//! `sinew pose FILE --strokes S.json -o OUT.glb`: bones posed by strokes, as the file's new default transforms.
+//! `sinew pose FILE --strokes S.json -o OUT.glb`: bones posed by strokes, as the file's new default transforms, or with `--clip`
+//! as a layer on a clip, in its tracks.
 //!
 //! ```json
 //! {
 //!   "strokes": [
 //!     { "baseline": [[0, 0, 0], [0, 1, 0]], "offset": [[0, 0, 0], [0.2, 0.5, 0], [0.6, 0.8, 0]],
-//!       "radius": 0.1, "bones": "tail*", "stretch": false, "tolerance": 0.01, "normal": [0, 0, 1] }
+//!       "radius": 0.1, "bones": "tail*", "stretch": false, "fit": "curve", "tolerance": 0.01, "normal": [0, 0, 1] },
+//!     { "camera": { "eye": [0, 1, 5], "target": [0, 1, 0], "fov": 28, "size": [1920, 1080] },
+//!       "baseline": [[900, 500], [960, 300]], "offset": [[900, 500], [1100, 350]] }
 //!   ]
 //! }
 //! ```
 //!
-//! World space, the file's units; a point may carry the second it was drawn at as a fourth number. Strokes are applied
-//! in order, each to the pose that the one before left.
+//! World space, the file's units; a point may carry the second it was drawn at as a fourth number. With a camera points are
+//! pixels (column, row, optionally seconds and pressure), drawn on the plane that faces it through the bones near the baseline,
+//! or on a `plane` of a `point` and a `normal`. Strokes are applied in order, each to the pose that the one before left.
 
-use crate::args::Input;
+use crate::args::{Input, seconds};
+use crate::drawn::{Canvas, CharacterName, PlaneSpec, length, smooth, stroke};
 use crate::fault::Fault;
 use crate::load::{Scene, load_to_change};
-use crate::output::Destination;
+use crate::output::{Destination, Outputs};
+use crate::played::find_clip;
 use crate::talk::Talk;
 use clap::Args as ClapArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use glam::DVec3;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sinew::strokes::posing::Posing;
-use sinew::strokes::{Sample, Selection, Stroke, pose_by_offset, simplify};
+use sinew::strokes::{Fit, Selection, Stroke, pose_by_offset};
 use sinew::text::wildcard;
-use sinew::{BoneId, LocalTransform, Pose, WorldPose};
+use sinew::{BoneId, LocalTransform, Motion, MotionSettings, Pose, WorldPose};
+use sinew_draw::screen::TOLERANCE as PIXEL_TOLERANCE;
+use sinew_draw::{CameraSpec, Cycle, Ease, Easing, Layers, PoseLayer};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -38,9 +46,38 @@ pub struct PoseArgs {
     #[arg(value_name = "FILE", value_parser = OsStringValueParser::new().map(Input::from))]
     input: Input,
 
-    /// The strokes: a JSON file that lists baselines and offsets in world space.
-    #[arg(long, value_name = "S.json")]
-    strokes: PathBuf,
+    /// The strokes: a JSON file that lists baselines and offsets, in world space or as pixels of a camera.
+    #[arg(long, value_name = "S.json", required_unless_present = "layers")]
+    strokes: Option<PathBuf>,
+
+    /// Pose a moment of this clip, by name or number, instead of the default transforms: a layer on it that comes and goes.
+    #[arg(long, value_name = "NAME|N", requires = "time")]
+    clip: Option<String>,
+
+    /// That moment, in seconds on the clip's own clock.
+    #[arg(long, value_name = "S", value_parser = seconds, allow_negative_numbers = true, requires = "clip")]
+    time: Option<f64>,
+
+    /// Seconds in which the pose comes.
+    #[arg(long, value_name = "S", value_parser = seconds, default_value = "0.25")]
+    ease_in: f64,
+
+    /// Seconds in which it goes.
+    #[arg(long, value_name = "S", value_parser = seconds, default_value = "0.25")]
+    ease_out: f64,
+
+    /// How it comes and goes.
+    #[arg(long, value_name = "EASING", default_value = "sine-in-out",
+        value_parser = ["linear", "cubic-in", "quartic-out", "sine-in-out"])]
+    easing: String,
+
+    /// Layers that the clip has already: a JSON file written by --save-layers. They add up with what is drawn.
+    #[arg(long, value_name = "L.json", requires = "clip")]
+    layers: Option<PathBuf>,
+
+    /// Keep the layers, those of --layers and the new one, as plain data to be played or changed later.
+    #[arg(long, value_name = "L.json", requires = "clip")]
+    save_layers: Option<PathBuf>,
 
     /// Output file (.glb), or - for stdout.
     #[arg(long, short, value_name = "OUT.glb")]
@@ -57,9 +94,30 @@ struct StrokesFile {
     strokes: Vec<PosingStroke>,
 }
 
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct LayersFile {
+    layers: Vec<PoseLayer>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum FitName {
+    #[default]
+    Offset,
+    Curve,
+}
+
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct PosingStroke {
+    camera: Option<CameraSpec>,
+    plane: Option<PlaneSpec>,
+    /// Only bones of this character; of any without it.
+    character: Option<CharacterName>,
+    /// Whether bones follow how the offset differs from the baseline, or lie on it.
+    #[serde(default)]
+    fit: FitName,
     baseline: Vec<Vec<f64>>,
     offset: Vec<Vec<f64>>,
     /// How far from the baseline joints are chosen.
@@ -77,13 +135,17 @@ struct PosingStroke {
 pub fn run(options: &PoseArgs, talk: &Talk) -> Result<(), Fault> {
     let destination = Destination::new(&options.output, options.force);
     destination.check()?;
-    let file = options.strokes.display().to_string();
-    let strokes = read(&options.strokes, &file)?;
+    let strokes: StrokesFile = match &options.strokes {
+        Some(path) => read(path, "strokes")?,
+        None => StrokesFile { strokes: Vec::new() },
+    };
+    let file = options.strokes.as_ref().map_or_else(String::new, |path| path.display().to_string());
     let (scene, mut document) = load_to_change(&options.input)?;
     talk.warnings(&scene.warnings);
-    let before = scene.rig.rest_pose();
+    let layered = options.clip.as_deref().map(|clip| layered(options, &scene, clip)).transpose()?;
+    let before = layered.as_ref().map_or_else(|| scene.rig.rest_pose(), |layered| layered.pose.clone());
     let mut pose = before.clone();
-    for (index, stroke) in strokes.iter().enumerate() {
+    for (index, stroke) in strokes.strokes.iter().enumerate() {
         let words = |fault: String| Fault::in_file(&file, format!("stroke {}: {fault}", index + 1));
         let chosen = apply(&scene, stroke, &mut pose).map_err(words)?;
         talk.note(&format!("stroke {}: {chosen} bones", index + 1));
@@ -95,10 +157,34 @@ pub fn run(options: &PoseArgs, talk: &Talk) -> Result<(), Fault> {
             "the strokes move bones too far away to be stored; draw them near the character",
         ));
     }
+    let refused = |error| Fault::in_file(&scene.name, error);
+    if let Some(layered) = layered {
+        let Layered { clip, cycle, mut layers, ease, .. } = layered;
+        let skeleton = scene.rig.skeleton();
+        let unfit = |error: sinew_draw::LayerError| Fault::in_file(&scene.name, error);
+        if !changes.is_empty() {
+            let new = PoseLayer::between(skeleton, &before, &pose, ease).map_err(unfit)?;
+            layers.layers.push(PoseLayer { name: format!("layer {}", layers.layers.len() + 1), ..new });
+        }
+        let played = Layers::new(skeleton, &layers.layers, cycle).map_err(unfit)?;
+        let changed = played.clip(skeleton, &scene.clips[clip]);
+        talk.warnings(&document.replace_tracks(clip, &scene.clips[clip], &changed).map_err(refused)?);
+        if let Some(path) = &options.save_layers {
+            let text = serde_json::to_string_pretty(&layers).map_err(|error| Fault::in_file(path.display(), error))?;
+            let mut outputs = Outputs::default();
+            outputs.write_text(path, options.force, &text)?;
+            outputs.commit()?;
+        }
+        let moved = layers.layers.len();
+        destination.write_document(&document, Path::new(&scene.name))?;
+        if destination != Destination::Stdout {
+            talk.note(&format!("wrote {}, {moved} layers in \"{}\"", options.output.display(), scene.clips[clip].name));
+        }
+        return Ok(());
+    }
     if let Some((clip, name)) = animated(&scene, &changes) {
         talk.note(&format!("the clip {clip} also animates {name} and overrides its new pose"));
     }
-    let refused = |error| Fault::in_file(&scene.name, error);
     sinew_gltf::set_transforms(&mut document, &changes).map_err(refused)?;
     talk.warnings(&document.pack().map_err(refused)?);
     destination.write_document(&document, Path::new(&scene.name))?;
@@ -108,64 +194,145 @@ pub fn run(options: &PoseArgs, talk: &Talk) -> Result<(), Fault> {
     Ok(())
 }
 
-fn read(path: &Path, file: &str) -> Result<Vec<PosingStroke>, Fault> {
+/// A moment of a clip, with the layers that lie on it.
+struct Layered {
+    clip: usize,
+    cycle: Option<Cycle>,
+    layers: LayersFile,
+    ease: Ease,
+    pose: Pose,
+}
+
+fn layered(options: &PoseArgs, scene: &Scene, clip: &str) -> Result<Layered, Fault> {
+    let clip = find_clip(scene, clip)?;
+    let layers: LayersFile = match &options.layers {
+        Some(path) => read(path, "layers")?,
+        None => LayersFile::default(),
+    };
+    let easing = match options.easing.as_str() {
+        "linear" => Easing::Linear,
+        "cubic-in" => Easing::CubicIn,
+        "quartic-out" => Easing::QuarticOut,
+        _ => Easing::SineInOut,
+    };
+    let time = options.time.unwrap_or(0.0);
+    let ease = Ease { time, ease_in: options.ease_in, ease_out: options.ease_out, easing };
+    ease.check().map_err(|fault| Fault::Usage(fault.to_string()))?;
+    let motion = Motion::new(scene.rig.puppet(), &scene.clips[clip], &MotionSettings::default(), &[])
+        .map_err(|error| Fault::in_file(&scene.name, error))?;
+    let report = motion.report();
+    let cycle = report.period.map(|period| (report.start, period));
+    let mut pose = Pose::default();
+    motion.pose(time, &mut pose);
+    let played = Layers::new(scene.rig.skeleton(), &layers.layers, cycle);
+    played.map_err(|error| Fault::in_file(&scene.name, error))?.apply(time, &mut pose);
+    Ok(Layered { clip, cycle, layers, ease, pose })
+}
+
+pub fn read<T: serde::de::DeserializeOwned>(path: &Path, what: &str) -> Result<T, Fault> {
+    let file = path.display();
     let text = crate::limits::chosen()
         .read_text(path)
-        .map_err(|error| Fault::in_file(file, format!("the strokes cannot be read ({error}); check the path")))?;
-    let parsed: StrokesFile = serde_json::from_str(&text).map_err(|error| {
-        Fault::in_file(file, format!("{error}; correct the JSON there, the manual shows the format"))
-    })?;
-    Ok(parsed.strokes)
+        .map_err(|error| Fault::in_file(&file, format!("the {what} cannot be read ({error}); check the path")))?;
+    serde_json::from_str(&text)
+        .map_err(|error| Fault::in_file(&file, format!("{error}; correct the JSON there, the manual shows the format")))
 }
 
 /// Poses the bones near one baseline; tells how many.
 fn apply(scene: &Scene, asked: &PosingStroke, pose: &mut Pose) -> Result<usize, String> {
-    let rig = &scene.rig;
-    let size = rig.characters().first().map_or(1.0, |character| character.size);
-    let length = |given: Option<f64>, share: f64, what: &str| match given {
-        None => Ok(share * size),
-        Some(value) if value.is_finite() && value >= 0.0 => Ok(value),
-        Some(value) => Err(format!("the {what} is {value}; give a length of 0 or more")),
-    };
-    let radius = length(asked.radius, RADIUS, "radius")?;
-    let tolerance = length(asked.tolerance, TOLERANCE, "tolerance")?;
-    let baseline = stroke(&asked.baseline, "baseline", tolerance)?;
-    let offset = stroke(&asked.offset, "offset", tolerance)?;
-    let up = match asked.normal {
-        None => DVec3::Z,
-        Some(normal) => DVec3::from(normal).try_normalize().ok_or("the normal has no direction")?,
-    };
-    let skeleton = rig.skeleton();
+    let (rig, skeleton) = (&scene.rig, scene.rig.skeleton());
+    let character = asked.character.as_ref().map(|name| name.find(rig)).transpose()?;
     let pattern = asked.bones.as_deref().unwrap_or("*");
     let mut is_joint = vec![false; skeleton.len()];
-    rig.palette().iter().for_each(|entry| is_joint[entry.bone.index()] = true);
-    let candidates = skeleton.bones().filter(|&bone| is_joint[bone.index()] && wildcard(pattern, skeleton.name(bone)));
+    let of_it = rig.palette().iter().filter(|entry| character.is_none_or(|wanted| entry.character as usize == wanted));
+    of_it.for_each(|entry| is_joint[entry.bone.index()] = true);
+    let candidates: Vec<BoneId> =
+        (skeleton.bones()).filter(|&bone| is_joint[bone.index()] && wildcard(pattern, skeleton.name(bone))).collect();
     let mut world = WorldPose::default();
     world.compose(skeleton, pose);
-    let selection = Selection::by_baseline(&world, candidates, &baseline, radius);
-    if selection.bones().is_empty() {
+    let canvas = Canvas::of(asked.camera.as_ref(), asked.plane.as_ref())?;
+    let (chosen, [baseline, offset], plane_normal) = match &canvas {
+        None => in_world(scene, asked, &world, &candidates, character)?,
+        Some(canvas) => in_picture(scene, asked, &world, &candidates, canvas)?,
+    };
+    if chosen.is_empty() {
         let advice = "draw the baseline closer to the joints, or give a larger radius";
-        return Err(format!("no joint matching \"{pattern}\" is within {radius} of the baseline; {advice}"));
+        return Err(format!("no joint matching \"{pattern}\" is within the radius of the baseline; {advice}"));
     }
+    let up = match asked.normal {
+        None => plane_normal,
+        Some(normal) => DVec3::from(normal).try_normalize().ok_or("the normal has no direction")?,
+    };
+    let selection = Selection::by_baseline(&world, chosen.into_iter(), &baseline, f64::INFINITY);
     let is_free = |bone: BoneId| rig.is_root(bone) || skeleton.parent(bone).is_none();
-    let posing = Posing { up, stretch: asked.stretch, is_free: &is_free };
+    let fit = match asked.fit {
+        FitName::Offset => Fit::Offset,
+        FitName::Curve => Fit::Curve,
+    };
+    let posing = Posing { up, stretch: asked.stretch, fit, is_free: &is_free };
     *pose = pose_by_offset(skeleton, pose, &selection, [&baseline, &offset], &posing);
     Ok(selection.bones().len())
 }
 
-/// A stroke of a file, simplified.
-pub fn stroke(points: &[Vec<f64>], what: &str, tolerance: f64) -> Result<Stroke, String> {
-    let samples = samples(points).map_err(|fault| format!("the {what}: {fault}"))?;
-    Stroke::new(&simplify(&samples, tolerance)).map_err(|fault| format!("the {what}: {fault}"))
+/// Bones that a baseline chooses, both strokes, and the normal of the plane they are drawn on.
+type Chosen = (Vec<BoneId>, [Stroke; 2], DVec3);
+
+fn in_world(
+    scene: &Scene,
+    asked: &PosingStroke,
+    world: &WorldPose,
+    candidates: &[BoneId],
+    character: Option<usize>,
+) -> Result<Chosen, String> {
+    let tolerance_of = |size: f64| length(asked.tolerance, TOLERANCE * size, "tolerance");
+    let raw = stroke(&asked.baseline, "baseline", 0.0)?;
+    let near = |bone: BoneId| raw.at(raw.nearest(world.joint_origin(bone))).distance(world.joint_origin(bone));
+    // Lengths are in sizes of the character that is drawn at.
+    let nearest = candidates.iter().min_by(|&&a, &&b| near(a).total_cmp(&near(b)));
+    let character = character.or_else(|| nearest.map(|&bone| scene.rig.character_of_bone(bone)));
+    let size = character.and_then(|index| scene.rig.characters().get(index)).map_or(1.0, |character| character.size);
+    let (radius, tolerance) = (length(asked.radius, RADIUS * size, "radius")?, tolerance_of(size)?);
+    let baseline = stroke(&asked.baseline, "baseline", tolerance)?;
+    let offset = stroke(&asked.offset, "offset", tolerance)?;
+    let selection = Selection::by_baseline(world, candidates.iter().copied(), &baseline, radius);
+    Ok((selection.bones().iter().map(|selected| selected.bone).collect(), [baseline, offset], DVec3::Z))
 }
 
-fn samples(points: &[Vec<f64>]) -> Result<Vec<Sample>, String> {
-    let sample = |(index, point): (usize, &Vec<f64>)| match point[..] {
-        [x, y, z] => Ok(Sample { position: DVec3::new(x, y, z), time_secs: index as f64 }),
-        [x, y, z, time_secs] => Ok(Sample { position: DVec3::new(x, y, z), time_secs }),
-        _ => Err(format!("point {} has {} numbers; give x, y, z and, optionally, seconds", index, point.len())),
+fn in_picture(
+    scene: &Scene,
+    asked: &PosingStroke,
+    world: &WorldPose,
+    candidates: &[BoneId],
+    canvas: &Canvas,
+) -> Result<Chosen, String> {
+    let height = asked.camera.map_or(0.0, |camera| f64::from(camera.size[1]));
+    let tolerance = length(asked.tolerance, PIXEL_TOLERANCE * height, "tolerance")?;
+    let baseline = canvas.stroke(&asked.baseline, "baseline", tolerance)?;
+    let offset = canvas.stroke(&asked.offset, "offset", tolerance)?;
+    let flat = smooth(&baseline.flat(), "baseline")?;
+    let mut chosen = Vec::new();
+    for &bone in candidates {
+        let projected = canvas.view.project(world.joint_origin(bone));
+        let Some([x, y]) = projected.pixel().filter(|_| projected.depth > canvas.view.camera().near()) else {
+            continue;
+        };
+        let size = scene.rig.characters()[scene.rig.character_of_bone(bone)].size;
+        let radius = length(asked.radius, RADIUS * size, "radius")? / canvas.view.pixel_size(projected.depth);
+        let joint = DVec3::new(x, y, 0.0);
+        if flat.at(flat.nearest(joint)).distance(joint) <= radius {
+            chosen.push(bone);
+        }
+    }
+    let joints: Vec<DVec3> = chosen.iter().map(|&bone| world.joint_origin(bone)).collect();
+    if joints.is_empty() {
+        return Ok((chosen, [flat.clone(), flat], DVec3::Z));
+    }
+    let plane = canvas.plane(&joints)?;
+    let placed = |stroke: &sinew_draw::ScreenStroke, what: &str| {
+        let samples = stroke.on_plane(&plane).map_err(|fault| format!("the {what}: {fault}"))?;
+        smooth(&samples, what)
     };
-    points.iter().enumerate().map(sample).collect()
+    Ok((chosen, [placed(&baseline, "baseline")?, placed(&offset, "offset")?], plane.normal()))
 }
 
 /// The nodes whose transforms are not what they were.

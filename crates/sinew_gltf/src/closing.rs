@@ -39,7 +39,7 @@ impl Document {
 
 /// Number, node and path of each channel of an animation; of two for the same property the first, which is the one that is
 /// read.
-fn channels(json: &Value, animation: usize) -> Result<Vec<(usize, usize, String)>, WriteError> {
+pub(crate) fn channels(json: &Value, animation: usize) -> Result<Vec<(usize, usize, String)>, WriteError> {
     let root = View::root(json);
     let view = root.entry("animations", animation)?;
     let mut found = Vec::new();

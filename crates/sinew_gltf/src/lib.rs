@@ -116,6 +116,7 @@ mod asset;
 mod audit;
 pub mod bind;
 mod borrowed;
+mod changed_tracks;
 mod closing;
 mod decode;
 pub mod diff;

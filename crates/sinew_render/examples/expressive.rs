@@ -9,7 +9,7 @@ use sinew::base::{DQS, RIGID};
 use sinew::correct::surface_edit::Profile;
 use sinew::recipe::{BaseSpec, CorrectionSpec, Drive, EditShape, EditSpec, KeyCurve};
 use sinew::strokes::posing::Posing;
-use sinew::strokes::{Reach, Sample, Selection, Stroke, pose_by_offset};
+use sinew::strokes::{Fit, Reach, Sample, Selection, Stroke, pose_by_offset};
 use sinew::*;
 use sinew_author::{EditStage, Solve};
 use sinew_render::*;
@@ -432,7 +432,7 @@ fn posed_by_strokes(folder: &Path) -> Result<(), Error> {
         let joints = rig.palette().iter().map(|entry| entry.bone);
         subject.pose = rest.clone();
         let selection = Selection::by_baseline(&subject.world(), joints, &strokes[0], 0.1);
-        let posing = Posing { up: DVec3::Z, stretch: false, is_free: &|bone| rig.is_root(bone) };
+        let posing = Posing { up: DVec3::Z, stretch: false, fit: Fit::Offset, is_free: &|bone| rig.is_root(bone) };
         subject.pose = pose_by_offset(rig.skeleton(), &rest, &selection, [&strokes[0], &strokes[1]], &posing);
         let mut shot = Shot::new(View::Front)?;
         shot.lines = vec![red((0..=100).map(|i| strokes[1].at(f64::from(i) / 100.0)))];

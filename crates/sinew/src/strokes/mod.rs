@@ -23,7 +23,7 @@ pub mod surface;
 
 pub use curve::{Stroke, StrokeError};
 pub use frames::Frames;
-pub use posing::{Selection, pose_by_offset};
+pub use posing::{Fit, Selection, pose_by_offset};
 pub use region::{Reach, Region};
 pub use simplify::{Sample, simplify};
 pub use surface::{SurfacePoint, SurfaceStroke};

@@ -10,8 +10,12 @@
 //! they can; with `stretch` every joint is put on its target. The topmost chosen joint moves only if it is free to (it
 //! carries the whole character), or with `stretch`.
 //!
+//! [`Fit::Curve`] lays the chain on the offset stroke itself: the next joint is where the stroke first leaves the ball
+//! about this one whose radius is the way to it, so joints lie on the stroke with lengths kept. Arc lengths would not do:
+//! bones are chords, and run ahead of the arc. Where the stroke ends before the chain, the rest goes straight on.
+//!
 //! Oracle: offset = baseline leaves the pose bit for bit; a straight chain on an arc of its own length follows it with
-//! lengths kept to rounding; with `stretch` joints are on their targets.
+//! lengths kept to rounding; with `stretch` joints are on their targets; with [`Fit::Curve`] they are on the stroke.
 
 use super::curve::Stroke;
 use super::frames::Frames;
@@ -89,6 +93,26 @@ impl Selection {
         }
         next
     }
+
+    /// The way from a chosen joint to the end of the chain that it leads.
+    fn way_below(&self, world: &WorldPose, next: &[Option<usize>], index: usize) -> f64 {
+        let mut joints = std::iter::successors(Some(index), |&index| next[index])
+            .map(|index| world.joint_origin(self.bones[index].bone));
+        let first = joints.next();
+        joints
+            .fold((0.0, first), |(way, last), joint| (way + last.map_or(0.0, |last| joint.distance(last)), Some(joint)))
+            .0
+    }
+}
+
+/// What of an offset stroke bones follow.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fit {
+    /// Its difference to the baseline: a joint beside the one is beside the other.
+    #[default]
+    Offset,
+    /// The stroke itself: joints are put on it.
+    Curve,
 }
 
 /// How bones are posed.
@@ -98,6 +122,8 @@ pub struct Posing<'a> {
     pub up: DVec3,
     /// Joints are put on their targets, bones change their length.
     pub stretch: bool,
+    /// What of the offset stroke they follow.
+    pub fit: Fit,
     /// Bones that may be moved as well as turned: those that carry the whole character.
     pub is_free: &'a dyn Fn(BoneId) -> bool,
 }
@@ -117,10 +143,13 @@ pub fn pose_by_offset(
     let start = world.clone();
     let from_frames = Frames::new(baseline, posing.up);
     let to_frames = from_frames.carried_from(offset);
-    let targets: Vec<DVec3> = selection
+    let mut targets: Vec<DVec3> = selection
         .bones
         .iter()
         .map(|s| {
+            if posing.fit == Fit::Curve {
+                return offset.at(s.t);
+            }
             let (from, to) = (from_frames.at(s.t), to_frames.at(s.t));
             let in_frame = from.transpose() * s.displacement;
             start.joint_origin(s.bone) + (offset.at(s.t) - baseline.at(s.t)) + (to * in_frame - from * in_frame)
@@ -128,6 +157,9 @@ pub fn pose_by_offset(
         .collect();
     let above = selection.above(skeleton);
     let next = selection.next(&above);
+    // Where on the offset stroke each joint of a chain that is laid along it has come to lie.
+    let mut along: Vec<Option<f64>> = vec![None; selection.bones.len()];
+    let lays = posing.fit == Fit::Curve && !posing.stretch;
     let mut chosen = selection.bones.iter().enumerate().peekable();
     // Parents come first: what is above a bone stands when its turn comes, and what is below waits for its own.
     for bone in skeleton.bones() {
@@ -136,10 +168,23 @@ pub fn pose_by_offset(
             continue;
         };
         let may_move = posing.stretch || (above[index].is_none() && (posing.is_free)(bone));
+        if lays && along[index].is_none() {
+            // As far along as leaves room for the chain.
+            let room = 1.0 - selection.way_below(&start, &next, index) / offset.length();
+            let wanted = if may_move { t } else { offset.nearest(world.joint_origin(bone)) };
+            let begin = if room.is_nan() { 0.0 } else { wanted.min(room.max(0.0)) };
+            along[index] = Some(begin);
+            targets[index] = offset.at(begin);
+        }
         if may_move && world.joint_origin(bone) != targets[index] {
             put(skeleton, &mut posed, &mut world, bone, targets[index]);
         }
         match next[index] {
+            Some(next) if lays => {
+                let from = along[index].unwrap_or(t);
+                along[next] =
+                    Some(lay(skeleton, &mut posed, &mut world, [bone, selection.bones[next].bone], offset, from));
+            }
             Some(next) => aim(skeleton, &mut posed, &mut world, bone, selection.bones[next].bone, targets[next]),
             None => {
                 let (from, to) = (from_frames.at(t), to_frames.at(t));
@@ -153,6 +198,65 @@ pub fn pose_by_offset(
         }
     }
     posed
+}
+
+/// Turns the first bone so that the joint of the second, below it, lies on the curve beyond a fraction of its length;
+/// returns the fraction at which it does.
+fn lay(
+    skeleton: &Skeleton,
+    pose: &mut Pose,
+    world: &mut WorldPose,
+    [bone, tip]: [BoneId; 2],
+    curve: &Stroke,
+    from: f64,
+) -> f64 {
+    let below: Vec<BoneId> = skeleton.ancestors(tip).take_while(|&above| above != bone).collect();
+    let mut at = from;
+    // Once is exact unless a parent's scale is uneven, so that the way to the tip changes with its direction.
+    for _ in 0..AIM_ROUNDS {
+        below.iter().rev().for_each(|&below| world.compose_bone(skeleton, pose, below));
+        let (joint, now) = (world.joint_origin(bone), world.joint_origin(tip));
+        let way = now.distance(joint);
+        let target = match leaves_ball(curve, from, joint, way) {
+            Some(t) => {
+                at = t;
+                curve.at(t)
+            }
+            None => {
+                at = 1.0;
+                curve.at(1.0) + curve.tangent(1.0) * way
+            }
+        };
+        if now.distance(target) <= 4.0 * f64::EPSILON * way {
+            break;
+        }
+        aim(skeleton, pose, world, bone, tip, target);
+    }
+    at
+}
+
+/// The first fraction of a curve's length beyond `from` at which it is `radius` away from a point; `from` itself where it
+/// is farther already, `None` where it ends before.
+fn leaves_ball(curve: &Stroke, from: f64, middle: DVec3, radius: f64) -> Option<f64> {
+    let is_out = |t: f64| curve.at(t).distance(middle) >= radius;
+    if is_out(from) {
+        return Some(from);
+    }
+    let mut inside = from;
+    let mut outside = curve.table().filter(|&t| t > from).find(|&t| {
+        let out = is_out(t);
+        inside = if out { inside } else { t };
+        out
+    })?;
+    for _ in 0..60 {
+        let middle = 0.5 * (inside + outside);
+        if is_out(middle) {
+            outside = middle;
+        } else {
+            inside = middle;
+        }
+    }
+    Some(outside)
 }
 
 /// Turns `bone` so that the joint of `tip`, below it, points to `target`.
@@ -228,7 +332,7 @@ mod tests {
         Selection::by_baseline(&world, skeleton.bones(), baseline, radius)
     }
 
-    const FREE: Posing<'static> = Posing { up: DVec3::Z, stretch: false, is_free: &|_| true };
+    const FREE: Posing<'static> = Posing { up: DVec3::Z, stretch: false, fit: Fit::Offset, is_free: &|_| true };
 
     #[test]
     fn an_equal_stroke_leaves_the_pose_bit_for_bit() {
@@ -318,6 +422,38 @@ mod tests {
             let after = place(&skeleton, &posed);
             let wanted = (offset.at(selection.bones()[1].t) - after[1]).normalize();
             assert!(((after[2] - after[1]).normalize() - wanted).length() < 1e-3, "scale {scale}");
+        }
+    }
+
+    #[test]
+    fn a_chain_laid_on_a_curve_has_its_joints_there_and_its_lengths_kept() {
+        let skeleton = chain(12, 0.25);
+        let pose = Pose::rest(&skeleton);
+        let baseline = stroke([DVec3::ZERO, DVec3::Y * 2.75]);
+        let wave = |i: i32| DVec3::new((f64::from(i) * 0.35).sin() * 0.5, f64::from(i) * 0.06, f64::from(i) * 0.01);
+        let selection = select(&skeleton, &pose, &baseline, 0.01);
+        for is_free in [true, false] {
+            // Where the first joint may not move, the stroke begins near it.
+            let away = if is_free { DVec3::ONE } else { DVec3::X * 0.02 };
+            let offset = stroke((0..60).map(|i| wave(i) + away));
+            assert!(offset.length() > 2.75);
+            let posing = Posing { fit: Fit::Curve, is_free: &|_| is_free, ..FREE };
+            let posed = pose_by_offset(&skeleton, &pose, &selection, [&baseline, &offset], &posing);
+            let joints = place(&skeleton, &posed);
+            for pair in joints.windows(2) {
+                assert!((pair[0].distance(pair[1]) / 0.25 - 1.0).abs() < 1e-9);
+            }
+            for joint in &joints[usize::from(!is_free)..] {
+                assert!(offset.at(offset.nearest(*joint)).distance(*joint) < 1e-7, "{joint}");
+            }
+            assert!(is_free || joints[0] == DVec3::ZERO);
+        }
+        // A stroke that ends early: the chain goes straight on.
+        let short = stroke([DVec3::ZERO, DVec3::X]);
+        let posing = Posing { fit: Fit::Curve, ..FREE };
+        let joints = place(&skeleton, &pose_by_offset(&skeleton, &pose, &selection, [&baseline, &short], &posing));
+        for (i, joint) in joints.iter().enumerate() {
+            assert!(joint.distance(DVec3::X * (0.25 * i as f64)) < 1e-9, "{joint}");
         }
     }
 }

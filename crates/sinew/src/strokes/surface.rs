@@ -73,7 +73,7 @@ impl<'a> SurfaceTree<'a> {
     }
 
     /// Where a segment first goes through the surface, and how far along (Möller and Trumbore 1997).
-    pub(crate) fn crossing(&self, from: DVec3, to: DVec3) -> Option<(f64, SurfacePoint)> {
+    pub fn crossing(&self, from: DVec3, to: DVec3) -> Option<(f64, SurfacePoint)> {
         let direction = to - from;
         let mut first: Option<(f64, SurfacePoint)> = None;
         self.tree.first_hit(from, direction, |triangle| {

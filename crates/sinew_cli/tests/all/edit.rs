@@ -79,3 +79,43 @@ fn faults_name_the_edit_and_the_remedy() {
         assert!(!std::path::Path::new(&folder.join("tube.sinew.toml")).exists(), "nothing is half-written");
     }
 }
+
+#[test]
+fn outlines_bulges_and_waves_are_drawn_through_a_camera() {
+    let folder = Folder::new();
+    let camera = json!({"eye": [0, 1, 8], "target": [0, 1, 0], "height": 2.7, "size": [1080, 1080]});
+    // 400 pixels a unit; the tube's right outline is 0.2 or so from its axis.
+    let hump = |i: i32| {
+        let t = f64::from(i) / 40.0;
+        [540.0 + 80.0 + 30.0 * (std::f64::consts::PI * t).sin().powi(2), 400.0 + 280.0 * t]
+    };
+    let outline: Vec<_> = (0..=40).map(hump).collect();
+    let edits = json!({"edits": [
+        {"name": "outline", "kind": "silhouette", "camera": camera, "to": outline},
+        {"name": "vein", "kind": "bulge", "camera": camera, "from": [[520, 300], [560, 380]], "height": 0.02, "width": 0.08,
+         "key": {"time": 0.5, "ease_in": 0.2, "ease_out": 0.2}},
+        {"name": "ripple", "kind": "wave", "camera": camera, "from": [[540, 700], [540, 900]], "width": 0.1}
+    ]});
+    let run = edit(&folder, &edits, &[]);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let recipe = folder.join("tube.sinew.toml");
+    let text = std::fs::read_to_string(&recipe).expect("a recipe");
+    for words in ["shape = \"outline\"", "shape = \"vein\"", "type = \"wave\""] {
+        assert!(text.contains(words), "{words} in {text}");
+    }
+    assert!(farthest(&frame(TUBE, &["--clip", "wave", "--time", "0.5", "--recipe", &recipe])) > 0.02);
+    for (edits, words) in [
+        (json!({"edits": [{"name": "a", "kind": "silhouette", "to": [[1, 1, 0]]}]}), "give the camera"),
+        (
+            json!({"edits": [{"name": "a", "camera": camera, "from": [[1, 1], [2, 2]], "to": [[1, 1]]}]}),
+            "touch the skin",
+        ),
+        (
+            json!({"edits": [{"name": "a", "character": 7, "from": [[0, 0, 0]], "to": [[0, 0, 0]]}]}),
+            "no such character",
+        ),
+    ] {
+        let run = edit(&folder, &edits, &[]);
+        assert!(run.code == 1 && run.stderr.contains(words), "{} ∌ {words}", run.stderr);
+    }
+}

@@ -9,6 +9,7 @@ mod avatars;
 mod bind_on_real_characters;
 mod binding;
 mod borrowed;
+mod changed_tracks;
 mod common;
 mod compressed;
 mod contacts_on_real_characters;
