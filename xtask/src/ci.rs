@@ -47,9 +47,10 @@ struct Step {
     run: fn(&mut Run) -> Outcome,
 }
 
-/// A driver is found or installed first. Said alike by all steps that compile, so that packages are compiled once: which
+/// Those that need a driver, which is found or installed first, and the studio, whose window takes long to compile. Said alike by all steps that compile, so that packages are compiled once: which
 /// features they have depends on what is built together.
-const EXCEPT_GPU: [&str; 5] = ["--workspace", "--exclude", "sinew_gpu", "--exclude", "sinew_view"];
+const MOST: [&str; 7] =
+    ["--workspace", "--exclude", "sinew_gpu", "--exclude", "sinew_view", "--exclude", "sinew_studio"];
 
 const STEPS: &[Step] = &[
     Step { name: "format", run: |_| Ok(succeed(&mut cargo("fmt --all --check"))?) },
@@ -60,10 +61,11 @@ const STEPS: &[Step] = &[
     },
     Step { name: "tests", run: tests },
     Step { name: "gpu", run: gpu },
-    Step { name: "doc tests", run: |run| Ok(succeed(run.extent.tell(cargo("test --doc").args(EXCEPT_GPU)))?) },
+    Step { name: "studio", run: |run| Ok(succeed(run.extent.tell(&mut cargo("test --package sinew_studio")))?) },
+    Step { name: "doc tests", run: |run| Ok(succeed(run.extent.tell(cargo("test --doc").args(MOST)))?) },
     Step {
         name: "examples, benches",
-        run: |_| Ok(succeed(cargo("build --profile test --examples --benches").args(EXCEPT_GPU))?),
+        run: |_| Ok(succeed(cargo("build --profile test --examples --benches").args(MOST))?),
     },
     Step { name: "glTF validator", run: validator },
     Step { name: "wasm32", run: webassembly },
@@ -142,9 +144,9 @@ fn tests(run: &mut Run) -> Outcome {
     }
     let extent = run.extent;
     let (result, times) = if works(&mut cargo("nextest --version")) {
-        slowest::nextest(|nextest| extent.tell(nextest.args(EXCEPT_GPU)))
+        slowest::nextest(|nextest| extent.tell(nextest.args(MOST)))
     } else {
-        slowest::cargo_test(|test| extent.tell(test.args(EXCEPT_GPU).args(["--lib", "--bins", "--tests"])))
+        slowest::cargo_test(|test| extent.tell(test.args(MOST).args(["--lib", "--bins", "--tests"])))
     };
     run.times = Some(times);
     Ok(result?)

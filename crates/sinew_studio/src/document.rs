@@ -7,7 +7,7 @@
 use crate::character::Character;
 use crate::history::{Dab, History, MapChange};
 use sinew::maps::PointMap;
-use sinew::recipe::{EditError, EffectSpec, CorrectionSpec, Literal, Place};
+use sinew::recipe::{CorrectionSpec, EditError, EffectSpec, Literal, Place};
 use sinew::{RecipeError, RecipeFile, Rig, RigError, presets};
 use sinew_gltf::map_file::{MapFile, MapFileError};
 use std::collections::BTreeMap;
@@ -259,7 +259,8 @@ impl Document {
         let held = self.maps.get_mut(name).ok_or_else(|| ChangeError::NoSuchMap(name.to_owned()))?;
         let mut dabs: Vec<Dab> = Vec::new();
         for (slot, after) in values {
-            let Some(value) = held.get_mut(slot).filter(|value| after.is_finite() && value.to_bits() != after.to_bits())
+            let Some(value) =
+                held.get_mut(slot).filter(|value| after.is_finite() && value.to_bits() != after.to_bits())
             else {
                 continue;
             };

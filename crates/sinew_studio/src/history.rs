@@ -59,13 +59,7 @@ impl History {
     }
 
     /// Remembers a change that was made. What was undone before can no longer be done again.
-    pub fn push(
-        &mut self,
-        label: &str,
-        gesture: Option<u64>,
-        recipe: Option<[Arc<str>; 2]>,
-        maps: Vec<MapChange>,
-    ) {
+    pub fn push(&mut self, label: &str, gesture: Option<u64>, recipe: Option<[Arc<str>; 2]>, maps: Vec<MapChange>) {
         self.changes.truncate(self.done);
         self.revisions += 1;
         let revision = self.revisions;

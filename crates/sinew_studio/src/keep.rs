@@ -120,8 +120,8 @@ impl Document {
     pub fn open_recipe(character: Arc<Character>, path: &Path) -> Result<Self, KeepError> {
         let text = read(path)?;
         let file = path.display().to_string();
-        let parsed = RecipeFile::parse(&text)
-            .map_err(|error| KeepError::Change { file: file.clone(), source: error.into() })?;
+        let parsed =
+            RecipeFile::parse(&text).map_err(|error| KeepError::Change { file: file.clone(), source: error.into() })?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut maps = Vec::new();
         for name in parsed.maps() {
@@ -132,7 +132,9 @@ impl Document {
 
     /// The command line that gives the file the window exports.
     pub fn command(&self, recipe: &Path, output: &Path) -> String {
-        let quote = |text: String| if text.contains([' ', '\'', '"', '$']) { format!("'{}'", text.replace('\'', r"'\''")) } else { text };
+        let quote = |text: String| {
+            if text.contains([' ', '\'', '"', '$']) { format!("'{}'", text.replace('\'', r"'\''")) } else { text }
+        };
         format!(
             "sinew bake {} --recipe {} -o {}",
             quote(self.character().source.argument()),

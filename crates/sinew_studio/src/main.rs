@@ -5,7 +5,8 @@ fn main() -> std::process::ExitCode {
     use sinew_studio::shell::studio::Studio;
 
     let file = std::env::args_os().nth(1);
-    let viewport = egui::ViewportBuilder::default().with_inner_size([1280.0, 720.0]).with_min_inner_size([800.0, 500.0]);
+    let viewport =
+        egui::ViewportBuilder::default().with_inner_size([1280.0, 720.0]).with_min_inner_size([800.0, 500.0]);
     let options = eframe::NativeOptions { viewport, ..eframe::NativeOptions::default() };
     let state = sinew_studio::keep::state_folder();
     let outcome = eframe::run_native(
@@ -23,7 +24,9 @@ fn main() -> std::process::ExitCode {
         Ok(()) => std::process::ExitCode::SUCCESS,
         Err(error) => {
             // There is no window to say it in.
-            let words = format!("sinew studio: {error}; a display and a graphics driver (Vulkan, Metal or DirectX 12) are needed\n");
+            let words = format!(
+                "sinew studio: {error}; a display and a graphics driver (Vulkan, Metal or DirectX 12) are needed\n"
+            );
             let _ = std::io::Write::write_all(&mut std::io::stderr(), words.as_bytes());
             std::process::ExitCode::FAILURE
         }

@@ -11,7 +11,6 @@ use sinew_gltf::map_file::MapFile;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-
 /// How long a change may be unwritten.
 pub const EVERY: Duration = Duration::from_millis(1500);
 

@@ -8,7 +8,8 @@ pub mod bar {
     /// Opens a file.
     pub const OPEN: &str = "Open…";
     /// Its tooltip.
-    pub const OPEN_TIP: &str = "Open a character: .glb, .gltf or .vrm (Ctrl O). You can also drop a file into the window.";
+    pub const OPEN_TIP: &str =
+        "Open a character: .glb, .gltf or .vrm (Ctrl O). You can also drop a file into the window.";
     /// Built-in characters.
     pub const GALLERY: &str = "Gallery";
     /// Its tooltip.
@@ -84,7 +85,8 @@ pub mod view {
     /// Shows all of it.
     pub const FRAME: &str = "Frame";
     /// Its tooltip.
-    pub const FRAME_TIP: &str = "Fit the character in view (F). Drag to orbit, middle-drag or Shift-drag to pan, wheel to zoom.";
+    pub const FRAME_TIP: &str =
+        "Fit the character in view (F). Drag to orbit, middle-drag or Shift-drag to pan, wheel to zoom.";
 }
 
 /// Time.
@@ -168,7 +170,8 @@ pub mod effects {
     /// Values over time.
     pub const KEYS: &str = "Keys";
     /// Its tooltip.
-    pub const KEYS_TIP: &str = "Change the gain over the clip: drag keys, double-click to add one, right-click to remove it";
+    pub const KEYS_TIP: &str =
+        "Change the gain over the clip: drag keys, double-click to add one, right-click to remove it";
     /// More parameters.
     pub const MORE: &str = "Parameters";
     /// By bone.
@@ -375,8 +378,14 @@ pub mod keep {
 
 /// The tour: what is pointed at, and what is said.
 pub const TOUR: [(&str, &str); 6] = [
-    ("Look", "Drag in the picture to orbit, use the wheel to zoom, Space to play. \"Ghost\" shows the original as a blue veil."),
-    ("Style", "Choose a style on the left. The studio looks at the character first: what is soft, what is rigid, what stands on the ground."),
+    (
+        "Look",
+        "Drag in the picture to orbit, use the wheel to zoom, Space to play. \"Ghost\" shows the original as a blue veil.",
+    ),
+    (
+        "Style",
+        "Choose a style on the left. The studio looks at the character first: what is soft, what is rigid, what stands on the ground.",
+    ),
     ("Strength", "One slider says how far the liveliest part moves. It means the same on every character."),
     ("Paint", "On the Paint tab, make a map and drag on the skin. The effect moves while you paint."),
     ("Why", "Click any place on the character, then open Why: every cause is listed, with a way to its slider."),

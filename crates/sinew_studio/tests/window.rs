@@ -145,6 +145,29 @@ fn every_panel_draws() -> Outcome {
     Ok(())
 }
 
+/// A recipe does not change by being looked at, whatever digits its numbers have.
+#[test]
+fn looking_changes_nothing() -> Outcome {
+    let mut harness = open("calf")?;
+    let text = "version = 1\n[[effect]]\ntype = \"floppy\"\ngain = 0.123456789\nrotation = 0.0123456789\n\
+                [[effect]]\ntype = \"squash\"\nstrength = \"3.14159 %\"\n\
+                [[correction]]\ntype = \"volume\"\ngain = 0.987654321\n";
+    if let Some(desk) = harness.state_mut().desk_mut() {
+        desk.change(|document| document.replace("by hand", text));
+        desk.is_playing = true;
+    }
+    for pane in ["Style", "Effects", "Correct", "Paint", "Bones", "Why", "Check", "Export"] {
+        let tabs: Vec<_> = harness.query_all_by_label(pane).collect();
+        tabs.first().ok_or("no tab")?.click();
+        harness.run_steps(3);
+    }
+    let desk = harness.state().desk().ok_or("no desk")?;
+    assert_eq!(&**desk.document.text(), text);
+    assert_eq!(desk.document.history().undoable(), Some("by hand"));
+    assert!(desk.is_playing, "time stands still");
+    Ok(())
+}
+
 #[test]
 fn causes_are_told_of_what_is_clicked() -> Outcome {
     let mut harness = open("calf")?;
@@ -187,7 +210,8 @@ fn bad_files_are_told() -> Outcome {
 #[test]
 fn documents_open_on_real_files() -> Outcome {
     let full = std::env::var_os("SINEW_FULL").is_some_and(|value| value == "1");
-    let names = ["Fox", "CesiumMan", "RobotExpressive", "Knight", "Rat", "Cow", "Frog", "Snake", "Spot", "Velociraptor"];
+    let names =
+        ["Fox", "CesiumMan", "RobotExpressive", "Knight", "Rat", "Cow", "Frog", "Snake", "Spot", "Velociraptor"];
     let mut seen = 0;
     for file in sinew_testkit::assets::assets() {
         let stem = file.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();

@@ -72,4 +72,3 @@ impl Orbit {
         (self.azimuth, self.elevation) = (azimuth, elevation.clamp(-HIGHEST, HIGHEST));
     }
 }
-

@@ -476,7 +476,9 @@ impl Studio {
         if down(Key::CloseBracket) {
             desk.brush.radius = (desk.brush.radius * 1.25).min(0.5);
         }
-        for (key, view) in [(Key::Num1, View::Front), (Key::Num3, View::Side), (Key::Num7, View::Top), (Key::Num9, View::Back)] {
+        for (key, view) in
+            [(Key::Num1, View::Front), (Key::Num3, View::Side), (Key::Num7, View::Top), (Key::Num9, View::Back)]
+        {
             if down(key) {
                 desk.orbit.look_from(view);
             }

@@ -11,8 +11,8 @@ use eframe::egui::{self, Color32, Pos2, Rect, Sense, Vec2};
 use glam::{DAffine3, DVec2, DVec3};
 use sinew::{DeformedMesh, Rig};
 use sinew_render::{
-    Antialias, Camera, Dot, Finish, Ghost, Ground, Image, Line, Look, Material, Mesh, Palette, Scale, Scene, Size, SkeletonStyle,
-    View, Wire, skeleton,
+    Antialias, Camera, Dot, Finish, Ghost, Ground, Image, Line, Look, Material, Mesh, Palette, Scale, Scene, Size,
+    SkeletonStyle, View, Wire, skeleton,
 };
 use sinew_show::{AnatomyColors, Piece};
 use sinew_view::Cut;
@@ -55,7 +55,8 @@ impl Easel {
     /// The picture with its bar.
     pub fn show(&mut self, ui: &mut egui::Ui, desk: &mut Desk) {
         bar(ui, desk);
-        let (rect, response) = ui.allocate_exact_size(ui.available_size().max(Vec2::splat(16.0)), Sense::click_and_drag());
+        let (rect, response) =
+            ui.allocate_exact_size(ui.available_size().max(Vec2::splat(16.0)), Sense::click_and_drag());
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, words::TITLE));
         desk.draw_frame();
         let sides = sides_of(desk.showing.compare, rect, desk.showing.wipe);
@@ -301,7 +302,8 @@ fn bar(ui: &mut egui::Ui, desk: &mut Desk) {
             (Colour::Map, MAP),
             (Colour::Anatomy, ANATOMY),
         ];
-        let chosen = colours.iter().find(|(colour, _)| *colour == desk.showing.colour).map_or(MATERIAL, |(_, name)| name);
+        let chosen =
+            colours.iter().find(|(colour, _)| *colour == desk.showing.colour).map_or(MATERIAL, |(_, name)| name);
         egui::ComboBox::from_id_salt(COLOUR).selected_text(chosen).width(96.0).show_ui(ui, |ui| {
             for (colour, name) in colours {
                 ui.selectable_value(&mut desk.showing.colour, colour, name);
@@ -446,7 +448,13 @@ fn overlay(ui: &mut egui::Ui, desk: &mut Desk, rect: Rect, response: &egui::Resp
     if matches!(desk.showing.compare, Compare::Wipe | Compare::SideBySide) {
         for (side, part) in sides_of(desk.showing.compare, rect, desk.showing.wipe) {
             let text = if side == Side::Base { words::view::BASE } else { words::view::RESULT };
-            painter.text(part.left_top() + Vec2::new(8.0, 6.0), egui::Align2::LEFT_TOP, text, egui::FontId::proportional(13.0), ink);
+            painter.text(
+                part.left_top() + Vec2::new(8.0, 6.0),
+                egui::Align2::LEFT_TOP,
+                text,
+                egui::FontId::proportional(13.0),
+                ink,
+            );
         }
     }
     let part = match desk.showing.compare {

@@ -29,6 +29,12 @@ impl Owner {
     }
 }
 
+/// A slider that leaves a value alone until people move it: egui's own rounds what it is shown, and a recipe would change by
+/// being looked at.
+pub fn slider(value: &mut f64, range: std::ops::RangeInclusive<f64>) -> egui::Slider<'_> {
+    egui::Slider::new(value, range).clamping(egui::SliderClamping::Edits)
+}
+
 /// A number with as many digits as a slider has steps, so that the recipe's text stays readable.
 pub fn rounded(value: f64, range: f64) -> f64 {
     if !value.is_finite() || range <= 0.0 || !range.is_finite() {
@@ -56,14 +62,14 @@ fn param(ui: &mut egui::Ui, desk: &mut Desk, owner: Owner, values: &Values, spec
                 let mut shown = value;
                 let suffix = if unit.is_empty() { String::new() } else { format!(" {unit}") };
                 let span = (max - min).min(1e6);
-                let slider = egui::Slider::new(&mut shown, min..=max.min(min + 1e6))
+                let bar = slider(&mut shown, min..=max.min(min + 1e6))
                     .logarithmic(span > 50.0)
                     .smallest_positive(1e-3)
                     .suffix(suffix)
                     .max_decimals(4)
                     .text(&label);
                 ui.spacing_mut().slider_width = 78.0;
-                let response = ui.add(slider).on_hover_text(spec.about);
+                let response = ui.add(bar).on_hover_text(spec.about);
                 if response.changed() {
                     let gesture = desk.gesture_of(&response);
                     set(desk, owner, spec.name, gesture, rounded(shown, span.min(10.0)));
@@ -116,8 +122,15 @@ fn set(desk: &mut Desk, owner: Owner, key: &'static str, gesture: Option<u64>, v
 }
 
 /// Keys over time, to be dragged. Gives the curve as it becomes.
-pub fn curve(ui: &mut egui::Ui, held: &KeyCurve, span: [f64; 2], most: f64, now: f64) -> Option<(KeyCurve, egui::Response)> {
-    let (rect, response) = ui.allocate_exact_size(Vec2::new(ui.available_width().min(250.0), 84.0), Sense::click_and_drag());
+pub fn curve(
+    ui: &mut egui::Ui,
+    held: &KeyCurve,
+    span: [f64; 2],
+    most: f64,
+    now: f64,
+) -> Option<(KeyCurve, egui::Response)> {
+    let (rect, response) =
+        ui.allocate_exact_size(Vec2::new(ui.available_width().min(250.0), 84.0), Sense::click_and_drag());
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, words::effects::KEYS));
     let length = (span[1] - span[0]).max(1e-9);
     let to_screen = |(time, value): (f64, f64)| {
@@ -224,7 +237,13 @@ pub fn bar(ui: &mut egui::Ui, share: f32, color: Color32, text: &str) -> egui::R
     ui.painter().rect_filled(rect, 2.0, ui.visuals().extreme_bg_color);
     ui.painter().rect_filled(filled, 2.0, color);
     let font = egui::FontId::proportional(11.0);
-    ui.painter().text(rect.left_center() + Vec2::new(4.0, 0.0), egui::Align2::LEFT_CENTER, text, font, ui.visuals().strong_text_color());
+    ui.painter().text(
+        rect.left_center() + Vec2::new(4.0, 0.0),
+        egui::Align2::LEFT_CENTER,
+        text,
+        font,
+        ui.visuals().strong_text_color(),
+    );
     response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, text));
     response
 }

@@ -2,7 +2,7 @@
 
 use crate::shell::desk::Desk;
 use crate::shell::panels::style::title;
-use crate::shell::widgets::{reset, rounded};
+use crate::shell::widgets::{reset, rounded, slider};
 use crate::words::bones::*;
 use eframe::egui;
 use sinew::recipe::{BoneGain, Place};
@@ -23,18 +23,23 @@ pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
         .filter(|(row, _)| skeleton.name(character.bones.joints[*row]).to_lowercase().contains(&filter))
         .collect();
     let height = ui.text_style_height(&egui::TextStyle::Body) + 4.0;
-    egui::ScrollArea::vertical().id_salt("bones").auto_shrink([false, false]).show_rows(ui, height, rows.len(), |ui, shown| {
-        for (row, depth) in rows[shown].iter().copied() {
-            let bone = character.bones.joints[row];
-            ui.horizontal(|ui| {
-                ui.add_space(8.0 * depth.min(12) as f32);
-                if ui.selectable_label(desk.bone == Some(bone), skeleton.name(bone)).clicked() {
-                    desk.bone = Some(bone);
-                    desk.showing.skeleton = true;
-                }
-            });
-        }
-    });
+    egui::ScrollArea::vertical().id_salt("bones").auto_shrink([false, false]).show_rows(
+        ui,
+        height,
+        rows.len(),
+        |ui, shown| {
+            for (row, depth) in rows[shown].iter().copied() {
+                let bone = character.bones.joints[row];
+                ui.horizontal(|ui| {
+                    ui.add_space(8.0 * depth.min(12) as f32);
+                    if ui.selectable_label(desk.bone == Some(bone), skeleton.name(bone)).clicked() {
+                        desk.bone = Some(bone);
+                        desk.showing.skeleton = true;
+                    }
+                });
+            }
+        },
+    );
 }
 
 /// Rows with their depths, each followed by what hangs on it.
@@ -65,7 +70,8 @@ fn selected(ui: &mut egui::Ui, desk: &mut Desk) {
     ui.strong(&name);
     let anatomy = Anatomy::of(&rig);
     let part = anatomy.bone(bone);
-    ui.label(format!("{ROLE}: {} ({:.0} %)", part.role, 100.0 * part.confidence)).on_hover_text(part.reason.to_string());
+    ui.label(format!("{ROLE}: {} ({:.0} %)", part.role, 100.0 * part.confidence))
+        .on_hover_text(part.reason.to_string());
     let effects = desk.document.recipe().recipe().effects.clone();
     if effects.is_empty() {
         return;
@@ -79,8 +85,8 @@ fn selected(ui: &mut egui::Ui, desk: &mut Desk) {
     );
     let held = own_gain(&effects[desk.effect].bones, &name);
     let mut gain = held;
-    let turns = ui.add(egui::Slider::new(&mut gain.rotation, -2.0..=4.0).max_decimals(2).text(ROTATION));
-    let moves = ui.add(egui::Slider::new(&mut gain.translation, -2.0..=4.0).max_decimals(2).text(TRANSLATION));
+    let turns = ui.add(slider(&mut gain.rotation, -2.0..=4.0).max_decimals(2).text(ROTATION));
+    let moves = ui.add(slider(&mut gain.translation, -2.0..=4.0).max_decimals(2).text(TRANSLATION));
     let about = ui.checkbox(&mut gain.about_point, ABOUT_POINT);
     let effect = desk.effect;
     for response in [turns, moves, about] {

@@ -2,7 +2,7 @@
 
 use crate::shell::desk::Desk;
 use crate::shell::panels::style::title;
-use crate::shell::widgets::{Owner, params};
+use crate::shell::widgets::{Owner, params, slider};
 use crate::words::corrections::*;
 use crate::words::effects::{GAIN, GAIN_TIP, REMOVE, REMOVE_TIP};
 use eframe::egui;
@@ -54,7 +54,7 @@ fn one(ui: &mut egui::Ui, desk: &mut Desk, index: usize, spec: &CorrectionSpec) 
         }
     });
     let mut gain = spec.gain;
-    let response = ui.add(egui::Slider::new(&mut gain, 0.0..=1.0).max_decimals(3).text(GAIN)).on_hover_text(GAIN_TIP);
+    let response = ui.add(slider(&mut gain, 0.0..=1.0).max_decimals(3).text(GAIN)).on_hover_text(GAIN_TIP);
     if response.changed() {
         let gesture = desk.gesture_of(&response);
         let gain = (gain * 1e3).round() / 1e3;

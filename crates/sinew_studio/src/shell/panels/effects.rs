@@ -2,7 +2,7 @@
 
 use crate::shell::desk::Desk;
 use crate::shell::panels::style::title;
-use crate::shell::widgets::{Owner, curve, params, reset, rounded};
+use crate::shell::widgets::{Owner, curve, params, reset, rounded, slider};
 use crate::words::effects::*;
 use eframe::egui;
 use sinew::recipe::{EffectSpec, KeyCurve, Place, Strength};
@@ -65,8 +65,8 @@ fn one(ui: &mut egui::Ui, desk: &mut Desk, index: usize, effect: &EffectSpec) {
 fn own_strength(ui: &mut egui::Ui, desk: &mut Desk, index: usize, strength: Strength) {
     use crate::words::style::{STRENGTH, STRENGTH_TIP};
     let mut percent = 100.0 * strength.share();
-    let slider = egui::Slider::new(&mut percent, 0.0..=15.0).suffix(" %").max_decimals(1).text(STRENGTH);
-    let response = ui.add(slider).on_hover_text(STRENGTH_TIP);
+    let bar = slider(&mut percent, 0.0..=15.0).suffix(" %").max_decimals(1).text(STRENGTH);
+    let response = ui.add(bar).on_hover_text(STRENGTH_TIP);
     if response.changed()
         && let Some(strength) = Strength::new((percent * 100.0).round() / 1e4)
     {
@@ -78,8 +78,8 @@ fn own_strength(ui: &mut egui::Ui, desk: &mut Desk, index: usize, strength: Stre
 fn gain(ui: &mut egui::Ui, desk: &mut Desk, index: usize, effect: &EffectSpec) {
     ui.horizontal(|ui| {
         let mut gain = effect.gain;
-        let slider = egui::Slider::new(&mut gain, 0.0..=MOST_GAIN.max(effect.gain)).max_decimals(3).text(GAIN);
-        let response = ui.add(slider).on_hover_text(GAIN_TIP);
+        let bar = slider(&mut gain, 0.0..=MOST_GAIN.max(effect.gain)).max_decimals(3).text(GAIN);
+        let response = ui.add(bar).on_hover_text(GAIN_TIP);
         if response.changed() {
             let gesture = desk.gesture_of(&response);
             let gain = rounded(gain, MOST_GAIN);

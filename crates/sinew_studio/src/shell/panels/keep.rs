@@ -2,6 +2,7 @@
 
 use crate::jobs::Job;
 use crate::shell::desk::{Desk, Purpose};
+use crate::shell::widgets::slider;
 use crate::words::keep::*;
 use eframe::egui;
 use std::path::PathBuf;
@@ -15,8 +16,8 @@ pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
     ui.separator();
     path(ui, FILE, &mut desk.output_path);
     let mut percent = 100.0 * desk.export.tolerance;
-    let slider = egui::Slider::new(&mut percent, 0.01..=2.0).logarithmic(true).suffix(" %").max_decimals(3);
-    if ui.add(slider.text(TOLERANCE)).on_hover_text(TOLERANCE_TIP).changed() {
+    let bar = slider(&mut percent, 0.01..=2.0).logarithmic(true).suffix(" %").max_decimals(3);
+    if ui.add(bar.text(TOLERANCE)).on_hover_text(TOLERANCE_TIP).changed() {
         desk.export.tolerance = (percent * 1e3).round() / 1e5;
     }
     ui.checkbox(&mut desk.export.meshopt, MESHOPT).on_hover_text(MESHOPT_TIP);
@@ -81,7 +82,8 @@ pub fn save(desk: &mut Desk) -> bool {
 
 /// Error by number of targets, both by orders of magnitude; a click picks an error.
 fn trade(ui: &mut egui::Ui, points: &[(usize, f64)], tolerance: f64) -> Option<f64> {
-    let (rect, response) = ui.allocate_exact_size(egui::vec2(ui.available_width().min(260.0), 90.0), egui::Sense::click());
+    let (rect, response) =
+        ui.allocate_exact_size(egui::vec2(ui.available_width().min(260.0), 90.0), egui::Sense::click());
     let painter = ui.painter_at(rect);
     let visuals = ui.visuals();
     painter.rect_filled(rect, 3.0, visuals.extreme_bg_color);

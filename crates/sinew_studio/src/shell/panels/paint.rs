@@ -4,6 +4,7 @@ use crate::brush::{Falloff, Mode, Reach, island};
 use crate::document::Values;
 use crate::shell::desk::{Colour, Desk};
 use crate::shell::panels::style::title;
+use crate::shell::widgets::slider;
 use crate::words::paint::*;
 use eframe::egui;
 use sinew::Rig;
@@ -69,15 +70,16 @@ fn choose(ui: &mut egui::Ui, desk: &mut Desk) {
 fn brush(ui: &mut egui::Ui, desk: &mut Desk) {
     let brush = &mut desk.brush;
     ui.horizontal_wrapped(|ui| {
-        for (mode, name) in [(Mode::Add, ADD), (Mode::Subtract, SUBTRACT), (Mode::Smooth, SMOOTH), (Mode::Erase, ERASE)] {
+        for (mode, name) in [(Mode::Add, ADD), (Mode::Subtract, SUBTRACT), (Mode::Smooth, SMOOTH), (Mode::Erase, ERASE)]
+        {
             ui.selectable_value(&mut brush.mode, mode, name);
         }
     });
     let mut percent = 100.0 * brush.radius;
-    if ui.add(egui::Slider::new(&mut percent, 0.5..=50.0).logarithmic(true).suffix(" %").max_decimals(1).text(RADIUS)).changed() {
+    if ui.add(slider(&mut percent, 0.5..=50.0).logarithmic(true).suffix(" %").max_decimals(1).text(RADIUS)).changed() {
         brush.radius = percent / 100.0;
     }
-    ui.add(egui::Slider::new(&mut brush.strength, 0.0..=1.0).max_decimals(2).text(STRENGTH));
+    ui.add(slider(&mut brush.strength, 0.0..=1.0).max_decimals(2).text(STRENGTH));
     ui.horizontal(|ui| {
         ui.label(FALLOFF);
         for (falloff, name) in [(Falloff::Smooth, ROUND), (Falloff::Linear, LINEAR), (Falloff::Hard, HARD)] {

@@ -2,6 +2,7 @@
 
 use crate::jobs::Job;
 use crate::shell::desk::{Desk, Purpose};
+use crate::shell::widgets::slider;
 use crate::words::style::*;
 use eframe::egui;
 use sinew::presets;
@@ -86,8 +87,8 @@ fn strength(ui: &mut egui::Ui, desk: &mut Desk) {
         return;
     };
     let mut percent = 100.0 * held;
-    let slider = egui::Slider::new(&mut percent, 0.0..=STRONGEST).suffix(" %").max_decimals(1).text(STRENGTH);
-    let response = ui.add(slider).on_hover_text(STRENGTH_TIP);
+    let bar = slider(&mut percent, 0.0..=STRONGEST).suffix(" %").max_decimals(1).text(STRENGTH);
+    let response = ui.add(bar).on_hover_text(STRENGTH_TIP);
     if !desk.player.is_solved(&desk.document) {
         ui.label(egui::RichText::new("…").weak());
     }

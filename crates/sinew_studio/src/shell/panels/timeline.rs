@@ -1,6 +1,7 @@
 //! Time: play, scrub, step, speed, clips.
 
 use crate::shell::desk::Desk;
+use crate::shell::widgets::slider;
 use crate::words::time::*;
 use eframe::egui;
 
@@ -35,8 +36,8 @@ pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
         let span = desk.player.span();
         let mut time = desk.time;
         ui.spacing_mut().slider_width = (ui.available_width() - 210.0).max(80.0);
-        let slider = egui::Slider::new(&mut time, span.start..=span.start + span.length.max(1e-6));
-        if ui.add(slider.suffix(" s").fixed_decimals(2)).changed() {
+        let bar = slider(&mut time, span.start..=span.start + span.length.max(1e-6));
+        if ui.add(bar.suffix(" s").fixed_decimals(2)).changed() {
             desk.time = time;
             desk.is_playing = false;
         }

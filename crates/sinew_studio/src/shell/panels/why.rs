@@ -24,8 +24,9 @@ pub fn show(ui: &mut egui::Ui, desk: &mut Desk) -> bool {
     };
     let vertex = picked.vertex();
     let state = desk.document.history().revision();
-    let is_known = (desk.why.as_ref())
-        .is_some_and(|(of, other, time, _)| *of == state && *other == vertex && (desk.is_playing || *time == desk.time));
+    let is_known = (desk.why.as_ref()).is_some_and(|(of, other, time, _)| {
+        *of == state && *other == vertex && (desk.is_playing || *time == desk.time)
+    });
     if !is_known && desk.stroke.is_none() {
         match crate::why::why(&desk.document, &desk.player, vertex, desk.time) {
             Ok(why) => desk.why = Some((state, vertex, desk.time, why)),
