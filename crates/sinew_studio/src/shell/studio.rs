@@ -69,6 +69,7 @@ pub struct Studio {
     notices: Vec<Notice>,
     /// The page of the tour that is open.
     tour: Option<usize>,
+    is_styled: bool,
 }
 
 impl std::fmt::Debug for Studio {
@@ -104,6 +105,7 @@ impl Studio {
             recent,
             notices: Vec::new(),
             tour: is_first.then_some(0),
+            is_styled: false,
             state,
         }
     }
@@ -219,9 +221,12 @@ impl Studio {
 
     /// One picture of the window.
     pub fn show(&mut self, ui: &mut egui::Ui) {
-        // Notes are to be read too.
-        ui.style_mut().text_styles.insert(egui::TextStyle::Small, egui::FontId::proportional(11.0));
         let context = ui.ctx().clone();
+        if !std::mem::replace(&mut self.is_styled, true) {
+            // Notes are to be read too.
+            let small = || (egui::TextStyle::Small, egui::FontId::proportional(11.0));
+            context.all_styles_mut(|style| style.text_styles.extend([small()]));
+        }
         self.take_opened();
         self.drops(&context);
         self.keys(&context);

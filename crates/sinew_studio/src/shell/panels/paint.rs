@@ -34,8 +34,9 @@ pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
 
 fn choose(ui: &mut egui::Ui, desk: &mut Desk) {
     let names: Vec<String> = desk.document.map_names().into_iter().map(str::to_owned).collect();
-    if desk.map.as_ref().is_some_and(|map| !names.contains(map)) {
-        desk.map = None;
+    // Maps come and go by undo and redo.
+    if desk.map.as_ref().is_none_or(|map| !names.contains(map)) {
+        desk.map = names.first().cloned();
     }
     if !names.is_empty() {
         let shown = desk.map.clone().unwrap_or_default();
