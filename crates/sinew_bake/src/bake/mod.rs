@@ -29,7 +29,6 @@ use crate::{BakeClip, BakeFailure, Baked, Options, Progress, Subject, Tolerance}
 use frames::{Frame, Frames};
 use rayon::prelude::*;
 use result::Measured;
-use sinew::rig::PartKind;
 use sinew::{Playing, Rig, Stage, Workspace};
 use solution::Solution;
 use std::sync::Arc;
@@ -79,8 +78,8 @@ pub fn bake_again(
     progress: &(dyn Fn(Progress) + Sync),
     mut next: impl FnMut(Result<Baked, BakeFailure>) -> Option<Tolerance>,
 ) -> Result<(), BakeFailure> {
-    if !subject.rig.parts().iter().any(|part| part.kind == PartKind::Skinned) {
-        return Err(BakeFailure::NothingToBake("no mesh is skinned to bones"));
+    if subject.rig.parts().is_empty() {
+        return Err(BakeFailure::NothingToBake("no mesh is moved by bones or nodes"));
     }
     if clips.is_empty() {
         return Err(BakeFailure::NothingToBake("there is no clip"));
