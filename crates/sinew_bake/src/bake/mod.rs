@@ -21,7 +21,7 @@ pub use forms::Storage;
 
 use crate::factor::factor;
 use crate::groups::groups;
-use crate::matrix::largest_vector;
+use crate::lanes::{largest_vector, subtract};
 use crate::pulled::{Pulled, PulledGroup, stretches};
 use crate::range::Range;
 use crate::sampling::Grid;
@@ -320,7 +320,7 @@ fn off_the_line(x: &[&[f32]]) -> f32 {
     };
     let mut sum = vec![0.0f32; x[0].len()];
     for (x, &factor) in x.iter().zip(factors) {
-        sum.iter_mut().zip(*x).for_each(|(sum, x)| *sum += factor * x);
+        subtract(&mut sum, -factor, x);
     }
     largest_vector(&sum)
 }

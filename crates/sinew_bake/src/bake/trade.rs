@@ -4,6 +4,7 @@ use super::frames::Frames;
 use super::{LAST_SHARE, Run, TARGETS_SHARE};
 use crate::directions::Fit;
 use crate::factor::Factors;
+use crate::lanes::subtract;
 use crate::pulled::{Pulled, TILE, WorldError};
 use crate::report::{Shortfall, TradePoint, is_round};
 use crate::{BakeFailure, Options};
@@ -223,7 +224,7 @@ fn fits(trade: &Trade, frames: &[&Pulled], weights: MatRef<'_, f32>) -> (Vec<Fra
                     let (weight, column) = (weights[(target, frame)], trade.factors.targets.column(target));
                     for (axis, plane) in residual.iter_mut().enumerate() {
                         let column = &column[axis * points + first..][..len];
-                        plane[..len].iter_mut().zip(column).for_each(|(x, m)| *x -= weight * m);
+                        subtract(&mut plane[..len], weight, column);
                     }
                 }
                 next = rung;
@@ -243,8 +244,6 @@ fn fits(trade: &Trade, frames: &[&Pulled], weights: MatRef<'_, f32>) -> (Vec<Fra
         }
     };
     let mut stretch = vec![0.0f32; points];
-    for pulled in frames {
-        stretch.iter_mut().zip(pulled.stretch_bounds()).for_each(|(largest, here)| *largest = largest.max(here));
-    }
+    frames.iter().for_each(|pulled| pulled.raise_stretch_bounds(&mut stretch));
     (frames.iter().zip(errors).enumerate().map(of_frame).collect(), stretch)
 }
