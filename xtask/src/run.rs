@@ -78,8 +78,7 @@ pub fn secs_of_children() -> f64 {
     use nix::sys::resource::{UsageWho, getrusage};
     use nix::sys::time::TimeVal;
     let secs = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 * 1e-6;
-    getrusage(UsageWho::RUSAGE_CHILDREN)
-        .map_or(0.0, |usage| secs(usage.user_time()) + secs(usage.system_time()))
+    getrusage(UsageWho::RUSAGE_CHILDREN).map_or(0.0, |usage| secs(usage.user_time()) + secs(usage.system_time()))
 }
 
 #[cfg(not(unix))]

@@ -9,11 +9,13 @@ const PIECE: usize = 256;
 
 /// `x ← x − factor y`.
 pub fn subtract(x: &mut [f32], factor: f32, y: &[f32]) {
-    #[inline(always)]
-    fn here(x: &mut [f32], factor: f32, y: &[f32]) {
-        x.iter_mut().zip(y).for_each(|(x, y)| *x -= factor * y);
-    }
-    dispatch!(Level::new(), _simd => here(x, factor, y));
+    dispatch!(Level::new(), _simd => subtract_here(x, factor, y));
+}
+
+/// The same within a loop that was dispatched.
+#[inline(always)]
+pub fn subtract_here(x: &mut [f32], factor: f32, y: &[f32]) {
+    x.iter_mut().zip(y).for_each(|(x, y)| *x -= factor * y);
 }
 
 /// `Σ a b`, in f64 over pieces in order.

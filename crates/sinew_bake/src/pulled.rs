@@ -200,8 +200,9 @@ impl Pulled {
         dispatch!(Level::new(), _simd => self.add_world_error_here(first, e, error));
     }
 
+    /// The same within a loop that was dispatched.
     #[inline(always)]
-    fn add_world_error_here(&self, first: usize, [ex, ey, ez]: [&[f32]; 3], error: &mut WorldError) {
+    pub fn add_world_error_here(&self, first: usize, [ex, ey, ez]: [&[f32]; 3], error: &mut WorldError) {
         let (count, len) = (self.len(), ex.len().min(TILE));
         let (ex, ey, ez) = (&ex[..len], &ey[..len], &ez[..len]);
         let mut lengths = [0.0f32; TILE];

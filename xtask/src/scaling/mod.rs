@@ -59,7 +59,12 @@ const AXES: &[Axis] = &[
         commands: ALL,
     },
     Axis { name: "skins", most: 2_000, plan: |n| Plan { skins: n, points: 40, ..Plan::default() }, commands: ALL },
-    Axis { name: "pieces", most: 2_000, plan: |n| Plan { pieces: n, points: 40, touching: true, ..Plan::default() }, commands: ALL },
+    Axis {
+        name: "pieces",
+        most: 2_000,
+        plan: |n| Plan { pieces: n, points: 40, touching: true, ..Plan::default() },
+        commands: ALL,
+    },
     Axis {
         name: "muscles",
         most: 400,
