@@ -64,6 +64,27 @@ pub fn raise(squares: &mut [f32], frame: &[f32]) -> f32 {
     largest_vector(frame)
 }
 
+/// The sum over the 3-vectors of a column of their lengths, none counted as more than `most`.
+pub fn sum_of_lengths(column: &[f32], most: f32) -> f64 {
+    #[inline(always)]
+    fn here(planes: [&[f32]; 3], most: f32) -> f64 {
+        let length = |x: f32, y: f32, z: f32| -larger(-square(x, y, z).sqrt(), -most);
+        let mut sum = 0.0;
+        let [x, y, z] = planes.map(|plane| plane.chunks(PIECE));
+        for ((x, y), z) in x.zip(y).zip(z) {
+            let [(xs, last_x), (ys, last_y), (zs, last_z)] = [x, y, z].map(|plane| plane.as_chunks::<LANES>());
+            let mut sums = [0.0f32; LANES];
+            for ((x, y), z) in xs.iter().zip(ys).zip(zs) {
+                (0..LANES).for_each(|lane| sums[lane] += length(x[lane], y[lane], z[lane]));
+            }
+            let last: f32 = last_x.iter().zip(last_y).zip(last_z).map(|((x, y), z)| length(*x, *y, *z)).sum();
+            sum += f64::from(sums.iter().sum::<f32>() + last);
+        }
+        sum
+    }
+    dispatch!(Level::new(), _simd => here(planes(column), most))
+}
+
 /// The three coordinates of a column.
 #[inline(always)]
 fn planes(column: &[f32]) -> [&[f32]; 3] {
@@ -99,6 +120,8 @@ mod tests {
             let lengths: Vec<f32> = (0..points).map(length).collect();
             let longest = lengths.iter().copied().fold(0.0, f32::max);
             assert!((largest_vector(&a) - longest).abs() <= 1e-6);
+            let bounded: f64 = lengths.iter().map(|&length| f64::from(length.min(0.9))).sum();
+            assert!((sum_of_lengths(&a, 0.9) - bounded).abs() <= 1e-5 * (1 + points) as f64);
             let mut squares = vec![0.25; points];
             assert_eq!(raise(&mut squares, &a), largest_vector(&a));
             assert!(
