@@ -261,7 +261,7 @@ fn a_rigid_hierarchy_gets_effects_by_every_command() {
     let robot = folder.write("robot.glb", robot.glb());
     let lively = sinew::presets::get("lively").unwrap();
     bake_and_judge(&robot, lively, "0.2%", 2e-3);
-    let report = json(["bake", &robot, "-o", &folder.join("baked.glb"), "--preset", "lively", "--quiet"]);
+    let report = json(["bake", &robot, "-o", &folder.join("baked.glb"), "--preset", "lively", "--quiet", "--json"]);
     assert_eq!(report["meshes"].as_array().map(Vec::len), Some(2), "{report}");
     let stripped = folder.join("stripped.glb");
     assert_eq!(sinew(["strip", &folder.join("baked.glb"), "-o", &stripped]).code, 0);
