@@ -4,7 +4,7 @@
 //! which look for what safe code cannot do; with the checks of a debug build.
 
 use crate::command::{cargo, root, stdout, succeed, target_dir};
-use crate::run::user_secs_of_children;
+use crate::run::secs_of_children;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -34,8 +34,8 @@ struct Account {
     kept: usize,
     peak_megabytes: u64,
     slowest_secs: u64,
-    /// On processors, outside the kernel: on a machine that does other things less than the minutes asked for.
-    user_secs: f64,
+    /// On processors: on a machine that does other things less than the minutes asked for.
+    secs: f64,
     fault: Option<String>,
 }
 
@@ -56,18 +56,18 @@ pub fn run(minutes: f64, only: &[&str]) -> Result<(), String> {
         "{:<16} {:>12} {:>9} {:>8} {:>9} {:>10} {:>11}",
         "door", "executions", "coverage", "corpus", "peak MB", "slowest s", "processor s"
     );
-    let (mut total, mut user) = (0, 0.0);
+    let (mut total, mut all_secs) = (0, 0.0);
     for door in doors.iter().filter(|door| only.is_empty() || only.contains(door)) {
         let account = fuzz(&program, door, &folder, minutes)?;
-        let Account { executions, coverage, kept, peak_megabytes, slowest_secs, user_secs, fault } = account;
+        let Account { executions, coverage, kept, peak_megabytes, slowest_secs, secs, fault } = account;
         println!(
-            "{door:<16} {executions:>12} {coverage:>9} {kept:>8} {peak_megabytes:>9} {slowest_secs:>10} {user_secs:>11.0}"
+            "{door:<16} {executions:>12} {coverage:>9} {kept:>8} {peak_megabytes:>9} {slowest_secs:>10} {secs:>11.0}"
         );
         total += executions;
-        user += user_secs;
+        all_secs += secs;
         faults.extend(fault.map(|fault| format!("{door}: {fault}")));
     }
-    println!("{:<16} {total:>12} {:>39} {user:>11.0}", "all", "");
+    println!("{:<16} {total:>12} {:>39} {all_secs:>11.0}", "all", "");
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }
 
@@ -84,7 +84,7 @@ fn fuzz(program: &Path, door: &str, folder: &Path, minutes: f64) -> Result<Accou
     fuzzer.arg(format!("-max_total_time={}", (60.0 * minutes) as u64)).arg(format!("-max_len={LONGEST_INPUT}"));
     fuzzer.arg(format!("-artifact_prefix={}/", artifacts.display()));
     fuzzer.arg(&corpus).arg(folder.join("seeds").join(door)).args(known.is_dir().then_some(known));
-    let before = user_secs_of_children();
+    let before = secs_of_children();
     let output = fuzzer.stdout(Stdio::null()).output().map_err(|error| format!("{}: {error}", program.display()))?;
     let said = String::from_utf8_lossy(&output.stderr);
     let stat = |name: &str| {
@@ -103,7 +103,7 @@ fn fuzz(program: &Path, door: &str, folder: &Path, minutes: f64) -> Result<Accou
         kept: std::fs::read_dir(&corpus).map_or(0, Iterator::count),
         peak_megabytes: stat("peak_rss_mb"),
         slowest_secs: stat("slowest_unit_time_sec"),
-        user_secs: user_secs_of_children() - before,
+        secs: secs_of_children() - before,
         fault,
     })
 }

@@ -5,7 +5,7 @@
 //! program gives the same count every time; what changes it is the code and the compiler.
 
 use std::fmt::Write as _;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use crate::command::{cargo, describe, program, root, succeed, target_dir};
 
@@ -74,16 +74,26 @@ fn known(baseline: &str, case: &str) -> Option<f64> {
 
 /// Instructions of the whole program.
 fn count(case: &str, frames: usize) -> Result<f64, String> {
-    let bench = target_dir().join("release").join("sinew_bench");
+    let mut valgrind = counting();
+    valgrind.arg(target_dir().join("release").join("sinew_bench")).args([&format!("--frames={frames}"), case]);
+    counted(&mut valgrind)
+}
+
+/// What counts the instructions of a program whose name and words are to follow.
+pub fn counting() -> Command {
     let mut valgrind = program("valgrind");
     valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
-    valgrind.arg(bench).args([&format!("--frames={frames}"), case]);
+    valgrind
+}
+
+/// The instructions that [`counting`] counted.
+pub fn counted(valgrind: &mut Command) -> Result<f64, String> {
     let output = valgrind.output().map_err(|error| {
-        format!("{} does not start: {error}; install valgrind, which holds callgrind", describe(&valgrind))
+        format!("{} does not start: {error}; install valgrind, which holds callgrind", describe(valgrind))
     })?;
     let said = String::from_utf8_lossy(&output.stderr);
     let counted = said.lines().find_map(|line| line.split("Collected :").nth(1)?.trim().parse().ok());
-    counted.ok_or_else(|| format!("{} counted nothing:\n{said}", describe(&valgrind)))
+    counted.ok_or_else(|| format!("{} counted nothing:\n{said}", describe(valgrind)))
 }
 
 #[cfg(test)]

@@ -12,8 +12,8 @@ pub struct Run {
     /// The exit status; none where the program was ended by a signal.
     pub code: Option<i32>,
     pub stderr: String,
-    /// Seconds on processors, outside the kernel.
-    pub user_secs: f64,
+    /// Seconds on processors: within and outside the kernel together, which Linux knows better than either.
+    pub secs: f64,
     /// Largest resident memory, as far as a look every few milliseconds sees it.
     pub peak_bytes: u64,
     /// Whether it was ended because it took longer than it was given.
@@ -22,7 +22,7 @@ pub struct Run {
 
 /// Runs a command to its end, or until it has been on processors for `limit`, or asleep for ten times that.
 pub fn run(command: &mut Command, limit: Duration) -> Result<Run, String> {
-    let before = user_secs_of_children();
+    let before = secs_of_children();
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -54,7 +54,7 @@ pub fn run(command: &mut Command, limit: Duration) -> Result<Run, String> {
         thread::sleep(Duration::from_millis(2));
     };
     let stderr = heard.join().unwrap_or_default();
-    Ok(Run { code, stderr, user_secs: user_secs_of_children() - before, peak_bytes, timed_out })
+    Ok(Run { code, stderr, secs: secs_of_children() - before, peak_bytes, timed_out })
 }
 
 /// Time of a running program on processors, in hundredths of a second as Linux tells it.
@@ -72,15 +72,16 @@ fn high_water(status: &Path) -> u64 {
     line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok()).map_or(0, |kb| kb * 1024)
 }
 
-/// Seconds that programs that have ended were on processors, outside the kernel.
+/// Seconds that programs that have ended were on processors.
 #[cfg(unix)]
-pub fn user_secs_of_children() -> f64 {
+pub fn secs_of_children() -> f64 {
     use nix::sys::resource::{UsageWho, getrusage};
-    getrusage(UsageWho::RUSAGE_CHILDREN)
-        .map_or(0.0, |usage| usage.user_time().tv_sec() as f64 + usage.user_time().tv_usec() as f64 * 1e-6)
+    use nix::sys::time::TimeVal;
+    let secs = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 * 1e-6;
+    getrusage(UsageWho::RUSAGE_CHILDREN).map_or(0.0, |usage| secs(usage.user_time()) + secs(usage.system_time()))
 }
 
 #[cfg(not(unix))]
-pub fn user_secs_of_children() -> f64 {
+pub fn secs_of_children() -> f64 {
     0.0
 }

@@ -3,6 +3,8 @@
 //! Two copies are one iff binding, rest position, normalised weights and morph deltas are equal **and** their face
 //! fans join along shared edges. Copies equal in position only (closed lips, touching limbs) stay apart.
 
+use crate::csr::sorted;
+
 /// Which control point each vertex belongs to, numbered in order of first appearance.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ControlPoints {
@@ -25,19 +27,18 @@ impl ControlPoints {
     pub(crate) fn find(vertices: &impl Copies, triangles: &[[u32; 3]]) -> Self {
         let class = classes(vertices);
         // An edge between two classes joins the fans of all its faces: their corners at either end are one point.
-        let mut edges: Vec<[u32; 4]> = Vec::with_capacity(3 * triangles.len());
+        let mut edges: Vec<(u32, [u32; 3])> = Vec::with_capacity(3 * triangles.len());
         for t in triangles {
             for (a, b) in [(t[0], t[1]), (t[1], t[2]), (t[2], t[0])] {
                 let (ca, cb) = (class[a as usize], class[b as usize]);
                 if ca != cb {
-                    edges.push(if ca < cb { [ca, cb, a, b] } else { [cb, ca, b, a] });
+                    edges.push(if ca < cb { (ca, [cb, a, b]) } else { (cb, [ca, b, a]) });
                 }
             }
         }
-        edges.sort_unstable();
         let mut sets = DisjointSets::new(vertices.len());
-        for pair in edges.windows(2) {
-            let [[a0, b0, va0, vb0], [a1, b1, va1, vb1]] = [pair[0], pair[1]];
+        for pair in sorted(edges).windows(2) {
+            let [(a0, [b0, va0, vb0]), (a1, [b1, va1, vb1])] = [pair[0], pair[1]];
             if (a0, b0) == (a1, b1) {
                 sets.union(va0, va1);
                 sets.union(vb0, vb1);

@@ -1,16 +1,15 @@
 //! What the triangles of a character say about its surface: neighbours, edges, open borders.
 
-/// Neighbours of every control point: offsets and one flat array.
+use crate::csr::{Csr, sorted};
+
+/// Neighbours of every control point.
 #[derive(Clone, Debug, Default)]
-pub struct Adjacency {
-    ends: Vec<u32>,
-    neighbours: Vec<u32>,
-}
+pub struct Adjacency(Csr);
 
 impl Adjacency {
     /// Bytes it holds.
     pub(crate) fn memory(&self) -> usize {
-        size_of_val(&self.ends[..]) + size_of_val(&self.neighbours[..])
+        4 * (self.0.len() + self.0.items())
     }
 
     /// Distinct neighbours along triangle edges, ascending; corners that are no point are passed over.
@@ -19,25 +18,13 @@ impl Adjacency {
         for &[a, b, c] in triangles {
             pairs.extend([(a, b), (b, a), (b, c), (c, b), (c, a), (a, c)]);
         }
-        pairs.sort_unstable();
-        pairs.dedup();
         pairs.retain(|&(a, b)| a != b && (a.max(b) as usize) < points);
-        let mut ends = vec![0u32; points];
-        for &(a, _) in &pairs {
-            ends[a as usize] += 1;
-        }
-        let mut sum = 0;
-        for end in &mut ends {
-            sum += *end;
-            *end = sum;
-        }
-        Self { ends, neighbours: pairs.into_iter().map(|(_, b)| b).collect() }
+        Self(Csr::new(points, pairs))
     }
 
     /// Neighbours of one point.
     pub fn of(&self, point: usize) -> &[u32] {
-        let start = if point == 0 { 0 } else { self.ends[point - 1] as usize };
-        &self.neighbours[start..self.ends[point] as usize]
+        self.0.of(point)
     }
 }
 
@@ -59,20 +46,19 @@ pub struct Topology {
 impl Topology {
     pub(crate) fn new(triangles: impl Iterator<Item = [u32; 3]>) -> Self {
         let mut topology = Self::default();
-        let mut edges: Vec<(u32, u32, bool)> = Vec::new();
+        let mut edges: Vec<(u32, (u32, bool))> = Vec::new();
         for [a, b, c] in triangles {
             if a == b || b == c || c == a {
                 topology.degenerate_triangles += 1;
                 continue;
             }
-            edges.extend([(a, b), (b, c), (c, a)].map(|(a, b)| (a.min(b), a.max(b), a < b)));
+            edges.extend([(a, b), (b, c), (c, a)].map(|(a, b)| (a.min(b), (a.max(b), a < b))));
         }
-        edges.sort_unstable();
-        for faces in edges.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
+        for faces in sorted(edges).chunk_by(|a, b| (a.0, a.1.0) == (b.0, b.1.0)) {
             topology.edges += 1;
             match faces {
                 [_] => topology.boundary_edges += 1,
-                [a, b] if a.2 == b.2 => topology.flipped_edges += 1,
+                [(_, a), (_, b)] if a.1 == b.1 => topology.flipped_edges += 1,
                 [_, _] => {}
                 _ => topology.non_manifold_edges += 1,
             }

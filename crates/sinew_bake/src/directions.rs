@@ -13,6 +13,7 @@
 //! targets are what their own fit gives.
 
 use crate::factor::FactorError;
+use crate::lanes::{subtract, sum_of_lengths};
 use crate::matrix::Tall;
 use faer::linalg::triangular_solve::solve_lower_triangular_in_place;
 use faer::{Mat, Par, Side};
@@ -144,17 +145,16 @@ impl Fit {
     /// As few leading columns of Y as leave no more than `slack` beyond what the best number of them leaves.
     fn fewest(&self, fitted: &Tall, inverse: &Mat<f64>, slack: f64) -> usize {
         let targets = fitted.columns();
-        // Directions are of length 1: a difference is an angle, which none is larger than where it is large.
-        let angle = |d: &[f32]| (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt().min(1.0);
-        let mean = |left: &[f32]| left.chunks_exact(3).map(|d| f64::from(angle(d))).sum::<f64>();
+        let columns: Vec<Vec<f32>> = (0..targets).into_par_iter().map(|place| by_axis(fitted.column(place))).collect();
         let of_frame = |(deltas, weights): &(Vec<f32>, Vec<f32>)| -> Vec<f64> {
-            let mut left = deltas.clone();
-            let mut means = vec![mean(&left)];
+            let mut left = by_axis(deltas);
+            // Directions are of length 1: a difference is an angle, which none is larger than where it is large.
+            let mut means = vec![sum_of_lengths(&left, 1.0)];
             for place in 0..targets {
                 let weight = |other: usize| f64::from(weights[if other == 0 { targets - 1 } else { other - 1 }]);
                 let z: f64 = (0..=place).map(|other| inverse[(place, other)] * weight(other)).sum();
-                left.iter_mut().zip(fitted.column(place)).for_each(|(left, y)| *left -= z as f32 * y);
-                means.push(mean(&left));
+                subtract(&mut left, z as f32, &columns[place]);
+                means.push(sum_of_lengths(&left, 1.0));
             }
             means
         };
@@ -164,6 +164,11 @@ impl Fit {
         let best = means.iter().copied().fold(f64::INFINITY, f64::min);
         means.iter().position(|&mean| mean <= best + slack).unwrap_or(targets)
     }
+}
+
+/// Vectors x y z as x of all, y, z.
+fn by_axis(vectors: &[f32]) -> Vec<f32> {
+    (0..3).flat_map(|axis| vectors.iter().skip(axis).step_by(3).copied()).collect()
 }
 
 #[cfg(test)]

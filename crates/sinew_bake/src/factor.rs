@@ -14,6 +14,7 @@
 //! Oracle: without weights, the singular values of a matrix of known spectrum; the truncation error of Eckart and Young;
 //! reweighting never gives more targets than plain least squares.
 
+use crate::lanes::raise;
 use crate::matrix::Tall;
 use crate::range::Range;
 use faer::linalg::triangular_solve::solve_upper_triangular_in_place;
@@ -127,20 +128,6 @@ fn largest(values: &[f32]) -> f32 {
     values.iter().copied().fold(0.0, f32::max)
 }
 
-/// Raises squares per point to those of the vectors of a frame; tells the length of the longest.
-fn raise(squares: &mut [f32], frame: &[f32]) -> f32 {
-    let points = squares.len();
-    let (x, rest) = frame.split_at(points);
-    let (y, z) = rest.split_at(points);
-    let mut longest = 0.0f32;
-    for (((largest, x), y), z) in squares.iter_mut().zip(x).zip(y).zip(z) {
-        let square = x * x + y * y + z * z;
-        *largest = if square > *largest { square } else { *largest };
-        longest = if square > longest { square } else { longest };
-    }
-    longest.sqrt()
-}
-
 /// Smallest D² beside the largest. What a frame has outside the range is projected along D and grows by up to the square
 /// root of their ratio on the points that count least.
 const LEAST_POINT_WEIGHT: f32 = 0.01;
@@ -239,7 +226,7 @@ fn normalise(points: &mut [f32], frames: &mut [f64]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::matrix::largest_vector;
+    use crate::lanes::largest_vector;
     use sinew_testkit::random::Random;
 
     /// Frames `Σ_k s_k u_k v_k(f)` with orthonormal u, and v of length 1 over the frames; s_k = ratioᵏ.

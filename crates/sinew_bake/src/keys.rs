@@ -13,6 +13,7 @@
 //!
 //! Oracle: parabolas, whose best lines are known; what is allowed is met at every moment.
 
+use crate::lanes::largest_vector;
 use crate::matrix::Tall;
 use faer::Mat;
 use rayon::prelude::*;
@@ -72,16 +73,10 @@ impl Moved<'_> {
                 Mat::from_fn(self.targets.columns(), offsets.len(), |row, column| offsets[column].as_ref()[row]);
             let mut moved = vec![0.0; rows * offsets.len()];
             self.targets.add_product(1.0, deltas.as_ref(), &mut moved);
-            let largest = |moved: &[f32]| {
-                let mut largest = 0.0f32;
-                for (point, stretch) in self.stretch.iter().enumerate() {
-                    let (x, y, z) = (moved[point], moved[points + point], moved[2 * points + point]);
-                    let square = stretch * stretch * (x * x + y * y + z * z);
-                    largest = if square > largest { square } else { largest };
-                }
-                largest.sqrt()
-            };
-            moved.chunks_exact(rows).map(largest).collect()
+            for plane in moved.chunks_exact_mut(points.max(1)) {
+                plane.iter_mut().zip(self.stretch).for_each(|(x, stretch)| *x *= stretch);
+            }
+            moved.chunks_exact(rows).map(largest_vector).collect()
         };
         offsets.par_chunks(MOMENTS).flat_map_iter(piece).collect()
     }

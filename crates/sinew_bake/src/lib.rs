@@ -28,6 +28,7 @@ mod factor;
 mod field;
 mod groups;
 mod keys;
+mod lanes;
 mod matrix;
 mod play;
 pub mod pull_back;

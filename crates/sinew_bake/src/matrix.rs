@@ -151,16 +151,3 @@ impl Tall {
         sum
     }
 }
-
-/// Largest length of the 3-vectors of a column stored as x…, y…, z….
-pub fn largest_vector(column: &[f32]) -> f32 {
-    let points = column.len() / 3;
-    let (x, rest) = column.split_at(points);
-    let (y, z) = rest.split_at(points);
-    let mut largest = 0.0f32;
-    for ((x, y), z) in x.iter().zip(y).zip(z) {
-        let square = x * x + y * y + z * z;
-        largest = if square > largest { square } else { largest };
-    }
-    largest.sqrt()
-}

@@ -3,16 +3,18 @@
 
 use crate::field::{Field, Kind};
 use crate::groups::{Group, Point};
+use crate::lanes::larger;
 use crate::matrix::Tall;
 use crate::pull_back::PullBack;
 use crate::{BakeFailure, Subject};
+use fearless_simd::{Level, dispatch};
 use glam::{DMat3, Mat3, Vec3};
 use rayon::prelude::*;
-use sinew::{Cpu, Outputs, Playing, Stage, Workspace};
+
+use sinew::{Cpu, LANES, Outputs, Playing, Stage, Workspace};
 
 /// Points whose errors are summed at a time: few enough that those of all targets stay in the second cache.
 pub(crate) const TILE: usize = 512;
-const LANES: usize = 16;
 
 /// What of a frame is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,7 +196,13 @@ impl Pulled {
     }
 
     /// The same of some points, from `first` on and at most [`TILE`] of them, beside what `error` holds.
-    pub fn add_world_error(&self, first: usize, [ex, ey, ez]: [&[f32]; 3], error: &mut WorldError) {
+    pub fn add_world_error(&self, first: usize, e: [&[f32]; 3], error: &mut WorldError) {
+        dispatch!(Level::new(), _simd => self.add_world_error_here(first, e, error));
+    }
+
+    /// The same within a loop that was dispatched.
+    #[inline(always)]
+    pub fn add_world_error_here(&self, first: usize, [ex, ey, ez]: [&[f32]; 3], error: &mut WorldError) {
         let (count, len) = (self.len(), ex.len().min(TILE));
         let (ex, ey, ez) = (&ex[..len], &ey[..len], &ez[..len]);
         let mut lengths = [0.0f32; TILE];
@@ -219,7 +227,7 @@ impl Pulled {
                 let length = chunk[lane].sqrt();
                 chunk[lane] = length;
                 sums[lane] += length;
-                tops[lane] = if length > tops[lane] { length } else { tops[lane] };
+                tops[lane] = larger(length, tops[lane]);
             }
         }
         error.sum += sums.iter().map(|&sum| f64::from(sum)).sum::<f64>();
@@ -230,14 +238,24 @@ impl Pulled {
         }
     }
 
-    /// Per point, a bound of the stretch from rest displacements to the world, squared.
-    pub fn stretch_bounds(&self) -> impl Iterator<Item = f32> + '_ {
-        (0..self.len()).map(move |point| {
-            let carry = self.carry(point);
-            let gram = carry.transpose() * carry;
-            let row = |column: Vec3| column.abs().element_sum();
-            row(gram.x_axis).max(row(gram.y_axis)).max(row(gram.z_axis))
-        })
+    /// Raises a bound per point, squared, to that of the stretch from rest displacements to the world: the largest sum of a
+    /// row of AᵀA without signs.
+    pub fn raise_stretch_bounds(&self, bounds: &mut [f32]) {
+        #[inline(always)]
+        fn here(a: [&[f32]; 9], bounds: &mut [f32]) {
+            let count = bounds.len();
+            let a = a.map(|plane| &plane[..count]);
+            for i in 0..count {
+                let dot =
+                    |p: usize, q: usize| a[p][i] * a[q][i] + a[p + 3][i] * a[q + 3][i] + a[p + 6][i] * a[q + 6][i];
+                let (xy, xz, yz) = (dot(0, 1).abs(), dot(0, 2).abs(), dot(1, 2).abs());
+                let [x, y, z] = [dot(0, 0) + xy + xz, dot(1, 1) + xy + yz, dot(2, 2) + xz + yz];
+                bounds[i] = larger(x, larger(y, larger(z, bounds[i])));
+            }
+        }
+        let count = self.len();
+        let planes = std::array::from_fn(|plane| &self.linear[plane * count..][..count]);
+        dispatch!(Level::new(), _simd => here(planes, bounds));
     }
 }
 

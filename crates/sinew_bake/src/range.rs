@@ -11,7 +11,8 @@
 //! Oracle: a matrix of known rank gives that rank, and every frame back.
 
 use crate::factor::{FactorError, principal_axes};
-use crate::matrix::{Tall, largest_vector};
+use crate::lanes::{dot, largest_vector, subtract};
+use crate::matrix::Tall;
 use faer::Mat;
 use rayon::prelude::*;
 
@@ -80,22 +81,21 @@ impl Range {
                 coefficients.iter_mut().enumerate().for_each(|(row, c)| *c += part[(row, column)]);
             }
         }
+        let mut lengths: Vec<f32> = residual.columns_mut().map(|column| largest_vector(column)).collect();
         while self.basis.columns() < self.most_columns {
-            let lengths: Vec<f32> = residual.columns_mut().map(|column| largest_vector(column)).collect();
             let worst =
                 (0..count).fold(0, |worst, column| if lengths[column] > lengths[worst] { column } else { worst });
             if count == 0 || lengths[worst] <= self.precision {
                 break;
             }
             let Some(direction) = self.new_direction(residual.column(worst)) else { break };
-            let parts: Vec<f32> = residual
-                .columns_mut()
-                .map(|column| {
-                    let part = dot(&direction, column);
-                    column.iter_mut().zip(&direction).for_each(|(x, d)| *x -= part * d);
-                    part
-                })
-                .collect();
+            let take_out = |column: &mut [f32]| {
+                let part = dot(&direction, column);
+                subtract(column, part, &direction);
+                (part, largest_vector(column))
+            };
+            let parts: Vec<f32>;
+            (parts, lengths) = residual.columns_mut().map(take_out).unzip();
             kept.iter_mut().zip(parts).for_each(|(kept, part)| kept.coefficients.push(part));
             kept[worst].is_extreme = true;
             self.basis.push(&direction);
@@ -143,12 +143,6 @@ impl Range {
         }
         Ok(())
     }
-}
-
-/// In f64, over pieces in order.
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    let piece = |(a, b): (&[f32], &[f32])| a.iter().zip(b).map(|(x, y)| x * y).sum::<f32>();
-    a.chunks(256).zip(b.chunks(256)).map(|pair| f64::from(piece(pair))).sum::<f64>() as f32
 }
 
 #[cfg(test)]

@@ -25,12 +25,12 @@ use crate::played::find_clip;
 use crate::talk::Talk;
 use clap::Args as ClapArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use glam::DVec3;
+use glam::{DVec3, Vec3};
 use serde::{Deserialize, Serialize};
 use sinew::strokes::posing::Posing;
 use sinew::strokes::{Fit, Selection, Stroke, pose_by_offset};
 use sinew::text::wildcard;
-use sinew::{BoneId, LocalTransform, Motion, MotionSettings, Pose, WorldPose};
+use sinew::{BoneId, Cpu, LocalTransform, Motion, MotionSettings, Pose, Recipe, Stage, Workspace, WorldPose};
 use sinew_draw::screen::TOLERANCE as PIXEL_TOLERANCE;
 use sinew_draw::{CameraSpec, Cycle, Ease, Easing, Layers, PoseLayer};
 use std::collections::BTreeSet;
@@ -151,7 +151,7 @@ pub fn run(options: &PoseArgs, talk: &Talk) -> Result<(), Fault> {
         talk.note(&format!("stroke {}: {chosen} bones", index + 1));
     }
     let changes = changed(&scene, &before, &pose);
-    if changes.iter().any(|(_, local)| !local.to_affine().is_finite()) {
+    if changes.iter().any(|(_, local)| !local.to_affine().is_finite()) || !can_be_played(&scene, &pose)? {
         return Err(Fault::in_file(
             &file,
             "the strokes move bones too far away to be stored; draw them near the character",
@@ -336,6 +336,17 @@ fn in_picture(
 }
 
 /// The nodes whose transforms are not what they were.
+/// Whether all skin stays where numbers of the file have squares: the next command is to read what is written.
+fn can_be_played(scene: &Scene, pose: &Pose) -> Result<bool, Fault> {
+    let refused = |error: &dyn std::fmt::Display| Fault::in_file(&scene.name, error.to_string());
+    let stage = Stage::new(&scene.rig, &Recipe::default()).map_err(|error| refused(&error))?;
+    let mut workspace = Workspace::default();
+    let posed = stage.posed(pose, &stage.at_rest(), 0.0, &mut workspace);
+    posed.map_err(|error| refused(&error))?.deform(&Cpu::serial());
+    let is_near = |point: &Vec3| point.abs().max_element() < f32::MAX.sqrt();
+    Ok(workspace.mesh().positions.iter().all(is_near))
+}
+
 fn changed(scene: &Scene, before: &Pose, after: &Pose) -> Vec<(usize, LocalTransform)> {
     let skeleton = scene.rig.skeleton();
     let moved = skeleton.bones().filter(|bone| before.locals[bone.index()] != after.locals[bone.index()]);

@@ -20,7 +20,6 @@ pub(crate) fn audit(root: &View<'_>, raw: &RawRig, warnings: &mut Vec<Warning>) 
 /// both) acts on both; what lies between the mesh and that common ancestor is lost, and is worth a word unless it
 /// is the identity.
 fn ignored_transforms(raw: &RawRig, warnings: &mut Vec<Warning>) {
-    let order = parents_first(&raw.bones);
     let moves = flags(raw.bones.len(), raw.animated.iter().copied());
     let mut by_skin: Vec<Vec<&RawMesh>> = vec![Vec::new(); raw.skins.len()];
     for mesh in &raw.meshes {
@@ -28,16 +27,21 @@ fn ignored_transforms(raw: &RawRig, warnings: &mut Vec<Warning>) {
             by_skin[skin].push(mesh);
         }
     }
+    // The joint above which nodes were marked last, which many skins share, and by node the last joint below it.
+    let (mut marked, mut joint_below) = (None, vec![None; raw.bones.len()]);
     for (skin, meshes) in raw.skins.iter().zip(&by_skin).filter(|(_, meshes)| !meshes.is_empty()) {
-        let joint_side =
-            flags(raw.bones.len(), skin.joints.first().into_iter().flat_map(|joint| upwards(&raw.bones, joint.bone)));
-        let mut ignored = vec![(DAffine3::IDENTITY, false); raw.bones.len()];
-        for &node in order.iter().filter(|&&node| !joint_side[node]) {
-            let (above, is_animated) = raw.bones[node].parent.map_or((DAffine3::IDENTITY, false), |p| ignored[p]);
-            ignored[node] = (above * raw.bones[node].local.to_affine(), is_animated || moves[node]);
+        let joint = skin.joints.first().map(|joint| joint.bone);
+        if let Some(joint) = joint.filter(|_| marked != joint) {
+            upwards(&raw.bones, joint).for_each(|node| joint_below[node] = Some(joint));
+            marked = Some(joint);
         }
+        let is_shared = |&node: &usize| joint.is_some() && joint_below[node] == joint;
         for mesh in meshes {
-            let (transform, is_animated) = ignored[mesh.node];
+            let (mut transform, mut is_animated) = (DAffine3::IDENTITY, false);
+            for node in upwards(&raw.bones, mesh.node).take_while(|node| !is_shared(node)) {
+                transform = raw.bones[node].local.to_affine() * transform;
+                is_animated |= moves[node];
+            }
             if !is_animated && is_identity(&transform, mesh_size(mesh)) {
                 continue;
             }

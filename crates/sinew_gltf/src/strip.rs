@@ -21,6 +21,9 @@ pub fn strip(document: &mut Document) -> Result<bool, WriteError> {
     if let Some((at, index)) = dangling(&document.json, &json) {
         return Err(changed(&at, &format!("refers to entry {index}, which goes with what Sinew added")));
     }
+    if let Some(view) = reaching(&json, note.bytes.from) {
+        return Err(changed(&format!("/bufferViews/{view}"), "reaches into bytes that go with what Sinew added"));
+    }
     document.json = json;
     if let Some(bytes) = document.buffers.first_mut() {
         bytes.truncate(note.bytes.from);
@@ -90,4 +93,14 @@ fn dangling(before: &Value, after: &Value) -> Option<(String, usize)> {
         }
     });
     found
+}
+
+/// A buffer view of the first buffer that ends beyond its first `bytes`.
+fn reaching(json: &Value, bytes: usize) -> Option<usize> {
+    let views = json.get("bufferViews").and_then(Value::as_array)?;
+    let member = |view: &Value, name: &str| view.get(name).and_then(Value::as_u64).unwrap_or(0);
+    views.iter().position(|view| {
+        let end = member(view, "byteOffset").saturating_add(member(view, "byteLength"));
+        member(view, "buffer") == 0 && end > bytes as u64
+    })
 }

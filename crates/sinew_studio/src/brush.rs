@@ -199,7 +199,7 @@ impl Canvas {
                 }
             }
         }
-        found.into_iter().map(|(slot, _)| (slot, self.points[slot as usize].distance(center))).collect()
+        found.into_keys().map(|slot| (slot, self.points[slot as usize].distance(center))).collect()
     }
 
     fn images(&mut self) -> &MirrorImages {
@@ -261,7 +261,7 @@ impl Stroke {
         let step = 0.25 * self.brush.radius * canvas.size;
         let way = from.distance(to);
         // Farther apart than a few radii is another part of the body, not a line on the skin.
-        if !(step > 0.0) || way <= step || way > 4.0 * self.brush.radius * canvas.size {
+        if step <= 0.0 || way <= step || way > 4.0 * self.brush.radius * canvas.size {
             return Vec::new();
         }
         let count = (way / step).ceil() as usize;

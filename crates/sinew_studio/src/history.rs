@@ -127,7 +127,8 @@ fn merge(held: &mut Vec<MapChange>, new: MapChange) {
         merged.push(match (a.peek(), b.peek()) {
             (Some(first), Some(second)) if first.slot == second.slot => {
                 let both = Dab { slot: first.slot, before: first.before, after: second.after };
-                (a.next(), b.next());
+                a.next();
+                b.next();
                 both
             }
             (Some(first), Some(second)) if second.slot < first.slot => {

@@ -37,7 +37,7 @@ pub enum KeepError {
         /// The recipe.
         file: String,
         /// Why.
-        source: ChangeError,
+        source: Box<ChangeError>,
     },
     /// A map cannot be written.
     #[error(transparent)]
@@ -88,7 +88,7 @@ impl Document {
                 true => recipe.unset(Place::Maps),
                 false => recipe.set(Place::Maps, named.as_slice()),
             });
-            outcome.map_err(|source| KeepError::Change { file: format!("{stem}{EXTENSION}"), source })?;
+            outcome.map_err(|error| KeepError::Change { file: format!("{stem}{EXTENSION}"), source: error.into() })?;
         }
         Ok(files)
     }
@@ -120,14 +120,14 @@ impl Document {
     pub fn open_recipe(character: Arc<Character>, path: &Path) -> Result<Self, KeepError> {
         let text = read(path)?;
         let file = path.display().to_string();
-        let parsed =
-            RecipeFile::parse(&text).map_err(|error| KeepError::Change { file: file.clone(), source: error.into() })?;
+        let parsed = RecipeFile::parse(&text)
+            .map_err(|error| KeepError::Change { file: file.clone(), source: Box::new(error.into()) })?;
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut maps = Vec::new();
         for name in parsed.maps() {
             maps.push(MapFile::from_text(name, &read(&folder.join(name))?)?);
         }
-        Self::with_recipe(character, &text, &maps).map_err(|source| KeepError::Change { file, source })
+        Self::with_recipe(character, &text, &maps).map_err(|error| KeepError::Change { file, source: error.into() })
     }
 
     /// The command line that gives the file the window exports.

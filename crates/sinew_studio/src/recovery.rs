@@ -141,7 +141,7 @@ impl Left {
         let file = self.file.display().to_string();
         let mut document = Document::new(character.clone());
         let with = Document::with_recipe(character, &self.recipe, &maps);
-        let with = with.map_err(|source| KeepError::Change { file, source })?;
+        let with = with.map_err(|error| KeepError::Change { file, source: error.into() })?;
         document.adopt_all("Recover", &with);
         Ok(document)
     }

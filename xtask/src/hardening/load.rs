@@ -88,7 +88,7 @@ fn quick(program: &Path, folder: &Path, secs: f64, words: &[&str]) -> Result<(),
     let run = sinew(program, folder, patience, words)?;
     expect(!run.timed_out, format!("more than {patience} s"))?;
     expect(run.code == Some(0), format!("{:?}: {}", run.code, run.stderr.trim()))?;
-    expect(run.user_secs <= secs, format!("{:.1} s", run.user_secs))
+    expect(run.secs <= secs, format!("{:.1} s", run.secs))
 }
 
 fn made(folder: &Path, axis: &str, n: usize) -> Result<(), String> {

@@ -1,12 +1,14 @@
 //! Time against n: every command on characters that grow along one axis, and the exponent that fits.
 //!
-//! Times are user time of all threads. What a command takes at the smallest n there is (starting, reading, the sixty
-//! frames of a clip) is taken off first, or it would hide the slope; the exponent is the least-squares slope of the
-//! logarithms over two decades of n.
+//! Times are those of processors, of all threads. What a command takes at the smallest n there is (starting, reading, the
+//! sixty frames of a clip) is taken off first, or it would hide the slope; the exponent is the least-squares slope of the
+//! logarithms over two decades of n. Where that comes out too steep, instructions are counted instead: a machine that does
+//! other things takes more time for each the more memory they touch, and its clock says nothing about short runs.
 
 mod shapes;
 
 use crate::command::root;
+use crate::instructions::{counted, counting};
 use crate::kills;
 use crate::run::run;
 use serde_json::json;
@@ -57,7 +59,12 @@ const AXES: &[Axis] = &[
         commands: ALL,
     },
     Axis { name: "skins", most: 2_000, plan: |n| Plan { skins: n, points: 40, ..Plan::default() }, commands: ALL },
-    Axis { name: "pieces", most: 2_000, plan: |n| Plan { pieces: n, points: 40, ..Plan::default() }, commands: ALL },
+    Axis {
+        name: "pieces",
+        most: 2_000,
+        plan: |n| Plan { pieces: n, points: 40, touching: true, ..Plan::default() },
+        commands: ALL,
+    },
     Axis {
         name: "muscles",
         most: 400,
@@ -83,6 +90,15 @@ const AXES: &[Axis] = &[
         commands: PLAYED,
     },
 ];
+
+impl Axis {
+    /// What the fit is without, then two decades.
+    fn sizes(&self) -> impl Iterator<Item = usize> {
+        let smallest = self.most / 100;
+        let size = move |step: usize| (smallest as f64 * 10f64.powf(step as f64 / STEPS as f64)).round() as usize;
+        std::iter::once((smallest / 10).max(1)).chain((0..=2 * STEPS).map(size))
+    }
+}
 
 /// The exponent that a command may have.
 fn most_exponent(command: &str) -> f64 {
@@ -125,6 +141,8 @@ struct Row {
     command: &'static str,
     times: Vec<(usize, f64)>,
     exponent: Option<f64>,
+    /// Whether the exponent is that of instructions.
+    counted: bool,
 }
 
 fn rows(program: &Path, folder: &Path, filter: &[&str]) -> Result<(Vec<Row>, Vec<String>), String> {
@@ -137,14 +155,11 @@ fn rows(program: &Path, folder: &Path, filter: &[&str]) -> Result<(Vec<Row>, Vec
         }
         let mut found: Vec<Row> = commands
             .iter()
-            .map(|&command| Row { axis: axis.name, command, times: Vec::new(), exponent: None })
+            .map(|&command| Row { axis: axis.name, command, times: Vec::new(), exponent: None, counted: false })
             .collect();
-        let smallest = axis.most / 100;
-        let sizes =
-            (0..=2 * STEPS).map(|step| (smallest as f64 * 10f64.powf(step as f64 / STEPS as f64)).round() as usize);
         let mut floors = vec![0.0; found.len()];
         let mut lost = vec![false; found.len()];
-        for (turn, n) in std::iter::once((smallest / 10).max(1)).chain(sizes).enumerate() {
+        for (turn, n) in axis.sizes().enumerate() {
             let file = folder.join("made.glb");
             fs::write(&file, (axis.plan)(n).glb()).map_err(|error| error.to_string())?;
             for (at, row) in found.iter_mut().enumerate() {
@@ -155,7 +170,7 @@ fn rows(program: &Path, folder: &Path, filter: &[&str]) -> Result<(Vec<Row>, Vec
                 command.arg("--quiet").args(arguments(row.command, axis.name, &file, folder, n)?);
                 let mut secs = f64::INFINITY;
                 // The least of a few: whatever else runs on the machine only adds.
-                for _ in 0..3 {
+                for _ in 0..4 {
                     let run = run(&mut command, PATIENCE)?;
                     if run.timed_out {
                         eprintln!("{}, {n}: {} took more than {PATIENCE:?}", axis.name, row.command);
@@ -167,8 +182,8 @@ fn rows(program: &Path, folder: &Path, filter: &[&str]) -> Result<(Vec<Row>, Vec
                         lost[at] = true;
                         break;
                     }
-                    secs = secs.min(run.user_secs);
-                    if run.user_secs > 0.5 {
+                    secs = secs.min(run.secs);
+                    if run.secs > 0.5 {
                         break;
                     }
                 }
@@ -179,25 +194,48 @@ fn rows(program: &Path, folder: &Path, filter: &[&str]) -> Result<(Vec<Row>, Vec
                 }
             }
         }
-        for ((row, floor), lost) in found.into_iter().zip(floors).zip(lost) {
-            let exponent = exponent(&row.times, floor);
-            let row = Row { exponent, ..row };
-            println!("{}", line(&row));
-            if lost || exponent.is_some_and(|exponent| exponent > most_exponent(row.command)) {
+        for ((mut row, floor), lost) in found.into_iter().zip(floors).zip(lost) {
+            let is_steep = |exponent: Option<f64>| exponent.is_some_and(|found| found > most_exponent(row.command));
+            let mut exponent = exponent(&row.times, floor, LEAST_SECS);
+            let counted = is_steep(exponent) && !lost;
+            if counted {
+                exponent = counted_exponent(program, folder, axis, row.command)?;
+            }
+            if lost || is_steep(exponent) {
                 steep.push(format!("{} in {}", row.command, row.axis));
             }
+            (row.exponent, row.counted) = (exponent, counted);
+            println!("{}", line(&row));
             rows.push(row);
         }
     }
     Ok((rows, steep))
 }
 
-/// Least-squares slope of log time over log n, without the time that any n takes. None where the largest n hardly
-/// takes longer than the smallest: then there is nothing to fit but noise.
-fn exponent(times: &[(usize, f64)], floor: f64) -> Option<f64> {
+/// The exponent of the instructions of a command, on one thread: what others wait for is none of it.
+fn counted_exponent(program: &Path, folder: &Path, axis: &Axis, command: &str) -> Result<Option<f64>, String> {
+    let mut counts = Vec::new();
+    for n in axis.sizes() {
+        let file = folder.join("made.glb");
+        fs::write(&file, (axis.plan)(n).glb()).map_err(|error| error.to_string())?;
+        let mut valgrind = counting();
+        valgrind.env("RAYON_NUM_THREADS", "1").arg(program).arg("--quiet");
+        counts.push((n, counted(valgrind.args(arguments(command, axis.name, &file, folder, n)?))?));
+    }
+    Ok(exponent(&counts[1..], counts[0].1, LEAST_INSTRUCTIONS))
+}
+
+/// Growth below this is noise.
+const LEAST_SECS: f64 = 0.02;
+/// The same of instructions, of which a second has some billions.
+const LEAST_INSTRUCTIONS: f64 = 5e7;
+
+/// Least-squares slope of log time over log n, without the time that any n takes. None where fewer than two n take `least`
+/// longer: then there is nothing to fit but noise.
+fn exponent(times: &[(usize, f64)], floor: f64, least: f64) -> Option<f64> {
     let grown: Vec<(f64, f64)> = times
         .iter()
-        .filter(|(_, secs)| secs - floor > 0.02)
+        .filter(|(_, secs)| secs - floor > least)
         .map(|&(n, secs)| ((n as f64).ln(), (secs - floor).ln()))
         .collect();
     if grown.len() < 2 {
@@ -217,7 +255,7 @@ fn line(row: &Row) -> String {
     }
     match row.exponent {
         Some(exponent) => {
-            let _ = write!(text, " **{exponent:.2}** |");
+            let _ = write!(text, " **{exponent:.2}**{} |", if row.counted { " (instructions)" } else { "" });
         }
         None => text.push_str(" flat |"),
     }
@@ -297,6 +335,7 @@ fn page(rows: &[Row]) -> String {
                 };
             }
             let _ = match row.exponent {
+                Some(exponent) if row.counted => writeln!(text, " {exponent:.2} in instructions |"),
                 Some(exponent) => writeln!(text, " {exponent:.2} |"),
                 None => writeln!(text, " flat |"),
             };
@@ -308,15 +347,17 @@ fn page(rows: &[Row]) -> String {
 const INTRODUCTION: &str = "\
 # Time against size
 
-Seconds of processor time (user time, all threads) that commands take on made characters of which one thing grows over two
+Seconds of processor time (all threads) that commands take on made characters of which one thing grows over two
 decades, and the exponent that fits: 1 is linear. `cargo xtask scaling` measures and writes this page. What a command takes at a
 tenth of the smallest size is taken off before the fit, for it would hide the slope; *flat* is growth of less than 0.02 s over at
-least two sizes. The exponent may be 1.15 (n log n fits there) for reading, `frame`, `check`, `bake`, `map` and `pose`, and 1.5 for
+least two sizes. Where the clock gives a steeper exponent than allowed, instructions are counted (callgrind, one thread) and theirs
+is told: beside other work, memory gets slower the more of it is used. The exponent may be 1.15 (n log n fits there) for reading, `frame`, `check`, `bake`, `map` and `pose`, and 1.5 for
 `bind` and `edit`, whose [limits](LIMITS.md) are a million vertices and 67 million weights.
 
 `frame`, `check` and `bake` play the preset `lively`; `map` is `--auto diameter`, `bind` is `--method heat`. Characters have 400
-points, 4 bones, one clip of half a second and 3 keys, except for what grows; bones and muscles grow on 4,000 points, primitives,
-skins and pieces are tubes of 40 points that touch. The last three tables are shapes that ask for the worst: all
+points, 4 bones, one clip of half a second and 3 keys, except for what grows; bones and muscles grow on 4,000 points; primitives,
+skins and pieces are tubes of 40 points, those of pieces touching: in a body of one size each of them touches more of the
+others the more there are. The last three tables are shapes that ask for the worst: all
 triangles at one place, a fan of all triangles around one point, a pole of needles across the axes.
 ";
 

@@ -43,6 +43,8 @@ pub struct Plan {
     pub primitives: usize,
     /// Meshes, each with a skin of its own over all bones.
     pub skins: usize,
+    /// Whether tubes touch those around them, or keep apart by more than pieces feel each other at.
+    pub touching: bool,
     /// Seconds of every clip.
     pub seconds: f32,
 }
@@ -59,6 +61,7 @@ impl Default for Plan {
             pieces: 1,
             primitives: 1,
             skins: 1,
+            touching: false,
             seconds: 0.5,
         }
     }
@@ -187,13 +190,14 @@ impl Plan {
         }
         let binds = file.accessor("MAT4", &binds);
         let tubes = self.pieces * self.primitives * self.skins;
-        // One stands as high as the bones; many fill a cube, each touching those around it.
+        // One stands as high as the bones; many fill a cube.
         let across = (tubes as f32).cbrt().ceil().max(1.0) as usize;
         let spacing = HEIGHT / across as f32;
         let [radius, height] = match (self.form, tubes) {
             (Form::Pole, _) => [1e-3, HEIGHT],
             (_, 1) => [0.3, HEIGHT],
-            _ => [0.51 * spacing, 0.9 * spacing],
+            _ if self.touching => [0.51 * spacing, 0.9 * spacing],
+            _ => [0.3 * spacing, 0.6 * spacing],
         };
         let mut tube = 0usize;
         let (mut meshes, mut skins, mut in_scene) = (Vec::new(), Vec::new(), vec![0]);

@@ -10,6 +10,7 @@ use super::names::{Clue, read};
 use super::role::Role;
 use crate::bvh::{Bvh, Groups};
 use crate::control_points::DisjointSets;
+use crate::csr::sorted;
 use crate::rig::{PartKind, Rig};
 use crate::skeleton::BoneId;
 use glam::DVec3;
@@ -379,7 +380,7 @@ fn outlines(rig: &Rig, body: &Body, of_slot: &mut [Option<u32>], first: usize) -
 fn measure(rig: &Rig, body: &Body, of_slot: &[Option<u32>], first: usize, outlines: &mut [Outline]) {
     let mine =
         |slot: u32| of_slot[slot as usize].map(|piece| piece as usize).filter(|&p| p >= first).map(|p| p - first);
-    let mut edges: Vec<(u32, u32, usize)> = Vec::new();
+    let mut edges: Vec<(u32, (u32, usize))> = Vec::new();
     let mut joints: Vec<BTreeMap<usize, f64>> = vec![BTreeMap::new(); outlines.len()];
     for face in rig.point_triangles() {
         let Some(piece) = mine(face[0]).filter(|&piece| piece < outlines.len()) else { continue };
@@ -393,7 +394,7 @@ fn measure(rig: &Rig, body: &Body, of_slot: &[Option<u32>], first: usize, outlin
             // Copies of one place are one corner, so that a seam is no hem.
             let (p, q) = (body.place[*slot as usize], body.place[next as usize]);
             if p != q {
-                edges.push((p.min(q), p.max(q), piece));
+                edges.push((p.min(q), (p.max(q), piece)));
             }
             for influence in rig.influences(*slot as usize) {
                 let bone = body.owner[rig.palette()[influence.palette as usize].bone.index()];
@@ -402,9 +403,8 @@ fn measure(rig: &Rig, body: &Body, of_slot: &[Option<u32>], first: usize, outlin
         }
     }
     let mut counts = vec![(0usize, 0usize); outlines.len()];
-    edges.sort_unstable();
-    for faces in edges.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-        let (all, open) = &mut counts[faces[0].2];
+    for faces in sorted(edges).chunk_by(|a, b| (a.0, a.1.0) == (b.0, b.1.0)) {
+        let (all, open) = &mut counts[faces[0].1.1];
         *all += 1;
         *open += usize::from(faces.len() == 1);
     }

@@ -28,8 +28,12 @@ fn spline(x: f64, box_secs: f64) -> (f64, f64, f64) {
     (integral, value / box_secs, -slope.copysign(u) / (box_secs * box_secs))
 }
 
-/// Five-point Gauss–Legendre on [−1, 1]: exact for a cubic's rate times the spline.
-const GAUSS: [(f64, f64); 5] = [
+/// Three-point Gauss–Legendre on [−1, 1]: exact for a rate of the third degree times the spline.
+const OF_POLYNOMIALS: [(f64, f64); 3] =
+    [(-0.774_596_669_241_483_4, 5.0 / 9.0), (0.0, 8.0 / 9.0), (0.774_596_669_241_483_4, 5.0 / 9.0)];
+
+/// Five-point Gauss–Legendre: the rate of a cubic quaternion is a quotient.
+const OF_ROTATIONS: [(f64, f64); 5] = [
     (-0.906_179_845_938_664, 0.236_926_885_056_189_1),
     (-0.538_469_310_105_683_1, 0.478_628_670_499_366_5),
     (0.0, 0.568_888_888_888_888_9),
@@ -105,12 +109,13 @@ impl RateCurve {
                     sum += Rates { rate: rate * (at_a.0 - at_b.0), derivative: rate * (at_a.1 - at_b.1) };
                 }
                 piece => {
+                    let nodes = if matches!(piece, Piece::Rotation(_)) { &OF_ROTATIONS[..] } else { &OF_POLYNOMIALS };
                     let knots = [t - 0.5 * box_secs, t + 0.5 * box_secs, b];
                     let mut left = a;
                     for right in knots.map(|knot| knot.clamp(a, b)) {
                         let (middle, half) = (0.5 * (left + right), 0.5 * (right - left));
                         if half > 0.0 {
-                            for (node, weight) in GAUSS {
+                            for (node, weight) in nodes {
                                 let s = middle + half * node;
                                 let (_, value, slope) = at(s);
                                 let rate = (piece.rates(s).rate - self.drift) * (weight * half);

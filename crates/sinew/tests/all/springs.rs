@@ -45,7 +45,7 @@ fn bends_from_three_bases_come_together() {
             .map(|(a, b)| largest_difference(&shapes[a], &shapes[b]))
             .fold(0.0, f64::max)
     };
-    let converged = [("iterations", 2000.0), ("tolerance", 1e-6)];
+    let converged = [("iterations", 1000.0), ("tolerance", 1e-6)];
     let ends = bases().map(|base| subject.posed(&recipe(base, "springs", &converged, 1.0), &pose));
     let fifty = [("iterations", 50.0), ("tolerance", 0.0)];
     let fifty = bases().map(|base| subject.posed(&recipe(base, "springs", &fifty, 1.0), &pose));
@@ -68,7 +68,7 @@ fn a_twist_keeps_its_radius_where_linear_blending_loses_it() {
         let middle = (0..mesh.positions.len()).map(|v| mesh.world_position(0, v)).filter(|p| (p.y - 1.0).abs() < 0.7);
         middle.map(|p| p.x.hypot(p.z)).fold(f64::INFINITY, f64::min) / 0.2
     };
-    let converged = [("iterations", 2000.0), ("tolerance", 1e-6)];
+    let converged = [("iterations", 1000.0), ("tolerance", 1e-6)];
     for base in bases() {
         let before = thinnest(&subject.posed(&Recipe { base: base.clone(), ..Recipe::default() }, &pose));
         let after = thinnest(&subject.posed(&recipe(base.clone(), "springs", &converged, 1.0), &pose));
@@ -198,7 +198,7 @@ fn skin_with_a_history_is_a_function_of_the_clip_and_closes_to_the_bit() {
 fn slow_motion_leaves_the_balance_alone_and_faster_motion_swings_farther() {
     let mut subject = Subject::zoo("tube:vertices=400,bones=3");
     let clip = subject.clips[0].clone();
-    let tight = [("iterations", 2000.0), ("tolerance", 1e-6)];
+    let tight = [("iterations", 1000.0), ("tolerance", 1e-6)];
     let off = |subject: &Subject, time: f64| {
         let frames = [swinging(&tight), recipe(BaseSpec::default(), "springs", &tight, 1.0)].map(|recipe| {
             let stage = subject.stage(&recipe);

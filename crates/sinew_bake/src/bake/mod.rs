@@ -21,7 +21,7 @@ pub use forms::Storage;
 
 use crate::factor::factor;
 use crate::groups::groups;
-use crate::matrix::largest_vector;
+use crate::lanes::{largest_vector, subtract};
 use crate::pulled::{Pulled, PulledGroup, stretches};
 use crate::range::Range;
 use crate::sampling::Grid;
@@ -29,7 +29,6 @@ use crate::{BakeClip, BakeFailure, Baked, Options, Progress, Subject, Tolerance}
 use frames::{Frame, Frames};
 use rayon::prelude::*;
 use result::Measured;
-use sinew::rig::PartKind;
 use sinew::{Playing, Rig, Stage, Workspace};
 use solution::Solution;
 use std::sync::Arc;
@@ -79,8 +78,8 @@ pub fn bake_again(
     progress: &(dyn Fn(Progress) + Sync),
     mut next: impl FnMut(Result<Baked, BakeFailure>) -> Option<Tolerance>,
 ) -> Result<(), BakeFailure> {
-    if !subject.rig.parts().iter().any(|part| part.kind == PartKind::Skinned) {
-        return Err(BakeFailure::NothingToBake("no mesh is skinned to bones"));
+    if subject.rig.parts().is_empty() {
+        return Err(BakeFailure::NothingToBake("no mesh is moved by bones or nodes"));
     }
     if clips.is_empty() {
         return Err(BakeFailure::NothingToBake("there is no clip"));
@@ -100,10 +99,12 @@ impl Run<'_> {
         let (run, options) = (self, &self.options);
         let all: Vec<usize> = (0..run.groups.len()).collect();
         let mut trades = run.targets(frames, &all, Extent::Fast)?;
-        let short: Vec<usize> = all.into_iter().filter(|&group| run.is_short(group, &trades[group])).collect();
-        if !short.is_empty() {
-            let better = run.targets(frames, &short, Extent::All)?;
-            short.into_iter().zip(better).for_each(|(group, trade)| trades[group] = trade);
+        for extent in [Extent::All, Extent::Finest] {
+            let short: Vec<usize> = all.iter().copied().filter(|&group| run.is_short(group, &trades[group])).collect();
+            if !short.is_empty() {
+                let better = run.targets(frames, &short, extent)?;
+                short.into_iter().zip(better).for_each(|(group, trade)| trades[group] = trade);
+            }
         }
         let counts = run.choose_counts(&trades)?;
         let solutions = run.groups.iter().zip(trades).zip(counts);
@@ -248,7 +249,7 @@ impl<'a> Run<'a> {
         let precision = |group: &PulledGroup| extent.range_share() * self.options.tolerance.units(group.group.size);
         let range = |group: &PulledGroup| Range::new(3 * group.group.points.len(), precision(group), columns);
         let mut ranges: Vec<Range> = learnt().map(range).collect();
-        let step = if extent == Extent::All { 1 } else { 2 };
+        let step = if extent == Extent::Fast { 2 } else { 1 };
         let block = self.block();
         for (index, grid) in self.grids.iter().enumerate() {
             let places: Vec<usize> = (0..grid.times.len()).step_by(step).collect();
@@ -257,7 +258,7 @@ impl<'a> Run<'a> {
             for (piece, places) in places.chunks(block).enumerate() {
                 let found = self.look(frames, index, places, "sampling the motion")?;
                 add(&mut ranges, groups, &found)?;
-                if extent == Extent::All {
+                if extent != Extent::Fast {
                     continue;
                 }
                 let first = piece * block - window.len();
@@ -291,6 +292,8 @@ enum Extent {
     Fast,
     /// Samples and midpoints, more precisely: where no number of targets would do.
     All,
+    /// More precisely still.
+    Finest,
 }
 
 impl Extent {
@@ -299,6 +302,7 @@ impl Extent {
         match self {
             Self::Fast => RANGE_SHARE,
             Self::All => FINE_RANGE_SHARE,
+            Self::Finest => FINE_RANGE_SHARE / 4.0,
         }
     }
 }
@@ -321,7 +325,7 @@ fn off_the_line(x: &[&[f32]]) -> f32 {
     };
     let mut sum = vec![0.0f32; x[0].len()];
     for (x, &factor) in x.iter().zip(factors) {
-        sum.iter_mut().zip(*x).for_each(|(sum, x)| *sum += factor * x);
+        subtract(&mut sum, -factor, x);
     }
     largest_vector(&sum)
 }

@@ -4,10 +4,12 @@ use super::frames::Frames;
 use super::{LAST_SHARE, Run, TARGETS_SHARE};
 use crate::directions::Fit;
 use crate::factor::Factors;
+use crate::lanes::subtract_here;
 use crate::pulled::{Pulled, TILE, WorldError};
 use crate::report::{Shortfall, TradePoint, is_round};
 use crate::{BakeFailure, Options};
 use faer::MatRef;
+use fearless_simd::{Level, dispatch};
 use rayon::prelude::*;
 
 /// How one frame of a group is reproduced, before keys are chosen.
@@ -210,28 +212,7 @@ fn ladder(from: usize, most: usize, limit: Option<usize>) -> Vec<usize> {
 fn fits(trade: &Trade, frames: &[&Pulled], weights: MatRef<'_, f32>) -> (Vec<FrameFit>, Vec<f32>) {
     let points = trade.stretch.len();
     let mut errors = vec![vec![WorldError::default(); trade.ladder.len()]; frames.len()];
-    let mut residual = [[0.0f32; TILE]; 3];
-    for first in (0..points).step_by(TILE) {
-        let len = TILE.min(points - first);
-        for (frame, (pulled, errors)) in frames.iter().zip(&mut errors).enumerate() {
-            for (axis, plane) in residual.iter_mut().enumerate() {
-                plane[..len].copy_from_slice(&pulled.x[axis * points + first..][..len]);
-            }
-            let mut next = 0;
-            for (&rung, error) in trade.ladder.iter().zip(errors) {
-                for target in next..rung {
-                    let (weight, column) = (weights[(target, frame)], trade.factors.targets.column(target));
-                    for (axis, plane) in residual.iter_mut().enumerate() {
-                        let column = &column[axis * points + first..][..len];
-                        plane[..len].iter_mut().zip(column).for_each(|(x, m)| *x -= weight * m);
-                    }
-                }
-                next = rung;
-                let [x, y, z] = &residual;
-                pulled.add_world_error(first, [&x[..len], &y[..len], &z[..len]], error);
-            }
-        }
-    }
+    dispatch!(Level::new(), _simd => add_errors(trade, frames, weights, &mut errors));
     let of_frame = |(frame, (pulled, errors)): (usize, (&&Pulled, Vec<WorldError>))| {
         let flat = pulled.flattened.iter().map(|flat| (flat.point, flat.left.length()));
         FrameFit {
@@ -243,8 +224,33 @@ fn fits(trade: &Trade, frames: &[&Pulled], weights: MatRef<'_, f32>) -> (Vec<Fra
         }
     };
     let mut stretch = vec![0.0f32; points];
-    for pulled in frames {
-        stretch.iter_mut().zip(pulled.stretch_bounds()).for_each(|(largest, here)| *largest = largest.max(here));
-    }
+    frames.iter().for_each(|pulled| pulled.raise_stretch_bounds(&mut stretch));
     (frames.iter().zip(errors).enumerate().map(of_frame).collect(), stretch)
+}
+
+/// The errors of frames on every rung, tile by tile.
+#[inline(always)]
+fn add_errors(trade: &Trade, frames: &[&Pulled], weights: MatRef<'_, f32>, errors: &mut [Vec<WorldError>]) {
+    let points = trade.stretch.len();
+    let mut residual = [[0.0f32; TILE]; 3];
+    for first in (0..points).step_by(TILE) {
+        let len = TILE.min(points - first);
+        for (frame, (pulled, errors)) in frames.iter().zip(&mut *errors).enumerate() {
+            for (axis, plane) in residual.iter_mut().enumerate() {
+                plane[..len].copy_from_slice(&pulled.x[axis * points + first..][..len]);
+            }
+            let mut next = 0;
+            for (&rung, error) in trade.ladder.iter().zip(errors) {
+                for target in next..rung {
+                    let (weight, column) = (weights[(target, frame)], trade.factors.targets.column(target));
+                    for (axis, plane) in residual.iter_mut().enumerate() {
+                        subtract_here(&mut plane[..len], weight, &column[axis * points + first..][..len]);
+                    }
+                }
+                next = rung;
+                let [x, y, z] = &residual;
+                pulled.add_world_error_here(first, [&x[..len], &y[..len], &z[..len]], error);
+            }
+        }
+    }
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use sinew::{Motion, RecipeFile, Stage, Workspace};
 use sinew_gltf::Asset;
 use sinew_testkit::assets::{asset, assets};
+use sinew_testkit::glb::Builder;
 use sinew_testkit::random::Random;
 use sinew_testkit::spec::SpecFile;
 use std::path::Path;
@@ -245,11 +246,33 @@ fn what_cannot_be_done_is_refused_without_a_file() {
     if let Some(still) = asset("asset_generator/Animation_Skin_00.gltf") {
         refuse(&[text(&still)], 1, "nothing to bake");
     }
-    if let Some(unskinned) = asset("InterpolationTest.glb") {
-        refuse(&[text(&unskinned)], 1, "nothing to bake");
-    }
     if let Some(spot) = asset("Spot_velocity_skinning.glb") {
         refuse(&[text(&spot), "--target", "three"], 1, "limit the influences to 4");
+    }
+}
+
+/// A robot without a skin: two boxes, the upper on the lower, which lifts it.
+#[test]
+fn a_rigid_hierarchy_gets_effects_by_every_command() {
+    let folder = Folder::new();
+    let mut robot = Builder::rigged().without("/nodes/0/mesh").without("/nodes/0/skin").without("/skins");
+    robot.json["nodes"][1]["mesh"] = 0.into();
+    robot.json["nodes"][2]["mesh"] = 0.into();
+    let robot = folder.write("robot.glb", robot.glb());
+    let lively = sinew::presets::get("lively").unwrap();
+    bake_and_judge(&robot, lively, "0.2%", 2e-3);
+    let report = json(["bake", &robot, "-o", &folder.join("baked.glb"), "--preset", "lively", "--quiet", "--json"]);
+    assert_eq!(report["meshes"].as_array().map(Vec::len), Some(2), "{report}");
+    let stripped = folder.join("stripped.glb");
+    assert_eq!(sinew(["strip", &folder.join("baked.glb"), "-o", &stripped]).code, 0);
+    assert_eq!(sinew(["diff", &robot, &stripped]).code, 0);
+    for words in [
+        &["liven", &robot, "-o", &folder.join("livened.glb")][..],
+        &["render", &robot, "--preset", "lively", "--size", "32", "-o", &folder.join("robot.png")],
+        &["check", &robot, "--preset", "lively"],
+    ] {
+        let run = sinew(words);
+        assert!(run.code == 0 || words[0] == "check" && run.code == 3, "{words:?}: {}", run.stderr);
     }
 }
 

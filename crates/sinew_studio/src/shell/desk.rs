@@ -85,7 +85,7 @@ pub enum Purpose {
     /// A style; its name is what the step is called.
     Style(Style),
     /// Gains for this recipe.
-    Gains(sinew::Recipe),
+    Gains(Box<sinew::Recipe>),
     /// Findings, of this state of the document.
     Findings(u64),
     /// A file to write.
@@ -338,7 +338,7 @@ impl Desk {
         if !is_solving && !is_held && !self.character().asset.clips.is_empty() && !self.player.is_solved(&self.document)
         {
             let recipe = self.document.recipe().recipe().clone();
-            self.begin(Job::Solve, Purpose::Gains(recipe), context);
+            self.begin(Job::Solve, Purpose::Gains(Box::new(recipe)), context);
         }
     }
 

@@ -18,6 +18,9 @@ pub enum Side {
     Result,
 }
 
+/// A mesh, and the part of the picture that it is drawn in; all of it where there is none.
+pub type Placed = (Side, Option<Cut>);
+
 /// What is drawn.
 #[derive(Debug)]
 pub struct Shot<'a> {
@@ -26,7 +29,7 @@ pub struct Shot<'a> {
     /// When.
     pub moment: Moment<'a>,
     /// Which meshes, and the part of the picture each is drawn in.
-    pub sides: &'a [(Side, Option<Cut>)],
+    pub sides: &'a [Placed],
     /// The base as a veil over them.
     pub ghost: bool,
     /// Colours of the result's vertices in place of its materials.

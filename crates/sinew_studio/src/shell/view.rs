@@ -4,7 +4,7 @@ use crate::brush::{SkinPlace, Stroke};
 use crate::document::Document;
 use crate::player::Frame;
 use crate::shell::desk::{Colour, Compare, Desk};
-use crate::shell::gpu_easel::{GpuEasel, Shot, Side};
+use crate::shell::gpu_easel::{GpuEasel, Placed, Shot, Side};
 use crate::shell::pick::{Picked, pick};
 use crate::words;
 use eframe::egui::{self, Color32, Pos2, Rect, Sense, Vec2};
@@ -86,7 +86,7 @@ impl Easel {
         let (lines, dots) = skeleton_of(desk, &moment, rect.height() * ui.pixels_per_point());
         let pixels = |length: f32| (length * ui.pixels_per_point()).round().max(1.0) as u32;
         let wipes = desk.showing.compare == Compare::Wipe;
-        let pictures: Vec<(Rect, Vec<(Side, Option<Cut>)>)> = if wipes {
+        let pictures: Vec<(Rect, Vec<Placed>)> = if wipes {
             let cut = |(side, part): &(Side, Rect)| {
                 let left = pixels(part.left() - rect.left() + 1e-3) * u32::from(part.left() > rect.left());
                 let cut = Cut { left, top: 0, width: pixels(part.width()), height: pixels(rect.height()) };

@@ -1,7 +1,7 @@
 //! The connected pieces of a character's faces: open borders capped, what has an inside told from sheets.
 
 use crate::control_points::DisjointSets;
-use crate::csr::Csr;
+use crate::csr::{Csr, sorted};
 use glam::DVec3;
 
 /// Of caps to faces, by area: beyond it a piece is a sheet. A tube three times as long as wide has a sixth.
@@ -31,13 +31,12 @@ pub(super) struct OpenEdge {
 }
 
 pub(super) fn open_edges(faces: impl Iterator<Item = [u32; 3]>) -> Vec<OpenEdge> {
-    let mut edges: Vec<(u32, u32, bool)> =
-        faces.flat_map(|[a, b, c]| [(a, b), (b, c), (c, a)]).map(|(a, b)| (a.min(b), a.max(b), a < b)).collect();
-    edges.sort_unstable();
+    let edges: Vec<(u32, (u32, bool))> =
+        faces.flat_map(|[a, b, c]| [(a, b), (b, c), (c, a)]).map(|(a, b)| (a.min(b), (a.max(b), a < b))).collect();
     let mut open = Vec::new();
-    for run in edges.chunk_by(|a, b| (a.0, a.1) == (b.0, b.1)) {
-        let (low, high, _) = run[0];
-        let up = run.iter().filter(|edge| edge.2).count();
+    for run in sorted(edges).chunk_by(|a, b| (a.0, a.1.0) == (b.0, b.1.0)) {
+        let (low, (high, _)) = run[0];
+        let up = run.iter().filter(|edge| edge.1.1).count();
         let down = run.len() - up;
         if up != down {
             let (from, to) = if up > down { (low, high) } else { (high, low) };

@@ -67,7 +67,7 @@ const PARAMS: &[ParamSpec] = &[
         BONE_SPRINGS,
         "what the bones control: the place, only the direction from the bone, or only the angle to its axis",
     ),
-    ParamSpec::number("iterations", "", [1.0, 10_000.0], 50.0, "maximum number of iterations"),
+    ParamSpec::number("iterations", "", [1.0, 1_000.0], 50.0, "maximum number of iterations"),
     ParamSpec::choice("until", UNTIL, "what stops it early: small moves, small forces, or energy that stops falling"),
     ParamSpec::number(
         "tolerance",

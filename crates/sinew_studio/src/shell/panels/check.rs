@@ -38,7 +38,7 @@ pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
         return;
     }
     if ui.button(LOWER).on_hover_text(LOWER_TIP).clicked() {
-        desk.change(|document| lower(document));
+        desk.change(lower);
     }
     let mut clip = usize::MAX;
     for finding in failed {

@@ -132,7 +132,7 @@ fn whole(ui: &mut egui::Ui, desk: &mut Desk, name: &str) {
     });
     ui.label(START);
     ui.horizontal_wrapped(|ui| {
-        let made: [(&'static str, fn(&Rig) -> PointMap); 3] = [
+        let made: [(&'static str, Make); 3] = [
             (THIN, |rig| {
                 let surface = RestSurface::new(rig);
                 softness(&surface, &shape_diameters(&surface))
@@ -157,6 +157,9 @@ fn whole(ui: &mut egui::Ui, desk: &mut Desk, name: &str) {
         desk.change(|document| document.delete_map(name));
     }
 }
+
+/// Makes a map from the shape.
+type Make = fn(&Rig) -> PointMap;
 
 fn flat(map: &PointMap) -> Values {
     map.values().as_flattened().to_vec()
