@@ -335,7 +335,6 @@ fn in_picture(
     Ok((chosen, [placed(&baseline, "baseline")?, placed(&offset, "offset")?], plane.normal()))
 }
 
-/// The nodes whose transforms are not what they were.
 /// Whether all skin stays where numbers of the file have squares: the next command is to read what is written.
 fn can_be_played(scene: &Scene, pose: &Pose) -> Result<bool, Fault> {
     let refused = |error: &dyn std::fmt::Display| Fault::in_file(&scene.name, error.to_string());
@@ -347,6 +346,7 @@ fn can_be_played(scene: &Scene, pose: &Pose) -> Result<bool, Fault> {
     Ok(workspace.mesh().positions.iter().all(is_near))
 }
 
+/// The nodes whose transforms are not what they were.
 fn changed(scene: &Scene, before: &Pose, after: &Pose) -> Vec<(usize, LocalTransform)> {
     let skeleton = scene.rig.skeleton();
     let moved = skeleton.bones().filter(|bone| before.locals[bone.index()] != after.locals[bone.index()]);

@@ -217,14 +217,15 @@ fn lay(
         below.iter().rev().for_each(|&below| world.compose_bone(skeleton, pose, below));
         let (joint, now) = (world.joint_origin(bone), world.joint_origin(tip));
         let way = now.distance(joint);
-        let target = match leaves_ball(curve, from, joint, way) {
+        // What has passed the end does not turn back to it.
+        let target = match (from < 1.0).then(|| leaves_ball(curve, from, joint, way)).flatten() {
             Some(t) => {
                 at = t;
                 curve.at(t)
             }
             None => {
                 at = 1.0;
-                curve.at(1.0) + curve.tangent(1.0) * way
+                straight_on(curve, joint, way)
             }
         };
         if now.distance(target) <= 4.0 * f64::EPSILON * way {
@@ -233,6 +234,16 @@ fn lay(
         aim(skeleton, pose, world, bone, tip, target);
     }
     at
+}
+
+/// Where the line that goes on from a curve's end is `radius` away from a point, farthest along it; the end itself where it
+/// is nowhere so near.
+fn straight_on(curve: &Stroke, middle: DVec3, radius: f64) -> DVec3 {
+    let (end, tangent) = (curve.at(1.0), curve.tangent(1.0));
+    let away = end - middle;
+    let back = away.dot(tangent);
+    let beyond = back * back - away.length_squared() + radius * radius;
+    if beyond < 0.0 { end } else { end + tangent * (beyond.sqrt() - back).max(0.0) }
 }
 
 /// The first fraction of a curve's length beyond `from` at which it is `radius` away from a point; `from` itself where it
