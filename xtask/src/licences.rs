@@ -18,6 +18,9 @@ const ALLOWED: &[&str] = &[
     "Zlib",
     "0BSD",
     "CC0-1.0",
+    // Of the fonts in the studio's window, which may be passed on with a program.
+    "OFL-1.1",
+    "Ubuntu-font-1.0",
 ];
 
 /// Every package has a licence of the list.

@@ -3,6 +3,7 @@
 
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
+use sinew_render::{Image, Size, encode};
 use sinew_studio::shell::studio::Studio;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -50,7 +51,11 @@ fn screen(harness: &mut Harness<'_, Studio>, name: &str) -> Outcome {
     }
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("studio");
     std::fs::create_dir_all(&folder)?;
-    harness.render()?.save(folder.join(format!("{name}.png")))?;
+    let picture = harness.render()?;
+    let size = Size::new(picture.width(), picture.height()).ok_or("an empty picture")?;
+    let pixels = picture.as_raw().as_chunks::<4>().0.to_vec();
+    let image = Image::from_pixels(size, pixels).ok_or("a picture of another size")?;
+    encode::write_png(std::fs::File::create(folder.join(format!("{name}.png")))?, &image)?;
     Ok(())
 }
 
