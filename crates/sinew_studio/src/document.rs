@@ -7,8 +7,8 @@
 use crate::character::Character;
 use crate::history::{Dab, History, MapChange};
 use sinew::maps::PointMap;
-use sinew::recipe::{CorrectionSpec, EditError, EffectSpec, Literal, Place};
-use sinew::{RecipeError, RecipeFile, Rig, RigError, presets};
+use sinew::recipe::{CorrectionSpec, EditError, EditShape, EditSpec, EffectSpec, Literal, Place};
+use sinew::{Recipe, RecipeError, RecipeFile, Rig, RigError, presets};
 use sinew_gltf::map_file::{MapFile, MapFileError};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -38,6 +38,14 @@ pub enum ChangeError {
     /// A map that does not exist.
     #[error("there is no map {0:?}; make one with New map")]
     NoSuchMap(String),
+    /// A map that something else is made of.
+    #[error("the map {map:?} is read by {user}; remove that first")]
+    MapInUse {
+        /// The map.
+        map: String,
+        /// Who reads it.
+        user: String,
+    },
     /// A name that cannot be a map's.
     #[error("a map needs a name of its own in lower case, of letters, digits, - and _, and {0:?} is not one")]
     MapName(String),
@@ -232,17 +240,22 @@ impl Document {
     pub fn delete_map(&mut self, name: &str) -> Result<(), ChangeError> {
         let held = self.maps.get(name).ok_or_else(|| ChangeError::NoSuchMap(name.to_owned()))?;
         let change = MapChange::Deleted(name.to_owned(), held.as_slice().into());
+        let held = self.recipe.recipe();
+        if let Some(user) = deep_user(held, name) {
+            return Err(ChangeError::MapInUse { map: name.to_owned(), user });
+        }
+        let is_it = |map: &Option<String>| map.as_deref() == Some(name);
+        let effects = held.effects.iter().enumerate().filter(|(_, effect)| is_it(&effect.map));
+        let corrections = held.corrections.iter().enumerate().filter(|(_, correction)| is_it(&correction.map));
+        let edits = held.edits.iter().enumerate().filter(|(_, edit)| is_it(&edit.map));
+        let users: Vec<Place<'_>> = effects
+            .map(|(index, _)| Place::Effect(index, "map"))
+            .chain(corrections.map(|(index, _)| Place::Correction(index, "map")))
+            .chain(edits.map(|(index, _)| Place::Edit(index, "map")))
+            .chain(is_it(&held.base.map).then_some(Place::BaseKey("map")))
+            .collect();
         let mut recipe = self.recipe.clone();
-        for index in 0..recipe.recipe().effects.len() {
-            if recipe.recipe().effects[index].map.as_deref() == Some(name) {
-                recipe.unset(Place::Effect(index, "map"))?;
-            }
-        }
-        for index in 0..recipe.recipe().corrections.len() {
-            if recipe.recipe().corrections[index].map.as_deref() == Some(name) {
-                recipe.unset(Place::Correction(index, "map"))?;
-            }
-        }
+        users.into_iter().try_for_each(|place| recipe.unset(place))?;
         self.maps.remove(name);
         self.adopt(&format!("Delete map {name}"), None, recipe, vec![change]);
         Ok(())
@@ -359,6 +372,18 @@ impl Document {
         }
         Ok(files)
     }
+}
+
+/// Who reads a map in a way that a single key does not undo.
+fn deep_user(recipe: &Recipe, name: &str) -> Option<String> {
+    let correction = recipe.corrections.iter().find(|spec| spec.painted.iter().any(|(_, map)| map == name));
+    let of_shape = |shape: &str| !shape.is_empty() && (name == shape || name.starts_with(&format!("{shape}.")));
+    let draws = |edit: &&EditSpec| match &edit.shape {
+        EditShape::Shape(shapes) => shapes.iter().any(|(_, shape)| of_shape(shape)),
+        _ => false,
+    };
+    let edit = recipe.edits.iter().find(draws).map(|_| "a surface edit".to_owned());
+    correction.map(|spec| format!("the correction {}", spec.correction.name)).or(edit)
 }
 
 /// Maps of files, by name and slot: as a rig has them that was painted by these files.

@@ -105,11 +105,6 @@ impl History {
     pub fn revision(&self) -> u64 {
         self.done.checked_sub(1).map_or(0, |last| self.changes[last].revision)
     }
-
-    /// Labels of all changes, and how many of them are done.
-    pub fn labels(&self) -> (impl Iterator<Item = &str>, usize) {
-        (self.changes.iter().map(|change| change.label.as_str()), self.done)
-    }
 }
 
 /// Two changes of a map as one.

@@ -174,8 +174,6 @@ pub mod effects {
         "Change the gain over the clip: drag keys, double-click to add one, right-click to remove it";
     /// More parameters.
     pub const MORE: &str = "Parameters";
-    /// By bone.
-    pub const BONES: &str = "Gain by bone";
 }
 
 /// Corrections.
@@ -226,8 +224,6 @@ pub mod paint {
     pub const RADIUS: &str = "Radius";
     /// How much.
     pub const STRENGTH: &str = "Strength";
-    /// Which way.
-    pub const MODE: &str = "Brush";
     /// Raises.
     pub const ADD: &str = "Add";
     /// Lowers.
@@ -260,8 +256,6 @@ pub mod paint {
     pub const FILL: &str = "Fill";
     /// Its tooltip.
     pub const FILL_TIP: &str = "1 on all of the skin, or on the piece or bone that is selected";
-    /// Only the piece of skin.
-    pub const ISLAND: &str = "Only this piece";
     /// Clears.
     pub const CLEAR: &str = "Clear";
     /// Smooths all.
@@ -366,14 +360,10 @@ pub mod keep {
     pub const APPLY: &str = "Apply";
     /// The trade-off.
     pub const TRADE: &str = "Error by number of morph targets";
-    /// Picks a file.
-    pub const BROWSE: &str = "…";
     /// Saved.
     pub const SAVED: &str = "Saved";
     /// Exported.
     pub const EXPORTED: &str = "Exported";
-    /// A picture.
-    pub const PICTURE: &str = "Save picture";
 }
 
 /// The tour: what is pointed at, and what is said.

@@ -213,6 +213,28 @@ fn following_is_playing_anew() -> Outcome {
     Ok(())
 }
 
+/// A deleted map is named nowhere; one that something is made of stays.
+#[test]
+fn deleted_maps_leave_no_names() -> Outcome {
+    let mut document = calf()?;
+    document.make_map("soft", None)?;
+    let text = "version = 1\nbase = { type = \"blend\", factor = 0.5, map = \"soft\" }\n\
+                [[effect]]\ntype = \"floppy\"\nmap = \"soft\"\n[[correction]]\ntype = \"volume\"\nmap = \"soft\"\n";
+    document.replace("by hand", text)?;
+    Player::new(&document, 0)?.follow(&document)?;
+    let before = bits(&document);
+    document.delete_map("soft")?;
+    assert!(!document.text().contains("soft"), "{}", document.text());
+    Player::new(&document, 0)?;
+    document.undo();
+    assert_eq!(bits(&document), before);
+    document.replace("by hand", "version = 1\n[[correction]]\ntype = \"springs\"\nmaps = { torsion = \"soft\" }\n")?;
+    let refused = document.delete_map("soft").map_err(|error| error.to_string());
+    assert!(refused.is_err_and(|words| words.contains("springs")));
+    assert!(document.maps().contains_key("soft"));
+    Ok(())
+}
+
 /// What is exported is what the command bakes of the saved recipe, byte for byte; opened again it plays the same.
 #[test]
 fn saved_files_say_the_same() -> Outcome {

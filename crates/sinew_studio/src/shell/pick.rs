@@ -1,8 +1,9 @@
-//! What is under the pointer: the nearest triangle along a ray, in f64.
+//! What is under the pointer, as a place on the skin.
 
 use crate::character::Character;
 use glam::DVec3;
 use sinew::DeformedMesh;
+use sinew_view::Ray;
 
 /// A place on the skin.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,36 +24,19 @@ impl Picked {
     }
 }
 
-/// The nearest place of a frame along a ray; faces are met from both sides.
-pub fn pick(character: &Character, mesh: &DeformedMesh, origin: DVec3, direction: DVec3) -> Option<Picked> {
+/// The nearest place of a frame that is seen along a ray.
+pub fn pick(character: &Character, mesh: &DeformedMesh, ray: &Ray) -> Option<Picked> {
     let mut nearest: Option<(f64, Picked)> = None;
-    for piece in &character.pieces {
-        let start = origin - mesh.origins[piece.character];
-        for triangle in &piece.triangles {
+    for (piece, drawn) in character.dressed(mesh) {
+        let from_origin = Ray { origin: ray.origin - mesh.origins[piece.character], ..*ray };
+        let sides = drawn.material.double_sided;
+        let Some(hit) = sinew_view::pick(&from_origin, drawn.positions, drawn.triangles, sides) else { continue };
+        if nearest.as_ref().is_none_or(|(known, _)| hit.depth < *known) {
+            let triangle = drawn.triangles[hit.triangle as usize];
             let vertices = triangle.map(|corner| piece.vertices.start + corner as usize);
-            let corners = vertices.map(|vertex| mesh.positions[vertex].as_dvec3());
-            let Some((away, shares)) = meet(corners, start, direction) else { continue };
-            if nearest.as_ref().is_none_or(|(known, _)| away < *known) {
-                let point = origin + direction * away;
-                nearest = Some((away, Picked { vertices, shares, point }));
-            }
+            let point = ray.origin + ray.direction * hit.depth;
+            nearest = Some((hit.depth, Picked { vertices, shares: hit.barycentrics, point }));
         }
     }
     nearest.map(|(_, picked)| picked)
-}
-
-/// Möller and Trumbore: distance along the ray and barycentric coordinates.
-fn meet([a, b, c]: [DVec3; 3], origin: DVec3, direction: DVec3) -> Option<(f64, [f64; 3])> {
-    let (ab, ac) = (b - a, c - a);
-    let across = direction.cross(ac);
-    let det = ab.dot(across);
-    if det == 0.0 {
-        return None;
-    }
-    let from_a = origin - a;
-    let v = from_a.dot(across) / det;
-    let turned = from_a.cross(ab);
-    let w = direction.dot(turned) / det;
-    let away = ac.dot(turned) / det;
-    (v >= 0.0 && w >= 0.0 && v + w <= 1.0 && away > 0.0).then_some((away, [1.0 - v - w, v, w]))
 }

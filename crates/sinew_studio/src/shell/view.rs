@@ -15,7 +15,7 @@ use sinew_render::{
     SkeletonStyle, View, Wire, skeleton,
 };
 use sinew_show::{AnatomyColors, Piece};
-use sinew_view::Cut;
+use sinew_view::{Cut, Ray};
 
 /// Strain that the hottest colour stands for, and the least that displacement's does.
 const HOTTEST_STRAIN: f32 = 1.6;
@@ -373,21 +373,21 @@ fn part_of(desk: &Desk, rect: Rect, at: Pos2) -> Rect {
     rect
 }
 
-fn ray(camera: &Camera, rect: Rect, at: Pos2) -> Option<(DVec3, DVec3)> {
+fn ray(camera: &Camera, rect: Rect, at: Pos2) -> Option<Ray> {
     let size = Size::new(rect.width() as u32, rect.height() as u32)?;
     let (scale_x, scale_y) = (size.width() as f32 / rect.width(), size.height() as f32 / rect.height());
     let (x, y) = ((at.x - rect.left()) * scale_x, (at.y - rect.top()) * scale_y);
-    Some(camera.projector(size).ray(f64::from(x), f64::from(y)))
+    Some(Ray::through(&camera.projector(size), f64::from(x), f64::from(y)))
 }
 
 /// What is under a place of the picture.
 pub fn pick_at(desk: &Desk, rect: Rect, at: Pos2) -> Option<Picked> {
     let part = part_of(desk, rect, at);
-    let (origin, direction) = ray(&desk.orbit.camera(), part, at)?;
+    let ray = ray(&desk.orbit.camera(), part, at)?;
     let frame = desk.player.last();
     let is_base = desk.showing.compare == Compare::Base
         || (desk.showing.compare == Compare::SideBySide && part.left() == rect.left());
-    pick(desk.character(), if is_base { frame.base } else { frame.result }, origin, direction)
+    pick(desk.character(), if is_base { frame.base } else { frame.result }, &ray)
 }
 
 /// Paints where the pointer is down.

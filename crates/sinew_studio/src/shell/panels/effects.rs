@@ -1,7 +1,7 @@
 //! Effects with all that they say of themselves.
 
 use crate::shell::desk::Desk;
-use crate::shell::panels::style::title;
+use crate::shell::panels::style::{STRONGEST, title};
 use crate::shell::widgets::{Owner, curve, params, reset, rounded, slider};
 use crate::words::effects::*;
 use eframe::egui;
@@ -65,7 +65,7 @@ fn one(ui: &mut egui::Ui, desk: &mut Desk, index: usize, effect: &EffectSpec) {
 fn own_strength(ui: &mut egui::Ui, desk: &mut Desk, index: usize, strength: Strength) {
     use crate::words::style::{STRENGTH, STRENGTH_TIP};
     let mut percent = 100.0 * strength.share();
-    let bar = slider(&mut percent, 0.0..=15.0).suffix(" %").max_decimals(1).text(STRENGTH);
+    let bar = slider(&mut percent, 0.0..=STRONGEST).suffix(" %").max_decimals(1).text(STRENGTH);
     let response = ui.add(bar).on_hover_text(STRENGTH_TIP);
     if response.changed()
         && let Some(strength) = Strength::new((percent * 100.0).round() / 1e4)

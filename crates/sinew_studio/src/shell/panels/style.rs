@@ -10,7 +10,7 @@ use sinew::recipe::{Place, Strength};
 use sinew_liven::Style;
 
 /// The strongest that the slider offers, in percent of the size.
-const STRONGEST: f64 = 15.0;
+pub const STRONGEST: f64 = 15.0;
 
 /// Shows the panel.
 pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
