@@ -445,7 +445,7 @@ fn join(mut first: Seen, later: Seen) -> Seen {
     first.effects.join(&later.effects);
     first.lost = first.lost.or(later.lost);
     if let (Some(first), Some(later)) = (&mut first.compared, later.compared) {
-        first.join(later);
+        first.join(&later);
     }
     first
 }

@@ -41,7 +41,7 @@ const UNSEEN_BEND: f64 = 1e-3;
 /// Share of the size: what shakes by less is not seen to.
 const UNSEEN_TREMBLE: f64 = 2e-4;
 /// Frames by which visible strength is told: those beyond are moments.
-const STRENGTH: f64 = 0.95;
+pub(crate) const STRENGTH: f64 = 0.95;
 /// Seconds at 120 Hz: longer clips are looked at up to here for trembling, so that memory stays bounded.
 const LONGEST_TREMBLE: f64 = 20.0;
 
@@ -236,7 +236,7 @@ pub(crate) struct Bearings {
 pub(crate) struct Comparing<'a> {
     pub skin: &'a Skin,
     subject: &'a Subject,
-    groups: &'a Grouping,
+    pub groups: &'a Grouping,
     first: &'a [DVec3],
     character_of_bone: &'a [usize],
 }
@@ -262,13 +262,13 @@ impl Memory {
     }
 }
 
-/// Values with so many even steps from each to the next.
-fn finer(values: impl Iterator<Item = f64>, steps: usize) -> Vec<f64> {
+/// Values at ascending places, with what lies evenly between them.
+fn finer(values: impl Iterator<Item = f64>, places: &[usize]) -> Vec<f64> {
     let mut finer: Vec<f64> = Vec::new();
-    for value in values {
+    for (value, &place) in values.zip(places) {
         if let Some(&before) = finer.last() {
-            let step = |n: usize| before + (value - before) * n as f64 / steps as f64;
-            finer.extend((1..steps).map(step));
+            let steps = place - (finer.len() - 1);
+            finer.extend((1..steps).map(|n| before + (value - before) * n as f64 / steps as f64));
         }
         finer.push(value);
     }
@@ -291,28 +291,28 @@ pub(crate) fn crossing_frames(frames: usize) -> impl Iterator<Item = usize> {
 
 /// What a run of frames showed.
 pub(crate) struct Compared {
-    strains: Vec<Strains>,
-    gaps: Vec<WorstGap>,
-    distortions: Vec<WorstDistortion>,
-    thinnest: Thinnest,
+    pub strains: Vec<Strains>,
+    pub gaps: Vec<WorstGap>,
+    pub distortions: Vec<WorstDistortion>,
+    pub thinnest: Thinnest,
     /// Per frame, per group: largest displacement and largest motion.
-    reach: Vec<Vec<[f64; 2]>>,
+    pub reach: Vec<Vec<[f64; 2]>>,
     lowest: Vec<Vec<Option<Lowest>>>,
     /// Per character: the lowest of the base, and with effects (height, point, time).
-    ground: Vec<f64>,
-    sunk: Vec<(f64, u32, f64)>,
+    pub ground: Vec<f64>,
+    pub sunk: Vec<(f64, u32, f64)>,
 }
 
 impl Compared {
-    pub fn join(&mut self, later: Self) {
+    pub fn join(&mut self, later: &Self) {
         self.strains.iter_mut().zip(&later.strains).for_each(|(a, b)| a.join(b));
-        self.gaps.iter_mut().zip(later.gaps).for_each(|(a, b)| a.join(b));
-        self.distortions.iter_mut().zip(later.distortions).for_each(|(a, b)| a.join(b));
+        self.gaps.iter_mut().zip(&later.gaps).for_each(|(a, &b)| a.join(b));
+        self.distortions.iter_mut().zip(&later.distortions).for_each(|(a, &b)| a.join(b));
         self.thinnest.join(later.thinnest);
-        self.reach.extend(later.reach);
-        self.lowest.extend(later.lowest);
-        self.ground.iter_mut().zip(later.ground).for_each(|(a, b)| *a = a.min(b));
-        self.sunk.iter_mut().zip(later.sunk).for_each(|(a, b)| {
+        self.reach.extend_from_slice(&later.reach);
+        self.lowest.extend_from_slice(&later.lowest);
+        self.ground.iter_mut().zip(&later.ground).for_each(|(a, b)| *a = a.min(*b));
+        self.sunk.iter_mut().zip(&later.sunk).for_each(|(a, &b)| {
             if b.0 < a.0 {
                 *a = b;
             }
@@ -430,18 +430,19 @@ impl Comparing<'_> {
             crossings: self.crossings(playing, times),
             trembling: Some(self.trembling(playing)),
         };
-        self.told(seen, &given.rigid, &contacts, single, 1)
+        let every: Vec<usize> = (0..times.len()).collect();
+        self.told(seen, &given.rigid, &contacts, single, &every)
     }
 
-    /// What was seen, as it is told. From frame to frame there are so many steps of the rate that strengths are told by: a
-    /// percentile of few frames is that of the moments they happen to meet, and what lies between them is taken to be even.
+    /// What was seen, as it is told; `places` are those of the frames among all by which strengths are told: a percentile
+    /// of few frames is that of the moments they happen to meet, and what lies between them is taken to be even.
     pub fn told(
         &self,
         mut seen: Compared,
         rigid: &[usize],
         contacts: &[Contact],
         single: Single,
-        steps: usize,
+        places: &[usize],
     ) -> Comparison {
         let Single { slips, crossings, trembling } = single;
         let (shape, rig) = (&self.skin.shape, self.subject.rig());
@@ -483,7 +484,7 @@ impl Comparing<'_> {
                 let strains = &seen.strains[group];
                 let of = |column: usize| {
                     let frames = seen.reach.iter().map(|frame| frame[group][column]);
-                    quantile(&mut finer(frames, steps), STRENGTH)
+                    quantile(&mut finer(frames, places), STRENGTH)
                 };
                 let (strength, motion) = (of(0), of(1));
                 let [added, base] = energies[group];

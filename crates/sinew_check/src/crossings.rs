@@ -45,9 +45,9 @@ pub(crate) struct Deepest {
     pub face: u32,
 }
 
-/// Memory of boxes for all pieces.
+/// Memory of boxes for all pieces, and for all triangles.
 #[derive(Default)]
-pub(crate) struct Boxes(Vec<Vec<Bounds>>);
+pub(crate) struct Boxes(Vec<Vec<Bounds>>, Vec<Bounds>);
 
 /// All pairs that cross at a frame: within pieces, and between pieces of which `of_interest` says yes. `None` where too many
 /// triangles lie at one place to be looked at.
@@ -59,20 +59,18 @@ pub(crate) fn all(
     of_interest: impl Fn(usize, usize) -> bool,
 ) -> Option<[Pairs; 2]> {
     let mut steps = Steps::for_triangles(shape.triangles.len());
-    boxes.0.resize(trees.len(), Vec::new());
-    trees.iter().zip(&mut boxes.0).for_each(|(tree, boxes)| tree.fit(points, &shape.triangles, boxes));
     let corners = |face: u32| shape.triangles[face as usize].map(|p| points[p as usize]);
-    let cross_at = |a: u32, b: u32| {
-        let (one, two) = (corners(a), corners(b));
-        let box_of = |t: [DVec3; 3]| (t[0].min(t[1]).min(t[2]), t[0].max(t[1]).max(t[2]));
-        let ((low, high), (other_low, other_high)) = (box_of(one), box_of(two));
-        low.cmple(other_high).all() && other_low.cmple(high).all() && cross(one, two)
-    };
+    let Boxes(boxes, of_faces) = boxes;
+    of_faces.clear();
+    of_faces.extend((0..shape.triangles.len()).map(|face| Bounds::of(corners(u32_of(face)))));
+    let meet = |a: u32, b: u32| of_faces[a as usize].meets(&of_faces[b as usize]);
+    boxes.resize(trees.len(), Vec::new());
+    trees.iter().zip(&mut *boxes).for_each(|(tree, boxes)| tree.fit_around(|face| of_faces[face as usize], boxes));
     let (mut within, mut between) = (Pairs::new(), Pairs::new());
-    for (tree, boxes) in trees.iter().zip(&boxes.0) {
+    for (tree, boxes) in trees.iter().zip(&*boxes) {
         tree.own_pairs(boxes, &mut steps, |a, b| {
             let (one, two) = (shape.triangles[a as usize], shape.triangles[b as usize]);
-            if !one.iter().any(|p| two.contains(p)) && cross_at(a, b) {
+            if meet(a, b) && !one.iter().any(|p| two.contains(p)) && cross(corners(a), corners(b)) {
                 within.push((a.min(b), a.max(b)));
             }
         });
@@ -82,8 +80,8 @@ pub(crate) fn all(
         if !of_interest(one, two) {
             continue;
         }
-        trees[one].pairs(&boxes.0[one], &trees[two], &boxes.0[two], &mut steps, |a, b| {
-            if cross_at(a, b) {
+        trees[one].pairs(&boxes[one], &trees[two], &boxes[two], &mut steps, |a, b| {
+            if meet(a, b) && cross(corners(a), corners(b)) {
                 between.push((a.min(b), a.max(b)));
             }
         });

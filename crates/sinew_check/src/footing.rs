@@ -34,6 +34,13 @@ pub struct Contact {
     pub to: f64,
 }
 
+impl Contact {
+    /// Whether it stands at a moment.
+    pub fn holds(&self, time: f64) -> bool {
+        (self.from..=self.to).contains(&time)
+    }
+}
+
 /// The lowest skin of a bone at a frame: where, and how fast per second.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lowest {

@@ -43,7 +43,7 @@ pub mod weights;
 
 pub use clip::{Checker, ClipReport};
 pub use compare::{Comparison, Given};
-pub use glance::{Onlooker, View};
+pub use glance::{Onlooker, View, Watch};
 pub use groups::Groups;
 pub use location::{Extreme, Location};
 

@@ -30,6 +30,11 @@ pub(crate) struct Bounds {
 impl Bounds {
     const EMPTY: Self = Self { low: DVec3::INFINITY, high: DVec3::NEG_INFINITY };
 
+    /// Around a triangle.
+    pub fn of([a, b, c]: [DVec3; 3]) -> Self {
+        Self { low: a.min(b).min(c), high: a.max(b).max(c) }
+    }
+
     fn around(self, point: DVec3) -> Self {
         Self { low: self.low.min(point), high: self.high.max(point) }
     }
@@ -138,12 +143,16 @@ impl Tree {
 
     /// Boxes of all nodes at a frame.
     pub fn fit(&self, points: &[DVec3], triangles: &[[u32; 3]], boxes: &mut Vec<Bounds>) {
+        self.fit_around(|face| Bounds::of(triangles[face as usize].map(|p| points[p as usize])), boxes);
+    }
+
+    /// Boxes of all nodes, from those of triangles.
+    pub fn fit_around(&self, of: impl Fn(u32) -> Bounds, boxes: &mut Vec<Bounds>) {
         boxes.clear();
         boxes.resize(self.nodes.len(), Bounds::EMPTY);
         for (index, node) in self.nodes.iter().enumerate().rev() {
             boxes[index] = if node.right == 0 {
-                let corners = self.faces(node).iter().flat_map(|&face| triangles[face as usize]);
-                corners.fold(Bounds::EMPTY, |all, p| all.around(points[p as usize]))
+                self.faces(node).iter().fold(Bounds::EMPTY, |all, &face| all.join(of(face)))
             } else {
                 boxes[index + 1].join(boxes[node.right as usize])
             };
@@ -272,6 +281,11 @@ impl Tree {
         if self.nodes.is_empty() {
             return;
         }
+        let push = |stack: &mut Vec<(u32, u32)>, a: u32, b: u32| {
+            if boxes[a as usize].meets(&boxes[b as usize]) {
+                stack.push((a, b));
+            }
+        };
         while let Some((a, b)) = stack.pop()
             && steps.take()
         {
@@ -283,11 +297,9 @@ impl Tree {
                         faces[n + 1..].iter().for_each(|&second| visit(first, second));
                     }
                 } else {
-                    stack.extend([(a + 1, a + 1), (one.right, one.right), (a + 1, one.right)]);
+                    stack.extend([(a + 1, a + 1), (one.right, one.right)]);
+                    push(&mut stack, a + 1, one.right);
                 }
-                continue;
-            }
-            if !boxes[a as usize].meets(&boxes[b as usize]) {
                 continue;
             }
             if one.right == 0 && two.right == 0 {
@@ -295,9 +307,11 @@ impl Tree {
                     self.faces(two).iter().for_each(|&second| visit(first, second));
                 }
             } else if two.right == 0 || one.right != 0 && one.to - one.from >= two.to - two.from {
-                stack.extend([(a + 1, b), (one.right, b)]);
+                push(&mut stack, a + 1, b);
+                push(&mut stack, one.right, b);
             } else {
-                stack.extend([(a, b + 1), (a, two.right)]);
+                push(&mut stack, a, b + 1);
+                push(&mut stack, a, two.right);
             }
         }
     }

@@ -6,7 +6,8 @@
 //! gate fails whatever the strength (skin that lies on skin crosses it at the slightest touch): nothing is lowered for it,
 //! and it is said. A part that a clip moves and that is seen too little there is raised.
 //!
-//! Looking is cheaper than a check: fewer frames a second, and limits that are stricter in return.
+//! Looking is cheaper than a check: every other frame, and limits that are stricter in return; what has been lowered is looked
+//! at again in the frames that came near a limit alone, and at last in all frames.
 
 use crate::LivenError;
 use crate::plan::{Layer, Lowered, Moved, Plan};
@@ -21,18 +22,19 @@ use sinew::{Motion, Outputs, Recipe, Rig, Workspace};
 use sinew_check::compare::{GroupFigures, StrainedEdge};
 use sinew_check::groups::GroupKind;
 use sinew_check::limits::{LIMITS, Limit, Unit};
-use sinew_check::{Comparison, Given, Groups, Location, Onlooker, View};
+use sinew_check::{Comparison, Given, Groups, Location, Onlooker, View, Watch};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Frames a second looked at; and once more at the end, where something had to be lowered, since what fails in one frame
-/// may pass in those around it.
-const RATE: f64 = 30.0;
-const FINE: f64 = 60.0;
-/// What limits are multiplied by here, since moments between frames are not seen.
+/// Of so many frames of a check one is looked at; and all of them at the end, where something had to be lowered, since what
+/// fails in one frame may pass in those around it.
+const EVERY: usize = 2;
+/// What limits are multiplied by here, since moments between frames are not seen; and where all frames are looked at.
 const STRICT: f64 = 0.85;
 const FINELY_STRICT: f64 = 0.97;
+/// Gates that are looked at in the frames of a check from the beginning.
+const EXACT: [&str; 2] = ["crossings", "penetration"];
 /// Times a plan is lowered.
 const MOST_ROUNDS: usize = 9;
 /// Of its strength: what has less left is switched off.
@@ -49,9 +51,14 @@ const LEAST_ANSWER: f64 = 0.2;
 /// What is lowered by where a little was of no use, and how often.
 const HARD: f64 = 0.4;
 const MOST_HARD: u8 = 3;
-/// How often what was lowered is raised again half way, and where that is worth it.
-const NEARER: usize = 5;
+/// How often what was lowered is raised again between what failed and what passes, and where that is worth it: by the
+/// factors, and by how much of its limit is used.
+const NEARER: usize = 3;
 const FAR: f64 = 1.04;
+const USED: f64 = 0.95;
+/// What is aimed at there, and how far from either end that must be.
+const AIM: f64 = 0.985;
+const MIDDLE: [f64; 2] = [0.2, 0.8];
 /// A gate that answers by less than this share of what is in proportion is deaf to what was lowered.
 const DEAF: f64 = 0.25;
 /// A part that is seen by less than this more once it was raised is not raised again.
@@ -62,6 +69,8 @@ pub const BOUNDED: &str = "limits of how far it is sheared let no more through";
 const STRENGTH: &str = "strength";
 /// The share of its motion from which a clip moves a part.
 pub const MOVES: f64 = 0.05;
+/// Of that, what counts here as well: moments between frames are not seen.
+const ALMOST: f64 = 0.95;
 /// A layer that moves a place by this share of what the first does is to blame as well.
 const ALSO: f64 = 0.6;
 
@@ -179,7 +188,8 @@ pub fn judge(
     let onlooker = Onlooker::new(rig, gains.recipe(chosen[0]))?;
     let given = Given { groups: Some(groups(rig, &Anatomy::of(rig))), rigid: onlooker.rigid_pieces(), contacts: None };
     let (total, done) = (chosen.len(), AtomicUsize::new(0));
-    let judging = Judging { rig, plan, gains: &gains, layer_of: layer_of(plan), given };
+    let parts = plan.layers.iter().map(|layer| layer.moved.name()).collect();
+    let judging = Judging { rig, plan, gains: &gains, layer_of: layer_of(plan), parts, given };
     // Several runs of clips for each thread, so that none waits for one with long clips.
     let each = total.div_ceil(4 * rayon::current_num_threads()).max(1);
     let some = |run: &[usize]| -> Result<Vec<Trial>, LivenError> {
@@ -252,6 +262,8 @@ struct Judging<'a> {
     gains: &'a Solved,
     /// Per effect of the recipe: its layer.
     layer_of: Vec<usize>,
+    /// Names of the parts that have a layer.
+    parts: Vec<&'static str>,
     given: Given,
 }
 
@@ -318,14 +330,75 @@ fn note(plan: &mut Plan, names: &[&str], trials: &[Trial]) {
     }
 }
 
-/// Factors between those that failed and those that pass, where they are far apart.
-fn halfway(failed: &[f64], passed: &[f64]) -> Option<Vec<f64>> {
-    let is_far = |(&failed, &passed): (&f64, &f64)| passed > 0.0 && failed > FAR * passed;
-    let middle = |(&failed, &passed): (&f64, &f64)| {
-        let middle = (failed.max(passed) * passed).sqrt();
-        (100.0 * middle).floor() / 100.0
-    };
-    failed.iter().zip(passed).any(is_far).then(|| failed.iter().zip(passed).map(middle).collect())
+/// Factors with what was seen of them: of each gate, what it is of the most that is let through.
+struct Tried {
+    factors: Vec<f64>,
+    used: BTreeMap<Key, f64>,
+}
+
+impl Tried {
+    /// Factors between these, that failed, and some that pass, where they are far apart: by how much of their limits those use
+    /// that failed.
+    fn between(&self, passed: &Self) -> Option<Vec<f64>> {
+        let of = |(key, &failed): (&Key, &f64)| Some((failed, *passed.used.get(key)?));
+        let share = |(failed, passed): (f64, f64)| (AIM - passed) / (failed - passed);
+        let beyond = self.used.iter().filter(|(_, used)| **used > 1.0).filter_map(of);
+        let (least, most) =
+            beyond.fold((1.0, 0.0), |(least, most): (f64, f64), pair| (least.min(share(pair)), most.max(pair.1)));
+        let least = least.clamp(MIDDLE[0], MIDDLE[1]);
+        let is_far = |(&failed, &passed): (&f64, &f64)| passed > 0.0 && failed > FAR * passed;
+        let between = |(&failed, &passed): (&f64, &f64)| match failed > passed {
+            true => (100.0 * (passed + least * (failed - passed))).floor() / 100.0,
+            false => passed,
+        };
+        let is_worth = most < USED && self.factors.iter().zip(&passed.factors).any(is_far);
+        let tried: Vec<f64> = self.factors.iter().zip(&passed.factors).map(between).collect();
+        (is_worth && tried != passed.factors).then_some(tried)
+    }
+}
+
+/// What a look at a clip told.
+struct Seen {
+    comparison: Comparison,
+    used: BTreeMap<Key, f64>,
+    failures: Vec<Failure>,
+}
+
+impl Seen {
+    fn passes(&self) -> bool {
+        self.failures.is_empty()
+    }
+
+    fn tried(&self, factors: &[f64]) -> Tried {
+        Tried { factors: factors.to_vec(), used: self.used.clone() }
+    }
+}
+
+/// The visible strength of a role's skin.
+fn part_strength(found: &Comparison, role: Role) -> Option<f64> {
+    let parts = found.groups.iter().filter(|group| group.kind == GroupKind::Given);
+    parts.into_iter().find(|part| part.name == role.name()).map(|part| part.strength)
+}
+
+/// A clip that is looked at again and again.
+struct Looking<'a> {
+    onlooker: &'a mut Onlooker,
+    clip: usize,
+    view: View,
+    /// The factors with which all frames were looked at last.
+    wholly: Vec<f64>,
+    closeness: Closeness,
+}
+
+/// How closely a clip is looked at.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Closeness {
+    /// Some frames.
+    Coarse,
+    /// All frames beside those that came near a limit, from the next look on.
+    Next,
+    /// Since then.
+    Fine,
 }
 
 /// Gate and label of a failure.
@@ -356,35 +429,34 @@ impl Judging<'_> {
         onlooker.retune(&self.recipe(clip, &trial.factors))?;
         // Gains filter nothing: it plays on.
         let motion = Arc::clone(onlooker.stage().motion(played.0, &played.1)?.motion());
-        let view = |onlooker: &Onlooker, rate: f64| onlooker.view(&played.0.name, &motion, rate, &self.given);
-        let look = |onlooker: &mut Onlooker, view: &mut View, factors: &[f64]| -> Result<_, LivenError> {
-            onlooker.retune(&self.recipe(clip, factors))?;
-            let found = onlooker.look(view)?;
-            Ok((figures(short_name(&played.0.name), &found), found))
-        };
-        let mut failed: Option<Vec<f64>> = None;
-        let (mut rate, mut seen) = (RATE, view(onlooker, RATE)?);
+        let view = onlooker.view(&played.0.name, &motion, EVERY, &self.given)?;
+        let mut looking = Looking { onlooker, clip, view, wholly: Vec::new(), closeness: Closeness::Coarse };
+        let mut failed: Option<Tried> = None;
         for round in 0..=MOST_ROUNDS + 1 {
-            let (figures, comparison) = look(onlooker, &mut seen, &trial.factors)?;
-            trial.figures = figures;
-            let failures = self.failures(&comparison, &trial.figures, rate);
-            if failures.is_empty() {
+            let mut seen = self.look(&mut looking, &trial.factors)?;
+            if seen.passes() {
                 // What was lowered by much may have been lowered by too much.
                 for _ in 0..NEARER {
-                    let Some(tried) = failed.as_deref().and_then(|failed| halfway(failed, &trial.factors)) else {
-                        break;
-                    };
-                    let (figures, comparison) = look(onlooker, &mut seen, &tried)?;
-                    match self.failures(&comparison, &figures, rate).is_empty() {
-                        true => (trial.factors, trial.figures) = (tried, figures),
-                        false => failed = Some(tried),
+                    let passed = seen.tried(&trial.factors);
+                    let Some(factors) = failed.as_ref().and_then(|failed| failed.between(&passed)) else { break };
+                    let tried = self.look(&mut looking, &factors)?;
+                    match tried.passes() {
+                        true => (trial.factors, seen) = (factors, tried),
+                        false => failed = Some(tried.tried(&factors)),
                     }
                 }
-                if rate == FINE {
+            }
+            trial.figures = figures(short_name(&played.0.name), &seen.comparison);
+            if seen.passes() {
+                if looking.closeness == Closeness::Fine {
                     break;
                 }
-                if failed.take().is_some() {
-                    (rate, seen) = (FINE, view(onlooker, FINE)?);
+                if failed.is_some() {
+                    // With those frames in sight more is let through, where more is wanted.
+                    failed = failed.filter(|_| self.wants_more(&trial));
+                    // More frames tell other figures: what was of use is learnt anew.
+                    trial.watched.retain(|_, watched| watched.response == Response::None);
+                    looking.closeness = Closeness::Next;
                     continue;
                 }
             }
@@ -392,12 +464,12 @@ impl Judging<'_> {
                 break;
             }
             let before = trial.factors.clone();
-            if !failures.is_empty() {
-                failed = Some(before.clone());
+            if !seen.passes() {
+                failed = Some(seen.tried(&before));
             }
-            for failure in failures {
+            for failure in seen.failures {
                 self.answer(&mut trial, failure, round, |failure, factors| {
-                    self.blamed(failure, factors, onlooker, clip, &motion)
+                    self.blamed(failure, factors, looking.onlooker, clip, &motion)
                 })?;
             }
             self.raise(&mut trial, round);
@@ -409,15 +481,49 @@ impl Judging<'_> {
         Ok(trial)
     }
 
-    /// The gates that a clip fails.
-    fn failures(&self, found: &Comparison, figures: &ClipFigures, rate: f64) -> Vec<Failure> {
-        let strictness = if rate == RATE { STRICT } else { FINELY_STRICT };
+    /// Looks at a clip with factors on its layers' gains: where nothing but gains were lowered since all frames were looked at,
+    /// at those alone that came near a limit.
+    fn look(&self, looking: &mut Looking<'_>, factors: &[f64]) -> Result<Seen, LivenError> {
+        let Looking { onlooker, clip, view, wholly, closeness } = looking;
+        onlooker.retune(&self.recipe(*clip, factors))?;
+        let watch = Watch { most: &|limit| most(limit, self.plan.style), parts: &self.parts };
+        let is_lower = !wholly.is_empty() && wholly.iter().zip(factors).all(|(all, own)| own <= all);
+        let comparison = if *closeness == Closeness::Next {
+            onlooker.look_closer(view, &watch)?
+        } else if is_lower {
+            onlooker.look_again(view, &watch)?
+        } else {
+            factors.clone_into(wholly);
+            onlooker.look(view)?
+        };
+        if *closeness == Closeness::Next {
+            *closeness = Closeness::Fine;
+        }
+        let (used, failures) = self.gates(&comparison, *closeness == Closeness::Fine);
+        Ok(Seen { comparison, used, failures })
+    }
+
+    /// Whether something that was lowered is seen less than it should be.
+    fn wants_more(&self, trial: &Trial) -> bool {
+        let is_low = |(index, layer): (usize, &Layer)| {
+            let Moved::Part(role) = layer.moved else { return false };
+            let part = trial.figures.parts.iter().find(|part| part.role == role);
+            let is_short = part.is_some_and(|p| p.motion > ALMOST * MOVES && p.strength < ENOUGH * self.plan.range[0]);
+            is_short && trial.steps.iter().any(|step| step.layer == index)
+        };
+        self.plan.layers.iter().enumerate().any(is_low)
+    }
+
+    /// What each gate of a clip is of the most that is let through, and those that fail.
+    fn gates(&self, found: &Comparison, is_fine: bool) -> (BTreeMap<Key, f64>, Vec<Failure>) {
         let style = self.plan.style;
-        let mut failures = Vec::new();
+        let (mut used, mut failures) = (BTreeMap::new(), Vec::new());
         let mut add = |gate, label: &str, value: f64, most: f64, unit: Unit, place: Option<Place>| {
             // Of ratios, what they are beyond 1 counts.
             let none = if unit == Unit::Ratio { 1.0 } else { 0.0 };
+            let strictness = if is_fine || EXACT.contains(&gate) { FINELY_STRICT } else { STRICT };
             let strict = none + strictness * (most - none);
+            used.insert((gate, label.to_owned()), (value - none) / (strict - none));
             if let Some(place) = place.filter(|_| value > strict) {
                 let factor = if value.is_finite() { 0.97 * (strict - none) / (value - none) } else { 0.0 };
                 failures.push(Failure { gate, label: label.to_owned(), value, most, unit, factor, place });
@@ -477,12 +583,12 @@ impl Judging<'_> {
         }
         for layer in self.plan.layers.iter().filter(|layer| layer.is_on()) {
             if let Moved::Part(role) = layer.moved
-                && let Some(part) = figures.parts.iter().find(|part| part.role == role)
+                && let Some(strength) = part_strength(found, role)
             {
-                add(STRENGTH, role.name(), part.strength, self.plan.range[1], Unit::Share, Some(Place::Part(role)));
+                add(STRENGTH, role.name(), strength, self.plan.range[1], Unit::Share, Some(Place::Part(role)));
             }
         }
-        failures
+        (used, failures)
     }
 
     /// Raises parts that the clip moves and that are seen too little in it; not what fails.
@@ -491,7 +597,7 @@ impl Judging<'_> {
         for (index, layer) in self.plan.layers.iter().enumerate().filter(|_| round < RAISING) {
             let Moved::Part(role) = layer.moved else { continue };
             let Some(part) = trial.figures.parts.iter().find(|part| part.role == role) else { continue };
-            if part.motion <= MOVES
+            if part.motion <= ALMOST * MOVES
                 || part.strength >= ENOUGH * least
                 || trial.steps.iter().any(|step| step.layer == index)
             {

@@ -81,7 +81,7 @@ impl Style {
                 alone: 0.012,
                 squash: 0.01,
                 strain: 1.6,
-                max_strain: 1.5,
+                max_strain: 1.66,
                 worst_strain: 3.0,
                 ..LIVELY
             },

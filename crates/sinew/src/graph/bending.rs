@@ -25,6 +25,10 @@
 //! sheared by `ηφ d f/l`. The first goes into K as fibres do; the second so that the edge is as long as ε allows, where the
 //! shear is `√((1 + ε)² − 1)`. η is ½, and less where the collar would be strained before the part.
 //!
+//! A short beam is sheared more easily than bent (Timoshenko, On the correction for shear of the differential equation for
+//! transverse vibrations of prismatic bars, 1921): what the limits of bending take off, the part is sheared by, across its
+//! length and in proportion to the way, as far as half of what other parts are.
+//!
 //! Flesh, cloth, chains of bones, and what is thicker than long are no rods. They keep what effects did, up to a share of
 //! their length: it is a shear, of about that share.
 //!
@@ -55,6 +59,9 @@ const FARTHEST: f64 = std::f64::consts::FRAC_PI_2;
 const LEAN: f64 = 0.5;
 /// How far the collar reaches, in radii of the root.
 const COLLAR: f64 = 1.5;
+
+/// What a rod is sheared by at most, of what other parts are: its bend strains it too.
+const OF_BEND: f64 = 0.5;
 
 /// Nothing else is moved farther, in the way from its root to its end, for each unit that fibres may be strained by.
 const SHEARED: f64 = 0.2 / 0.28;
@@ -281,10 +288,13 @@ impl HeldPart {
         }
         let around = rod.strains(base, foot, carried);
         let sheared = (strain * (2.0 + strain)).recip();
+        let wanted = turn;
         let turn = eased(turn, (strains * (3.0 / length.powi(2)) + around.0) * strain.powi(-2) + around.1 * sheared);
         // Bends smoothly into the limit.
         let farthest = FARTHEST / (1.0 + rod.lean);
         let turn = turn / (1.0 + turn.length_squared() / (farthest * farthest)).sqrt();
+        let lost = (wanted - turn).cross(lever);
+        let shear = limited(lost - axis * lost.dot(axis), OF_BEND * SHEARED * strain * self.reach);
         let leant = DQuat::from_scaled_axis(rod.lean * turn);
         let layers_of = |slot: usize| {
             rig.rows()[slot / LANES].layers.clone().map(move |layer| layer as usize * LANES + slot % LANES)
@@ -293,7 +303,7 @@ impl HeldPart {
             let (slot, way) = (point.slot as usize, point.way);
             let bent = DQuat::from_scaled_axis(way * turn);
             let across = at(point.slot) - foot - way * length * axis;
-            let to = foot + leant * (arc(axis, way * turn) * (way * length) + bent * across);
+            let to = foot + leant * (arc(axis, way * turn) * (way * length) + bent * across) + shear * way;
             points.set(slot, (to + Self::beyond(point, base, carried, points)).as_vec3());
             for slot in layers_of(slot) {
                 for Directions { base, result } in &mut *directions {
@@ -321,10 +331,7 @@ impl HeldPart {
             let held = carried.of(base.get(slot).as_dvec3()) + Self::beyond(point, base, carried, points);
             let moved = points.get(slot).as_dvec3() - held;
             // In proportion to the way from the root, or what is near it would be sheared by more.
-            let limit = limit * point.way;
-            let share = moved.length_squared() / (limit * limit);
-            // As effects bend into their limits: x / (1 + x⁴)^¼.
-            let to = held + moved / (1.0 + share * share).sqrt().sqrt();
+            let to = held + limited(moved, limit * point.way);
             if to.is_finite() {
                 points.set(slot, to.as_vec3());
             }
@@ -430,6 +437,13 @@ fn surround(rig: &Rig, skin: &JoinedSkin, taken: &[bool], parts: &mut [HeldPart]
 
 fn outer(a: DVec3, b: DVec3) -> DMat3 {
     DMat3::from_cols(a * b.x, a * b.y, a * b.z)
+}
+
+/// No longer than a limit, as effects bend into theirs: x / (1 + x⁴)^¼.
+fn limited(moved: DVec3, limit: f64) -> DVec3 {
+    let share = moved.length_squared() / (limit * limit);
+    let to = moved / (1.0 + share * share).sqrt().sqrt();
+    if to.is_finite() { to } else { DVec3::ZERO }
 }
 
 /// A turn that strains no more than 1 by `strains`, and is itself where that is little.
