@@ -138,6 +138,27 @@ impl Solved {
         Self { tuned: clips.iter().enumerate().map(of_clip).collect() }
     }
 
+    /// The gains of some of the effects: what `solve` finds for a recipe of those alone, since an effect with a strength of its own
+    /// is measured alone. `None` where the recipe as a whole asks for a strength, which all have a part in.
+    pub fn of_effects(&self, is_kept: impl Fn(usize) -> bool) -> Option<Self> {
+        let of = |Tuned { recipe, found }: &Tuned| {
+            let place = |effect: usize| (0..effect).filter(|&before| is_kept(before)).count();
+            let kept = |finding: &Finding| {
+                let (effect, name) = finding.effect?;
+                is_kept(effect).then(|| Finding { effect: Some((place(effect), name)), ..finding.clone() })
+            };
+            let mut recipe = recipe.clone();
+            let mut index = 0;
+            recipe.effects.retain(|_| {
+                index += 1;
+                is_kept(index - 1)
+            });
+            Tuned { recipe, found: found.iter().filter_map(kept).collect() }
+        };
+        let has_own = |tuned: &Tuned| tuned.found.iter().all(|finding| finding.effect.is_some());
+        self.tuned.iter().all(has_own).then(|| Self { tuned: self.tuned.iter().map(of).collect() })
+    }
+
     /// The gains found that the clip of that index is played by.
     pub fn findings_of(&self, clip: usize) -> &[Finding] {
         &self.tuned[clip.min(self.tuned.len() - 1)].found

@@ -204,14 +204,14 @@ pub fn judge(
     let trials: Vec<Vec<Trial>> = chosen.par_chunks(each).map(some).collect::<Result<_, _>>()?;
     let trials: Vec<Trial> = trials.into_iter().flatten().collect();
     let names: Vec<&str> = chosen.iter().map(|&clip| clips[clip].0.name.as_str()).collect();
+    let layers = judging.layer_of;
     note(plan, &names, &trials);
     let file = plan.recipe()?;
     let solved = if !file.recipe().adds() {
         None
-    } else if plan.layers.iter().all(Layer::is_on) {
-        Some(gains.in_clips(file.recipe(), clips))
     } else {
-        Some(solve(rig, file.recipe(), clips)?)
+        let kept = gains.of_effects(|effect| plan.layers[layers[effect]].is_on());
+        Some(kept.map_or_else(|| solve(rig, file.recipe(), clips), |kept| Ok(kept.in_clips(file.recipe(), clips)))?)
     };
     Ok(Judged { clips: trials.into_iter().map(|trial| trial.figures).collect(), solved })
 }

@@ -283,6 +283,26 @@ fn effects_first_then_the_recipe() {
     assert!(near(visible(&subject, solved.recipe(0), 0), 0.06));
 }
 
+/// An effect is measured alone, so that it does not matter which others there are.
+#[test]
+fn gains_of_some_effects_are_those_of_a_recipe_of_them_alone() {
+    let subject = subject(1.0, vec![starting("walk", 1.0), starting("run", 4.0)]);
+    let asks = |share| EffectSpec { strength: strength(share), ..lag() };
+    let (first, second) = (asks(0.02), EffectSpec { strength: strength(0.01), ..effect("wobble", &[]) });
+    for over in [StrengthOver::All, StrengthOver::Each, StrengthOver::Balanced] {
+        let of = |effects| Recipe { strength_over: over, ..recipe(effects) };
+        let all = solved(&subject, &of(vec![first.clone(), second.clone(), asks(0.05)]));
+        let some = all.of_effects(|effect| effect != 0).expect("the recipe asks for none");
+        let alone = solved(&subject, &of(vec![second.clone(), asks(0.05)]));
+        for clip in 0..2 {
+            assert_eq!(some.recipe(clip), alone.recipe(clip), "{over:?}");
+            assert_eq!(some.findings_of(clip), alone.findings_of(clip), "{over:?}");
+        }
+    }
+    let scaled = Recipe { strength: strength(0.06), ..recipe(vec![first, second]) };
+    assert!(solved(&subject, &scaled).of_effects(|_| true).is_none(), "all have a part in it");
+}
+
 #[test]
 fn threads_do_not_matter() {
     let subject = Subject::zoo("calf");
