@@ -21,10 +21,6 @@ use std::collections::BTreeMap;
 
 /// Share of a point's weight from which it belongs to the bones of a part.
 const OWN: f32 = 0.5;
-/// Share of a part's reach within which ways are evened out.
-const NEAR: f64 = 0.1;
-/// Cells of that from the origin, beyond which they cannot be told apart.
-const FAR: f64 = 1e12;
 /// Share of the height of hanging cloth within which it is held.
 const HELD: f64 = 0.25;
 
@@ -183,45 +179,9 @@ fn parts(rig: &Rig, anatomy: &Anatomy, skin: &JoinedSkin, inside: &[bool]) -> Ve
         let mut root: Vec<u32> = slots.iter().flat_map(|&slot| &around[slot as usize]).copied().collect();
         root.sort_unstable();
         root.dedup();
-        let mut points: Vec<PartPoint> = slots.iter().map(point).collect();
-        even(skin, reach, &mut points);
-        Part { role, points, root, reach }
+        Part { role, points: slots.iter().map(point).collect(), root, reach }
     };
     members.values().zip(&roles).map(part).collect()
-}
-
-/// Evens out ways among points that lie near each other at rest: the two sides of an ear or a tongue, each as far along the skin as
-/// its own side of the root lets it be, go the same way, or would be pushed through each other. Nothing is evened with what is half
-/// as far away as the root.
-fn even(skin: &JoinedSkin, reach: f64, points: &mut [PartPoint]) {
-    let farthest = NEAR * reach;
-    let at = |point: &PartPoint| skin.points[point.slot as usize];
-    let cell = |place: DVec3| (place / farthest).to_array().map(|x| x.floor() as i64);
-    if !(farthest > 0.0 && points.iter().all(|point| (at(point) / farthest).abs().max_element() < FAR)) {
-        return;
-    }
-    let mut cells: BTreeMap<[i64; 3], Vec<usize>> = BTreeMap::new();
-    for (index, point) in points.iter().enumerate() {
-        cells.entry(cell(at(point))).or_default().push(index);
-    }
-    let around = [-1i64, 0, 1];
-    let evened = |point: &PartPoint| {
-        let radius = farthest.min(0.5 * point.way * reach);
-        let [x, y, z] = cell(at(point));
-        let (mut sum, mut mass) = (0.0, 0.0);
-        for [i, j, k] in around.iter().flat_map(|&i| around.iter().flat_map(move |&j| around.map(move |k| [i, j, k]))) {
-            for other in cells.get(&[x + i, y + j, z + k]).into_iter().flatten().map(|&index| &points[index]) {
-                let share = 1.0 - at(point).distance_squared(at(other)) / (radius * radius);
-                if share > 0.0 {
-                    let weight = skin.areas[other.slot as usize] * share * share;
-                    (sum, mass) = (sum + weight * other.way, mass + weight);
-                }
-            }
-        }
-        if mass > 0.0 { sum / mass } else { point.way }
-    };
-    let ways: Vec<f64> = points.iter().map(evened).collect();
-    points.iter_mut().zip(ways).for_each(|(point, way)| point.way = way);
 }
 
 /// What most of the skin of some points is.
