@@ -191,7 +191,7 @@ impl Volume {
     fn take_care(&self, surface: &Surface, body: &mut Body, place: impl Fn(&Body, u32) -> DVec3) {
         match body.is_still() || self.limits.linear {
             true => [&mut body.ease, &mut body.most].into_iter().for_each(Vec::clear),
-            false => body.take_care(surface, &self.ways, place),
+            false => body.take_care(surface, &self.ways, None, place),
         }
     }
 
