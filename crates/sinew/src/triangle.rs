@@ -45,6 +45,40 @@ pub(crate) fn nearest_on(p: DVec3, triangle: [DVec3; 3]) -> DVec3 {
     a * shares.x + b * shares.y + c * shares.z
 }
 
+/// How far apart two segments are, squared (Ericson 2005, 5.1.9).
+fn segments_apart_squared([a, b]: [DVec3; 2], [c, d]: [DVec3; 2]) -> f64 {
+    let (u, v, w) = (b - a, d - c, a - c);
+    let (uu, vv, uv, uw, vw) = (u.dot(u), v.dot(v), u.dot(v), u.dot(w), v.dot(w));
+    // 0/0 where a segment is a point, or both run alike: any place on them will do.
+    let share = |part: f64, whole: f64| if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 };
+    let s = share(uv * vw - uw * vv, uu * vv - uv * uv);
+    let t = share(uv * s + vw, vv);
+    let s = share(uv * t - uw, uu);
+    (w + u * s - v * t).length_squared()
+}
+
+/// Whether an edge goes through a triangle.
+fn pierces([a, b]: [DVec3; 2], [p, q, r]: [DVec3; 3]) -> bool {
+    let volume = |i: DVec3, j: DVec3, k: DVec3| (i - a).dot((j - a).cross(k - a));
+    let normal = (q - p).cross(r - p);
+    let (above, below) = ((a - p).dot(normal), (b - p).dot(normal));
+    let sides = [volume(b, p, q), volume(b, q, r), volume(b, r, p)];
+    above * below < 0.0 && (sides.iter().all(|&side| side > 0.0) || sides.iter().all(|&side| side < 0.0))
+}
+
+/// How far apart two triangles are, squared: 0 where they cross.
+pub(crate) fn apart_squared(one: [DVec3; 3], two: [DVec3; 3]) -> f64 {
+    let edges = |[a, b, c]: [DVec3; 3]| [[a, b], [b, c], [c, a]];
+    let crosses = |one: [DVec3; 3], two: [DVec3; 3]| edges(one).into_iter().any(|edge| pierces(edge, two));
+    if crosses(one, two) || crosses(two, one) {
+        return 0.0;
+    }
+    let corners = one.iter().map(|&p| nearest_on(p, two).distance_squared(p));
+    let others = two.iter().map(|&p| nearest_on(p, one).distance_squared(p));
+    let between = edges(one).into_iter().flat_map(|a| edges(two).map(|b| segments_apart_squared(a, b)));
+    corners.chain(others).chain(between).fold(f64::INFINITY, f64::min)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,5 +96,23 @@ mod tests {
             assert!((found..found + 0.01).contains(&best), "{found} {best}");
         }
         assert_eq!(nearest_on(DVec3::X, [DVec3::ZERO; 3]), DVec3::ZERO);
+    }
+    #[test]
+    fn triangles_are_as_far_apart_as_their_nearest_places() {
+        let triangle = [DVec3::ZERO, DVec3::new(2.0, 0.1, 0.0), DVec3::new(0.3, 1.0, 0.5)];
+        let grid = || (0..=40).flat_map(|i| (0..=40 - i).map(move |j| (f64::from(i) / 40.0, f64::from(j) / 40.0)));
+        let at = |[a, b, c]: [DVec3; 3], (u, v): (f64, f64)| a + (b - a) * u + (c - a) * v;
+        let turns = [0.0, 1.1, 2.7, 4.0].map(|angle| glam::DMat3::from_axis_angle(DVec3::ONE.normalize(), angle));
+        for (turn, shift) in
+            turns.into_iter().zip([DVec3::Z, DVec3::new(1.5, 1.5, 0.2), DVec3::X * 3.0, DVec3::Y * 0.3])
+        {
+            let other = triangle.map(|p| turn * p + shift);
+            let (found, back) = (apart_squared(triangle, other).sqrt(), apart_squared(other, triangle).sqrt());
+            let between = |k| grid().map(|l| at(triangle, k).distance(at(other, l))).fold(f64::INFINITY, f64::min);
+            let best = grid().map(between).fold(f64::INFINITY, f64::min);
+            assert!((found..found + 0.06).contains(&best) && (found - back).abs() < 1e-12, "{found} {back} {best}");
+        }
+        let through = [DVec3::new(0.7, 0.3, -1.0), DVec3::new(0.7, 0.3, 1.0), DVec3::new(0.8, 0.4, 1.0)];
+        assert_eq!(apart_squared(triangle, through), 0.0);
     }
 }

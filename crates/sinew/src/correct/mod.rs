@@ -217,6 +217,7 @@ impl Corrections {
                 && !only.needs_nodes()
             {
                 let in_rows = RowsFrame { rig, world_from_rest, level: frame.level, pool: frame.pool };
+                work.body.opens_later = false;
                 let mut log = Log { report, correction: 0, character: surface.character, next_volume: None };
                 only.apply_in_rows(&in_rows, points, surface, work, &mut log);
                 continue;
@@ -241,8 +242,11 @@ impl Corrections {
             };
             let first_volume = report.volumes.len();
             first_volumes.clear();
+            let opens = bound.iter().any(|bound| bound.makes_contacts());
             for is_later in [false, true] {
                 let mut contacts = 0;
+                // What folds is not yet where it will be.
+                work.body.opens_later = opens && !is_later;
                 for (correction, bound) in bound.iter().enumerate() {
                     if is_later && bound.makes_contacts() {
                         continue;

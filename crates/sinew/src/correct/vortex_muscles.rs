@@ -15,7 +15,7 @@
 //! Oracle: life 1 leaves the skin alone; the same bits in any frame order; loops close; windows that grow come to the run
 //! ahead; size is all that scale changes (tests/muscles.rs).
 
-use super::body::{Body, Reach, Surface};
+use super::body::{AllWays, Body, Reach, Surface, Ways};
 use super::bound::{Binding, Bound, Log, PosedBones, Work};
 use super::entry::{Correction, bones};
 use super::flesh::{Flesh, flesh};
@@ -31,6 +31,7 @@ use crate::skeleton::BoneId;
 use crate::table::{Row, RowOf, Tables};
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 use std::f64::consts::TAU;
+use std::sync::Arc;
 
 const HISTORIES: &[&str] = &["clip", "window", "accumulated"];
 
@@ -204,6 +205,7 @@ const UNDER_THE_SKIN: f64 = 0.8;
 /// The muscles of one character.
 pub(super) struct Muscles {
     muscles: Vec<Placed>,
+    ways: Arc<Ways>,
     /// Of those, which have a field of their own.
     painted: Vec<usize>,
     blocks: Blocks,
@@ -367,6 +369,7 @@ impl Muscles {
         let painted = (0..muscles.len()).filter(has_map).collect();
         Self {
             muscles,
+            ways: rig.kept::<AllWays>().of(surface),
             painted,
             blocks: Blocks::new(&surface.bind[..surface.nodes()]),
             form: form_of(binding),
@@ -442,6 +445,12 @@ impl Muscles {
         fields.iter_mut().for_each(VortexField::build);
     }
 
+    /// Whether any field moves a node.
+    fn moves(&self, node: usize) -> bool {
+        let takes = |placed: &Placed| placed.painted.as_ref().is_none_or(|painted| painted[node] > 0.0);
+        self.shares[node] > 0.0 && self.muscles.iter().any(takes)
+    }
+
     /// Takes the nodes along the fields.
     fn carry(&self, how: Follow, place: &PosedBones<'_>, body: &mut Body, own: &mut MuscleWork) {
         let MuscleWork { fields, followers, .. } = own;
@@ -454,7 +463,8 @@ impl Muscles {
         let following = Following { fields, share: &share, how, level: place.level, pool: place.pool };
         followers.follow(&following, &self.blocks, &body.points);
         for (node, moved) in followers.moves(&self.blocks) {
-            let carried = body.points[node] + moved * self.shares[node];
+            let moved = moved * self.shares[node];
+            let carried = body.points[node] + moved * body.part_of(node, moved.length());
             if moved != DVec3::ZERO && carried.is_finite() {
                 body.points[node] = carried;
             }
@@ -539,6 +549,7 @@ impl Bound for Muscles {
             return 0;
         }
         let Work { body, memory } = work;
+        body.take_care(surface, &self.ways, Some(&|node| self.moves(node)), |body, node| body.points[node as usize]);
         memory.with(|own| self.swing(place, body, own));
         surface.place_apexes(&mut body.points);
         0

@@ -151,7 +151,7 @@ impl<'s> Body<'s> {
 
 /// Ray against a triangle seen from behind (Möller and Trumbore 1997). A little slack at the edges: between two faces a
 /// ray must not slip out, and to hit both does no harm.
-fn exit_through(origin: DVec3, direction: DVec3, [a, b, c]: [DVec3; 3]) -> Option<f64> {
+pub(crate) fn exit_through(origin: DVec3, direction: DVec3, [a, b, c]: [DVec3; 3]) -> Option<f64> {
     const SLACK: f64 = 1e-9;
     let (ab, ac) = (b - a, c - a);
     let across = direction.cross(ac);

@@ -1,16 +1,31 @@
 //! How much room skin has before it meets skin that is elsewhere at rest: a thigh the belly, an arm the flank. Volume that
 //! is put back there would only go through.
+//!
+//! Where skin folds, both sides of the crook come near each other as well, or cross. Faces there that have come much nearer to
+//! each other than they are at rest *touch*: no corner of either goes farther than half the way between them, so that
+//! what does not cross yet stays apart whatever moves, and what crosses does not cross more. The bound ends where they are
+//! a part of what nodes may move apart, `½ d / (1 − (d/D)²)`, which leaves moves that long to chance, and saves looking
+//! at all the skin that is near.
 
 use super::folds::smoothstep;
 use super::surface::Surface;
+use super::ways::Levels;
 use crate::bvh::{Boxes, Bvh};
-use crate::triangle::nearest_on;
+use crate::triangle::{apart_squared, nearest_on};
 use glam::DVec3;
 
 /// Skin counts as elsewhere from here at rest, in what a node may move, and fully from there.
 const ELSEWHERE: [f64; 2] = [2.0, 4.0];
 /// Both sides may swell.
 const SIDES: f64 = 2.0;
+/// Of the distance at rest: nearer faces begin to touch, and touch.
+const TOUCHING: [f64; 2] = [0.6, 0.3];
+/// Of how far nodes may move: faces farther from each other do not touch.
+const NEAR: f64 = 0.7;
+/// Cosine between normals: faces that look nearly the same way are one skin beside itself.
+const FACING: [f64; 2] = [0.5, 0.0];
+/// Level of a fold from which faces around it touch fully.
+const AT_FOLDS: f64 = 0.25;
 
 /// The skin of each segment, to be found by place.
 #[derive(Debug, Default)]
@@ -34,6 +49,10 @@ pub(super) struct Rooms {
     around: Vec<Box>,
     trees: Vec<Boxes>,
     is_fitted: Vec<bool>,
+    /// Per node, how far it could go with all the room there is.
+    pub whole: Vec<f64>,
+    /// Triangles of the surface that have been looked at.
+    seen: Vec<bool>,
 }
 
 type Box = (DVec3, DVec3);
@@ -77,21 +96,26 @@ impl Clearance {
     }
 
     /// Lowers how far nodes may move where skin from elsewhere is near; `counts` says of which nodes and segments.
-    pub fn lower(
+    pub fn lower_elsewhere(
         &self,
+        surface: &Surface,
         place: impl Fn(u32) -> DVec3,
         (nodes, segments): (impl Fn(usize) -> bool, impl Fn(usize) -> bool),
         rooms: &mut Rooms,
         most: &mut [f64],
     ) {
-        let Rooms { around: boxes, trees, is_fitted } = rooms;
+        let Rooms { around: boxes, trees, is_fitted, whole: wholes, seen } = rooms;
+        wholes.clear();
+        wholes.extend_from_slice(most);
+        // Which of them are needed changes from frame to frame.
+        seen.clear();
+        seen.reserve(surface.triangles.len());
         boxes.clear();
         boxes.extend(self.limbs.iter().enumerate().map(|(segment, limb)| match segments(segment) {
             true => limb.box_at(&place),
             false => NOWHERE,
         }));
         trees.resize(self.limbs.len(), Boxes::default());
-        // Which of them are needed changes from frame to frame.
         self.limbs.iter().zip(&mut *trees).for_each(|(limb, boxes)| limb.tree.reserve(boxes));
         is_fitted.clear();
         is_fitted.resize(self.limbs.len(), false);
@@ -121,6 +145,88 @@ impl Clearance {
             }
         }
     }
+
+    /// Lowers how far nodes may move where faces touch at folds, after [`Self::lower_elsewhere`] with the same room; `counts`
+    /// says which nodes move, and how long what is 1 at rest is in a segment.
+    pub fn lower_at_folds(
+        &self,
+        (surface, bind, levels): (&Surface, &[DVec3], &Levels),
+        place: impl Fn(u32) -> DVec3,
+        (moves, scale): (impl Fn(usize) -> bool, impl Fn(usize) -> f64),
+        rooms: &mut Rooms,
+        most: &mut [f64],
+    ) {
+        let Rooms { around: boxes, trees, is_fitted, whole, seen } = rooms;
+        seen.resize(surface.triangles.len(), false);
+        let own = levels.reached.iter().flat_map(|&node| surface.corners.of(node as usize));
+        for &t in own {
+            let is_cap = (surface.first_cap..surface.first_sheet).contains(&(t as usize));
+            if is_cap || std::mem::replace(&mut seen[t as usize], true) {
+                continue;
+            }
+            let face = surface.triangles[t as usize];
+            if !face.iter().any(|&node| moves(node as usize)) {
+                continue;
+            }
+            let largest = |of: &[f64]| face.iter().map(|&node| of[node as usize]).fold(0.0, f64::max);
+            let (level, near) = (smoothstep([0.0, AT_FOLDS], largest(&levels.levels)), NEAR * largest(whole));
+            let scale = scale(surface.segment_of_node[face[0] as usize] as usize);
+            let (corners, rest) = (face.map(&place), face.map(|node| bind[node as usize]));
+            let own_area = area(corners);
+            let (low, high) = around(corners);
+            let (middle, reach) = (0.5 * (low + high), 0.5 * (high - low).length() + near);
+            for (other, limb) in self.limbs.iter().enumerate() {
+                if distance_squared(middle, boxes[other]) > reach * reach {
+                    continue;
+                }
+                if !std::mem::replace(&mut is_fitted[other], true) {
+                    limb.tree.refit(&mut trees[other], |face| around(limb.faces[face as usize].map(&place)));
+                }
+                limb.tree.within(&trees[other], middle, reach * reach, |at| {
+                    let facing = limb.faces[at as usize];
+                    let there = facing.map(&place);
+                    let (from, to) = around(there);
+                    let gap = (from - high).max(low - to).max(DVec3::ZERO).length_squared();
+                    if gap >= near * near || facing.iter().any(|node| face.contains(node)) {
+                        return;
+                    }
+                    let area_there = area(there);
+                    let cosine =
+                        own_area.dot(area_there) / (own_area.length_squared() * area_there.length_squared()).sqrt();
+                    if cosine >= FACING[0] {
+                        return;
+                    }
+                    let facing_rest = facing.map(|node| bind[node as usize]);
+                    let at_most = TOUCHING[0] * scale / 3.0;
+                    let at_most = (at_most * (sum(facing_rest) - sum(rest))).length_squared();
+                    if gap >= at_most {
+                        return;
+                    }
+                    let apart = apart_squared(corners, there);
+                    if apart >= near * near || apart >= at_most {
+                        return;
+                    }
+                    let (apart, at_rest) = (apart.sqrt(), scale * apart_squared(rest, facing_rest).sqrt());
+                    let touching = level * smoothstep(FACING, cosine) * smoothstep(TOUCHING, apart / at_rest);
+                    // Not a number where they touch at rest too.
+                    if touching > 0.0 {
+                        let room = apart / SIDES / (1.0 - (apart / near).powi(2));
+                        for node in face.into_iter().chain(facing).map(|node| node as usize) {
+                            most[node] = most[node].min(whole[node] - touching * (whole[node] - room).max(0.0));
+                        }
+                    }
+                });
+            }
+        }
+    }
+}
+
+fn sum([a, b, c]: [DVec3; 3]) -> DVec3 {
+    a + b + c
+}
+
+fn area([a, b, c]: [DVec3; 3]) -> DVec3 {
+    (b - a).cross(c - a)
 }
 
 impl Limb {
@@ -130,7 +236,7 @@ impl Limb {
     }
 }
 
-fn around([a, b, c]: [DVec3; 3]) -> Box {
+pub(super) fn around([a, b, c]: [DVec3; 3]) -> Box {
     (a.min(b).min(c), a.max(b).max(c))
 }
 

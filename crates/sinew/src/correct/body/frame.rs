@@ -23,6 +23,7 @@ pub(crate) struct Body {
     pub most: Vec<f64>,
     /// Memory for whoever asks where skin folds.
     pub levels: Levels,
+    crooks: Levels,
     rooms: Rooms,
     /// Nodes at hand; of those, nodes that volume may move; triangles at hand, which are all around the latter.
     pub nodes: Vec<u32>,
@@ -48,6 +49,8 @@ pub(crate) struct Body {
     bends_known: bool,
     /// Per segment: its bones move as one, and no effect moves it.
     pub still: Vec<bool>,
+    /// What folds has yet to be opened.
+    pub opens_later: bool,
     /// Whether anything but bones moves the skin.
     pub has_effects: bool,
     /// How far off a coordinate may be from rounding alone.
@@ -70,6 +73,12 @@ const OPEN: [f64; 2] = [0.8, 1.2];
 const FOLDING: [f64; 2] = [0.6, -0.2];
 const AWAY: f64 = 2.0;
 const HALF: f64 = 0.5;
+/// r from which skin closes up so far that what is around it may touch, and up to which it does fully; how far around, in
+/// radii.
+const CLOSING: [f64; 2] = [0.7, 0.2];
+const AROUND: f64 = 4.0;
+/// Part of the volume that blending takes from which volume moves skin far enough to touch other skin.
+const BENDS: f64 = 0.005;
 /// How far volume moves skin at most, in radii of the limb.
 const MOST_MOVED: f64 = 0.22;
 
@@ -276,26 +285,35 @@ impl Body {
         self.active[surface.segment_of_node[node as usize] as usize]
     }
 
-    /// Fills in where volume is to be careful.
-    pub fn take_care(&mut self, surface: &Surface, ways: &Ways, place: impl Fn(&Self, u32) -> DVec3) {
-        let mut levels = std::mem::take(&mut self.levels);
+    /// Fills in where volume is to be careful; `moves` where what is about to move skin is not volume, but moves these nodes.
+    pub fn take_care(
+        &mut self,
+        surface: &Surface,
+        ways: &Ways,
+        moves: Option<&dyn Fn(usize) -> bool>,
+        place: impl Fn(&Self, u32) -> DVec3,
+    ) {
+        let [mut levels, mut crooks] = [&mut self.levels, &mut self.crooks].map(std::mem::take);
+        crooks.begin(surface);
         let [mut ease, mut most] = [&mut self.ease, &mut self.most].map(std::mem::take);
         ease.clear();
         ease.resize(surface.nodes(), 1.0);
         let at_most = |corners: [u32; 3], r: f64| {
             let at_most = smoothstep(OPEN, r);
             corners.iter().for_each(|&node| ease[node as usize] = at_most.min(ease[node as usize]));
+            if self.opens_later {
+                return;
+            }
+            crooks.fold(ways, corners, smoothstep(CLOSING, r), AROUND);
         };
         levels.measure((surface, self, ways), FOLDING, AWAY, |node| place(self, node), at_most);
+        crooks.spread(ways);
         for &node in &levels.reached {
             ease[node as usize] *= 1.0 - smoothstep([0.0, HALF], levels.levels[node as usize]);
         }
         most.clear();
-        most.extend(ways.radii.iter().zip(&surface.segment_of_node).map(|(radius, &segment)| {
-            let entry = surface.segments[segment as usize].entry;
-            let scale = self.from_bind[entry as usize].matrix3.determinant().abs().cbrt();
-            MOST_MOVED * radius * scale
-        }));
+        let radii = ways.radii.iter().zip(&surface.segment_of_node);
+        most.extend(radii.map(|(radius, &segment)| MOST_MOVED * radius * self.scale(surface, segment as usize)));
         let freedom = ways.freedom(surface, MOST_MOVED);
         for ((ease, most), freedom) in ease.iter_mut().zip(&mut most).zip(freedom) {
             *ease *= freedom;
@@ -303,13 +321,26 @@ impl Body {
         }
         let clearance = ways.clearance(surface, MOST_MOVED);
         let mut rooms = std::mem::take(&mut self.rooms);
-        let counts = (
-            |node: usize| ease[node] > 0.0 && self.is_at_hand(surface, node as u32),
-            |segment: usize| self.active[segment],
-        );
-        clearance.lower(|node| place(self, node), counts, &mut rooms, &mut most);
+        let is_moved = |node: usize| moves.map_or(ease[node] > 0.0, |moves| moves(node));
+        let is_moved = |node: usize| is_moved(node) && self.is_at_hand(surface, node as u32);
+        let place = |node: u32| place(self, node);
+        let is_active = |segment: usize| self.active[segment];
+        clearance.lower_elsewhere(surface, place, (is_moved, is_active), &mut rooms, &mut most);
+        let folds = (surface, self.bind(surface), &crooks);
+        if !self.opens_later {
+            let bends = |node: usize| bend(surface.influences_of(node), &self.from_bind) > BENDS;
+            let goes_far = |node: usize| is_moved(node) && (moves.is_some() || bends(node));
+            let scale = |segment: usize| self.scale(surface, segment);
+            clearance.lower_at_folds(folds, place, (goes_far, scale), &mut rooms, &mut most);
+        }
         self.rooms = rooms;
-        (self.ease, self.most, self.levels) = (ease, most, levels);
+        (self.ease, self.most) = (ease, most);
+        (self.levels, self.crooks) = (levels, crooks);
+    }
+
+    /// How long what is 1 in bind space is under the bone of a segment.
+    fn scale(&self, surface: &Surface, segment: usize) -> f64 {
+        self.from_bind[surface.segments[segment].entry as usize].matrix3.determinant().abs().cbrt()
     }
 
     /// How far from 1 volume may move a node: less where skin is folded, or about to be.
@@ -320,6 +351,13 @@ impl Body {
     /// How far volume may move a node.
     pub fn most_of(&self, node: usize) -> f64 {
         self.most.get(node).copied().unwrap_or(f64::INFINITY)
+    }
+
+    /// The part of a move of that length that a node may take where skin touches, after [`Self::take_care`]: all of it
+    /// where none does, and towards no farther than half the way to what it touches.
+    pub fn part_of(&self, node: usize, length: f64) -> f64 {
+        let (most, whole) = (self.most[node], self.rooms.whole[node]);
+        if most < whole { (1.0 + length * (most.recip() - whole.recip())).recip() } else { 1.0 }
     }
 
     /// How far a node has come.

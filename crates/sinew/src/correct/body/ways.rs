@@ -1,14 +1,16 @@
 //! Ways along the skin from where it folds, in radii of the limb beneath.
 
-use super::clearance::Clearance;
+use super::clearance::{Clearance, around};
 use super::folds::smoothstep;
 use super::frame::{Body, unit};
 use super::surface::{Surface, Surfaces};
+use crate::bvh::Bvh;
 use crate::csr::Csr;
-use crate::maps::shape_diameter::shape_diameters;
+use crate::maps::shape_diameter::{exit_through, shape_diameters};
 use crate::maps::{RestSurface, bridged};
 use crate::rig::{OfRig, Rig};
 use crate::topology::Adjacency;
+use crate::triangle::apart_squared;
 use glam::DVec3;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -30,6 +32,8 @@ pub(crate) struct Ways {
 
 /// Of the move at which an edge of a crease or a ridge has shrunk to nothing: what its ends may move.
 const UNCREASED: f64 = 0.5;
+/// Of the shortest edge: faces that do not hang together and are nearer than this go no farther than such ends.
+const NARROW: f64 = 0.3;
 /// How far from another piece that skin lies on it moves freely, in radii.
 const OFF_CONTACT: f64 = 1.0;
 
@@ -63,6 +67,15 @@ impl Ways {
                     }
                 }
             }
+            let mut hold = |node: usize, gap: f64| {
+                let share = UNCREASED * gap / (most_moved * self.radii[node]);
+                freedom[node] = freedom[node].min(if share.is_nan() { 1.0 } else { share });
+            };
+            for (one, other, apart) in narrows(&faces, bind) {
+                faces[one].into_iter().chain(faces[other]).for_each(|node| hold(node as usize, apart));
+            }
+            let gaps = gaps(&faces, &bind[..surface.nodes()], &normals);
+            gaps.into_iter().enumerate().for_each(|(node, gap)| hold(node, gap));
             let mut contact = Levels::default();
             contact.begin(surface);
             for node in self.bridges(&faces).into_iter().flat_map(|(a, b)| [a, b]) {
@@ -81,6 +94,50 @@ impl Ways {
             self.neighbours.iter().enumerate().flat_map(|(a, others)| others.iter().map(move |&b| (a as u32, b)));
         pairs.filter(|&(a, b)| a < b && edges.of(a as usize).binary_search(&b).is_err()).collect()
     }
+}
+
+/// Faces that share no corner, look at each other, and are nearer than a part of their edges' lengths; with how far apart
+/// they are.
+fn narrows(faces: &[[u32; 3]], places: &[DVec3]) -> Vec<(usize, usize, f64)> {
+    let corners = |face: usize| faces[face].map(|node| places[node as usize]);
+    let narrow = |[a, b, c]: [DVec3; 3]| NARROW * a.distance(b).min(b.distance(c)).min(c.distance(a));
+    let boxes: Vec<(DVec3, DVec3)> = (0..faces.len()).map(|face| around(corners(face))).collect();
+    let tree = Bvh::new(&boxes);
+    let mut found = Vec::new();
+    for (one, &(low, high)) in boxes.iter().enumerate() {
+        let within = narrow(corners(one));
+        tree.overlapping(low - within, high + within, |other| {
+            let other = other as usize;
+            if other > one && !faces[one].iter().any(|node| faces[other].contains(node)) {
+                let (here, there) = (corners(one), corners(other));
+                let apart = apart_squared(here, there).sqrt();
+                let is_narrow = apart < within.min(narrow(there)) && looks_at(here, there) && looks_at(there, here);
+                found.extend(is_narrow.then_some((one, other, apart)));
+            }
+        });
+    }
+    found
+}
+
+/// Whether the middle of a face is in front of another one.
+fn looks_at([a, b, c]: [DVec3; 3], other: [DVec3; 3]) -> bool {
+    (other[0] + other[1] + other[2] - a - b - c).dot((b - a).cross(c - a)) > 0.0
+}
+
+/// Per node: how far the skin in front of it is, along its normal; infinite where there is none.
+fn gaps(faces: &[[u32; 3]], places: &[DVec3], normals: &[DVec3]) -> Vec<f64> {
+    let corners: Vec<[DVec3; 3]> = faces.iter().map(|face| face.map(|node| places[node as usize])).collect();
+    let tree = Bvh::of_faces(&corners);
+    let ahead = |(node, (&p, &normal)): (usize, (&DVec3, &DVec3))| {
+        let hit = tree.first_hit(p, normal, |face| {
+            let is_own = faces[face as usize].contains(&(node as u32));
+            let [a, b, c] = corners[face as usize];
+            // Turned around, it is left where the face is entered.
+            if is_own { None } else { exit_through(p, normal, [a, c, b]) }
+        });
+        hit.unwrap_or(f64::INFINITY)
+    };
+    places.iter().zip(normals).enumerate().map(ahead).collect()
 }
 
 /// Those of all characters of a rig.
@@ -182,6 +239,7 @@ impl Levels {
         levels.clear();
         levels.resize(surface.nodes(), 0.0);
         reached.clear();
+        reached.reserve(surface.nodes());
         heap.clear();
     }
 

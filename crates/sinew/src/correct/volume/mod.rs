@@ -191,7 +191,13 @@ impl Volume {
     fn take_care(&self, surface: &Surface, body: &mut Body, place: impl Fn(&Body, u32) -> DVec3) {
         match body.is_still() || self.limits.linear {
             true => [&mut body.ease, &mut body.most].into_iter().for_each(Vec::clear),
-            false => body.take_care(surface, &self.ways, place),
+            false => {
+                // A segment moves as one: a node that touches other skin would hold all of it.
+                let opens_later = body.opens_later;
+                body.opens_later |= self.segments;
+                body.take_care(surface, &self.ways, None, place);
+                body.opens_later = opens_later;
+            }
         }
     }
 
