@@ -50,5 +50,8 @@ pub fn tests(tell: impl Fn(&mut Command) -> &mut Command) -> Result<(), String> 
     let packages = "--package sinew_gpu --package sinew_view";
     let tests = format!("test {packages} --lib --tests -- --nocapture");
     succeed(tell(cargo(&tests).env("RUST_TEST_THREADS", "1")))?;
-    succeed(tell(&mut cargo(&format!("test {packages} --doc"))))
+    succeed(tell(&mut cargo(&format!("test {packages} --doc"))))?;
+    // The command as users with a GPU have it.
+    let run = "run --quiet --package sinew_cli --features gpu -- --quiet";
+    succeed(tell(&mut cargo(&format!("{run} gpu-check"))))
 }
