@@ -54,7 +54,7 @@ mod with_gpu {
             for subject in some {
                 let moments = if options.full { &MOMENTS[..] } else { &MOMENTS[index % MOMENTS.len()..][..1] };
                 match staged(&subject.rig, case) {
-                    Staged::Here(..) => {
+                    Staged::Here(_) => {
                         let bytes = compare(&gpu, subject, case, moments, &mut tally).map_err(failed)?;
                         sizes.entry(subject.name).or_insert((&case.name, bytes));
                     }
@@ -115,8 +115,9 @@ mod with_gpu {
         moments: &[f64],
         tally: &mut Tally,
     ) -> Result<[u64; 2], GpuError> {
-        let Staged::Here(stage, file) = staged(&subject.rig, case) else { return Ok([0; 2]) };
-        let mut character = GpuCharacter::new(gpu, &stage)?;
+        let Staged::Here(found) = staged(&subject.rig, case) else { return Ok([0; 2]) };
+        let (stage, file) = &*found;
+        let mut character = GpuCharacter::new(gpu, stage)?;
         for clip in &subject.clips {
             let Ok(playing) = stage.motion(clip, &file.motion(&clip.name)) else { continue };
             let length = clip.span().map_or(0.0, |span| span.1);

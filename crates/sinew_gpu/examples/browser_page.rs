@@ -16,7 +16,7 @@ const SAMPLES: [(&str, &str, f64); 5] = [
     ("dancer", "base = 'dqs'\n[[effect]]\ntype = 'wobble'", 0.6),
     ("arm", "base = 'incremental-rotation'\n[[effect]]\ntype = 'floppy'", 0.5),
     ("bird", "base = 'blend'\n[[effect]]\ntype = 'acceleration-drag'\n[[effect]]\ntype = 'centrifugal-stretch'", 0.4),
-    ("snail", "[[effect]]\ntype = 'followthrough'\n[[correction]]\ntype = 'bulge'", 0.7),
+    ("snail", "[[effect]]\ntype = 'follow-through'\n[[correction]]\ntype = 'bulge'", 0.7),
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

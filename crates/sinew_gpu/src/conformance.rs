@@ -117,7 +117,7 @@ pub fn cases() -> Vec<Case> {
 #[derive(Debug)]
 pub enum Staged {
     /// The GPU makes its frames.
-    Here(Box<Stage>, RecipeFile),
+    Here(Box<(Stage, RecipeFile)>),
     /// The processor does, and why.
     Elsewhere(NoPlan),
     /// The character does not have what it names.
@@ -130,7 +130,7 @@ pub fn staged(rig: &Arc<Rig>, case: &Case) -> Staged {
     // Strengths ask for clips; a gain of 1 shows as much.
     let Ok(stage) = Stage::new(rig, &file.recipe().without_strength()) else { return Staged::Nowhere };
     match gpu_support(&stage) {
-        Ok(()) => Staged::Here(Box::new(stage), file),
+        Ok(()) => Staged::Here(Box::new((stage, file))),
         Err(why) => Staged::Elsewhere(why),
     }
 }

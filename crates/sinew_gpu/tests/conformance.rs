@@ -54,7 +54,7 @@ fn real() -> Vec<Asset> {
 fn staged(asset: &Asset, case: &Case) -> Option<(Stage, RecipeFile)> {
     RecipeFile::parse(&case.text).unwrap_or_else(|error| panic!("{}: {error}", case.name));
     match conformance::staged(&asset.rig, case) {
-        Staged::Here(stage, file) => Some((*stage, file)),
+        Staged::Here(staged) => Some(*staged),
         Staged::Elsewhere(why) => {
             assert!(!why.to_string().is_empty());
             None
