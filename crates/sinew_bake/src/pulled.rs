@@ -135,8 +135,15 @@ impl PulledGroup {
         for (index, (point, &scale)) in self.group.points.iter().zip(&self.scales).enumerate() {
             let (slot, vertex) = (point.slot as usize, point.vertex as usize);
             let world_from_rest = workspace.engine().world_from_rest(slot);
+            let rows = (world_from_rest * (1.0 / scale)).transpose().to_cols_array();
+            rows.iter().enumerate().for_each(|(plane, &value)| out.linear[plane * count + index] = value as f32);
+            let moved = workspace.mesh().positions[vertex] - workspace.engine().position(slot);
+            // Most skin is where no effect acts.
+            if moved == Vec3::ZERO && !workspace.outputs.directions {
+                continue;
+            }
             let seen = seen(stretch(world_from_rest) / scale);
-            let d = (workspace.mesh().positions[vertex] - workspace.engine().position(slot)).as_dvec3() * seen;
+            let d = moved.as_dvec3() * seen;
             let pull = PullBack::new(world_from_rest, scale);
             let u = pull.rest_from_world * d;
             if !(u.is_finite() && world_from_rest.is_finite()) {
@@ -147,8 +154,6 @@ impl PulledGroup {
             }
             let x = u * scale;
             (0..3).for_each(|axis| out.x[axis * count + index] = x[axis] as f32);
-            let rows = (world_from_rest * (1.0 / scale)).transpose().to_cols_array();
-            rows.iter().enumerate().for_each(|(plane, &value)| out.linear[plane * count + index] = value as f32);
             if pull.flattened && seen > 0.0 {
                 let left = (d - world_from_rest * u).as_vec3();
                 out.flattened.push(Flattened { point: index, left });

@@ -5,8 +5,9 @@ use crate::BakeFailure;
 use crate::pulled::{Pulled, Wanted, each_frame};
 use std::sync::Arc;
 
-/// Bytes of frames that are held. What does not fit is evaluated whenever it is looked at.
-const HELD_BYTES: usize = 256 << 20;
+/// Bytes of frames that are held, where so much can be addressed with room to spare. What does not fit is evaluated whenever
+/// it is looked at.
+const HELD_BYTES: usize = if usize::BITS > 32 { 1 << 30 } else { 256 << 20 };
 /// Samples that normals are fitted to and measured at, over all clips: up to twice as many.
 const FITTED: usize = 384;
 
