@@ -1,6 +1,6 @@
 //! `cargo xtask gpu`: what the GPU makes and draws is what the processor makes and draws, on Mesa's software driver where there is no GPU.
 
-use crate::command::{cargo, program, succeed, works};
+use crate::command::{cargo, program, root, stdout, succeed, target_dir, works};
 use std::path::Path;
 
 /// Where drivers of Vulkan say that they are there.
@@ -49,5 +49,38 @@ pub fn has_driver() -> bool {
 /// The tests of what runs on the GPU, with all that they have to say.
 pub fn tests() -> Result<(), String> {
     let packages = PACKAGES.iter().flat_map(|package| ["--package", package]);
-    succeed(cargo("test --lib --tests").args(packages).args(["--", "--nocapture"]).env("RUST_TEST_THREADS", "1"))
+    succeed(cargo("test --lib --tests").args(packages).args(["--", "--nocapture"]).env("RUST_TEST_THREADS", "1"))?;
+    // The commands as users with a GPU have them.
+    succeed(&mut cargo("test --package sinew_cli --features gpu --test all gpu"))
+}
+
+/// Drives browsers without a window.
+const PUPPETEER: &str = "puppeteer-core@24";
+/// Browsers as that calls them, and their programs.
+const BROWSERS: [(&str, &[&str]); 2] =
+    [("chrome", &["chromium", "google-chrome"]), ("firefox", &["firefox-esr", "firefox"])];
+
+/// The shaders as compute of the browsers that are here, by their own compilers.
+pub fn browsers() -> Result<(), String> {
+    let folder = target_dir().join("gpu-browsers");
+    std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let (page, script) = (folder.join("page.html"), folder.join("gpu_browsers.mjs"));
+    succeed(cargo("run --quiet --package sinew_gpu --example browser_page --").arg(&page))?;
+    std::fs::copy(root().join("xtask/src/gpu_browsers.mjs"), &script).map_err(|error| error.to_string())?;
+    if !folder.join("node_modules/puppeteer-core").is_dir() {
+        let mut npm = program("npm");
+        npm.args(["install", "--no-audit", "--no-fund", "--loglevel=error", PUPPETEER]);
+        succeed(npm.current_dir(&folder))?;
+    }
+    let mut ran = 0;
+    for (browser, programs) in BROWSERS {
+        let path = |name: &&&str| stdout(program("which").arg(name)).map(|path| path.trim().to_owned());
+        let Some(found) = programs.iter().find_map(|name| path(&name)) else {
+            eprintln!("{browser} IS NOT HERE: no shader was run in it");
+            continue;
+        };
+        succeed(program("node").arg(&script).args([browser, &found]).arg(&page))?;
+        ran += 1;
+    }
+    if ran > 0 { Ok(()) } else { Err("no browser is here; install chromium or firefox".to_owned()) }
 }

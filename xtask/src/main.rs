@@ -30,6 +30,7 @@ usage: cargo xtask COMMAND
 
   ci [--full]              every check; with --full also the long sweeps
   gpu                      compares frames computed on the GPU with those of the processor; installs a software driver if there is none
+  gpu-browsers             the shaders as WebGPU compute of the browsers that are here (Node.js)
   tidy                     what no compiler checks: stray paths, unfinished code, missing module docs
   bench --instructions [--update]
                            instructions per vertex of the main kernels against the committed baseline (valgrind)
@@ -74,6 +75,7 @@ fn main() -> ExitCode {
         ["ci"] => ci::run(ci::Extent::Sampled),
         ["ci", "--full"] => ci::run(ci::Extent::Full),
         ["gpu"] => report(gpu::find_driver().map_err(|gpu::Missing(why)| why).and_then(|()| gpu::tests())),
+        ["gpu-browsers"] => report(gpu::browsers()),
         ["tidy"] => report(tidy::check()),
         ["wasm32"] => report(wasm32::run()),
         ["avx512"] => report(emulated::avx512()),

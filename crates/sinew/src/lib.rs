@@ -22,6 +22,7 @@
 
 pub mod anatomy;
 pub mod attach;
+pub mod backend;
 pub mod base;
 pub mod bind;
 mod bind_space;
@@ -70,6 +71,7 @@ mod triangle;
 pub mod warning;
 
 pub use anatomy::Anatomy;
+pub use backend::{Backend, FrameMaker};
 pub use clip::{Clip, Curve, Interpolation};
 pub use crowd::{CrowdScratch, Member, evaluate_crowd};
 pub use gradients::Slopes;

@@ -56,6 +56,7 @@
 //! | [`Stage::resting`] | nothing: the nodes' default transforms |
 
 use crate::anatomy::Role;
+use crate::backend::{Backend, FrameMaker};
 use crate::clip::Clip;
 use crate::correct::{MuscleReport, SwingState, SwingWork, Swung};
 use crate::gradients::Slopes;
@@ -88,6 +89,8 @@ pub struct Stage {
     /// Whether it has derivatives that no recipe gives.
     has_slopes: bool,
     is_metered: bool,
+    /// Makes its frames in place of the processor.
+    maker: Option<Box<dyn FrameMaker>>,
 }
 
 /// What a change of the recipe or of a map has come to.
@@ -133,7 +136,7 @@ impl Stage {
         refuse_unsolved(recipe)?;
         let graph = FrameIndependentGraph::build(Maps { rig, painted: &[] }, recipe)?;
         let (rig, recipe) = (Arc::clone(rig), recipe.clone());
-        Ok(Self { rig, recipe, painted: Vec::new(), graph, has_slopes: false, is_metered: false })
+        Ok(Self { rig, recipe, painted: Vec::new(), graph, has_slopes: false, is_metered: false, maker: None })
     }
 
     /// The same with exact derivatives in place of fitted ones, for exact normals of a rig made in code. They belong to
@@ -148,11 +151,18 @@ impl Stage {
         Self { graph: self.graph.metered(&self.rig), is_metered: true, ..self }
     }
 
+    /// The same with frames made by somebody else, as far as he can make them. Once the stage is retuned or repainted, the
+    /// processor makes them again.
+    pub fn made_by(self, backend: &dyn Backend) -> Self {
+        Self { maker: backend.take(&self), ..self }
+    }
+
     /// Follows another recipe, to the bit as if the stage had been made by it. Where only numbers differ (amounts, gains,
     /// those of bones, limits, filters, stiffnesses) everything is kept that does not depend on them, and nothing is
     /// allocated: a slider may move sixty times a second. On an error the stage is as it was.
     pub fn retune(&mut self, recipe: &Recipe) -> Result<Retuned, GraphError> {
         refuse_unsolved(recipe)?;
+        self.maker = None;
         let change = Change { held: &self.recipe, wanted: recipe, repainted: None };
         if !self.has_slopes
             && let Some(motion) = self.graph.retune(Maps { rig: &self.rig, painted: &self.painted }, &change)?
@@ -168,6 +178,7 @@ impl Stage {
     /// Paints a map: other values for one that the rig has, or a new one. What reads it follows as by
     /// [`Stage::retune`]; the rig's own map stays as it is. On an error the stage is as it was.
     pub fn repaint(&mut self, name: &str, map: PointMap) -> Result<Retuned, GraphError> {
+        self.maker = None;
         let mut map = map.into_vertex_map(name);
         let (found, wanted) = (map.values.len(), self.rig.rows().len());
         if found != wanted {
@@ -551,8 +562,18 @@ impl Posed<'_> {
         let Workspace { outputs, pose, world, kinematics, standing, swung, cycle, time, scratch, mesh, base, engine } =
             workspace;
         let frame = Frame { rig: &stage.rig, pose, world, kinematics, time: *time, standing, swung, cycle: *cycle };
-        let results = Results { mesh, base, engine };
-        evaluate(&stage.graph, &frame, cpu, *outputs, scratch, results);
+        let maker = stage.maker.as_ref().filter(|_| outputs.directions && stage.graph.why_no_plan().is_none());
+        let make = |scratch: &mut Scratch, mesh: &mut DeformedMesh| {
+            maker.is_some_and(|maker| maker.make(&crate::graph::plan(&stage.graph, &frame, cpu, scratch), mesh))
+        };
+        let alone = !outputs.base && !outputs.engine;
+        if alone && make(scratch, mesh) {
+            return;
+        }
+        evaluate(&stage.graph, &frame, cpu, *outputs, scratch, Results { mesh: &mut *mesh, base, engine });
+        if !alone {
+            make(scratch, mesh);
+        }
     }
 
     /// As [`Posed::deform`], and leaves the result in rows: what a caller reads who keeps his own buffers in the rig's

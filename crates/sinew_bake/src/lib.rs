@@ -47,7 +47,7 @@ pub use tolerance::{Tolerance, ToleranceError};
 use glam::Vec3;
 use report::{Report, Shortfall};
 use sinew::graph::GraphError;
-use sinew::{Clip, MotionError, MotionSettings, RawRig, Recipe, Rig};
+use sinew::{Backend, Clip, MotionError, MotionSettings, RawRig, Recipe, Rig, Stage};
 use std::sync::Arc;
 
 /// What is baked.
@@ -59,6 +59,19 @@ pub struct Subject<'a> {
     pub rig: &'a Arc<Rig>,
     /// What to add to it.
     pub recipe: &'a Recipe,
+    /// Who makes its frames; `None` for the processor.
+    pub backend: Option<&'a dyn Backend>,
+}
+
+impl Subject<'_> {
+    /// Its rig with a recipe, for whoever makes the frames.
+    pub(crate) fn stage(&self, recipe: &Recipe) -> Result<Stage, GraphError> {
+        let stage = Stage::new(self.rig, recipe)?;
+        Ok(match self.backend {
+            Some(backend) => stage.made_by(backend),
+            None => stage,
+        })
+    }
 }
 
 /// A clip to bake, and how to read it.

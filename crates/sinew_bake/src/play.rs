@@ -2,7 +2,7 @@
 
 use crate::pulled::{Wanted, each_frame};
 use crate::{BakeClip, BakeFailure, Subject};
-use sinew::{DeformedMesh, Motion, Stage};
+use sinew::{DeformedMesh, Motion};
 
 /// Frames held at a time.
 const FRAMES: usize = 8;
@@ -28,7 +28,7 @@ pub fn play<E: From<BakeFailure>>(
     times: &[f64],
     mut see: impl FnMut(usize, &DeformedMesh) -> Result<(), E>,
 ) -> Result<(), E> {
-    let stage = Stage::new(subject.rig, clip.recipe.unwrap_or(subject.recipe)).map_err(BakeFailure::from)?;
+    let stage = subject.stage(clip.recipe.unwrap_or(subject.recipe)).map_err(BakeFailure::from)?;
     let playing = stage.motion(clip.clip, &clip.settings).map_err(BakeFailure::from)?;
     for (block, times) in times.chunks(FRAMES).enumerate() {
         let meshes = each_frame(

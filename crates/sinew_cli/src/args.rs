@@ -5,6 +5,7 @@ use crate::bind::BindArgs;
 use crate::check::CheckArgs;
 use crate::demo::DemoArgs;
 use crate::edit::EditArgs;
+use crate::gpu_check::GpuCheckArgs;
 use crate::liven::LivenArgs;
 use crate::map::MapArgs;
 use crate::pose::PoseArgs;
@@ -71,6 +72,8 @@ pub enum Command {
     Demo(DemoArgs),
     /// Compute skin weights from the shape of a mesh that has none, or bad ones.
     Bind(BindArgs),
+    /// Check that this computer's GPU makes the same frames as the processor; prints a report to send.
+    GpuCheck(GpuCheckArgs),
     /// Print a shell completion script.
     Completions(CompletionsArgs),
 }

@@ -14,6 +14,8 @@ mod edit;
 mod effects;
 mod fault;
 mod frame;
+mod gpu;
+mod gpu_check;
 mod inspect;
 mod limits;
 mod liven;
@@ -71,6 +73,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Strip(options) => strip::run(options, &talk),
         Command::Demo(options) => demo::run(options, &talk),
         Command::Bind(options) => bind::run(options, &talk),
+        Command::GpuCheck(options) => gpu_check::run(options, &talk),
         Command::Completions(options) => completions::run(options),
     };
     match outcome {

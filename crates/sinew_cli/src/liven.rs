@@ -116,7 +116,7 @@ pub fn run(options: &LivenArgs, talk: &Talk) -> Result<(), Fault> {
     drop(bar);
     let Livened { recipe, account, solved } = made.map_err(|error| Fault::in_file(&scene.name, error))?;
     let recipe = LoadedRecipe::made(format!("liven {}", options.style), recipe);
-    let order = Order { input, output, baking, scene: &scene, recipe: &recipe };
+    let order = Order { input, output, baking, scene: &scene, recipe: &recipe, backend: None };
     let written = order.write(&chosen, solved, options.recipe_out.as_deref(), talk)?;
     if baking.json {
         let mut report = written.account(&order, start).json();

@@ -32,7 +32,7 @@ pub use size::{Oversize, SizePoint};
 
 use sinew::recipe::StrengthOver;
 use sinew::strength::{Finding, Solved, StrengthError, solve};
-use sinew::{Clip, MotionSettings, RecipeFile};
+use sinew::{Backend, Clip, MotionSettings, RecipeFile};
 use sinew_bake::report::Report;
 use sinew_bake::{BakeClip, BakeFailure, Baked, Subject, bake_again};
 use sinew_gltf::layer::{LayerReport, add};
@@ -60,14 +60,16 @@ pub struct BakedFile {
     pub sizes: Vec<SizePoint>,
 }
 
-/// What the file is to be.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Shipping {
+/// What the file is to be, and who makes its frames.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shipping<'a> {
     /// How what is added is packed.
     pub packing: Option<Packing>,
     /// Most bytes it may have. Where the tolerance asks for more, nothing is written, or, if the bake is to be as good as it
     /// can ([`Options::best_effort`]), the smallest tolerance that fits is looked for.
     pub max_bytes: Option<u64>,
+    /// Who makes frames; `None` for the processor.
+    pub backend: Option<&'a dyn Backend>,
 }
 
 /// Why nothing was exported.
@@ -167,7 +169,7 @@ pub fn bake_shipped(
     clips: &[usize],
     gains: Option<Solved>,
     options: &Options,
-    shipping: &Shipping,
+    shipping: &Shipping<'_>,
     progress: &(dyn Fn(Progress) + Sync),
 ) -> Result<BakedFile, ExportError> {
     let file = || asset.name.clone();
@@ -182,7 +184,7 @@ pub fn bake_shipped(
     let places: Vec<usize> = clips.iter().enumerate().map(|(index, &clip)| place(recipe, index, clip)).collect();
     let first = places.first().copied().unwrap_or(0);
     let has_own_gains = recipe.recipe().has_own_gains();
-    let subject = Subject { raw: &asset.raw, rig: &asset.rig, recipe: solved.recipe(first) };
+    let subject = Subject { raw: &asset.raw, rig: &asset.rig, recipe: solved.recipe(first), backend: shipping.backend };
     if has_own_gains {
         let clips = played.iter_mut().zip(&places).skip(1);
         clips.for_each(|(clip, &place)| clip.recipe = Some(solved.recipe(place)));

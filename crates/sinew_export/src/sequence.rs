@@ -4,7 +4,7 @@
 use crate::{ExportError, bake_clip, place, solved};
 use glam::Vec3;
 use sinew::strength::Finding;
-use sinew::{DeformedMesh, Recipe, RecipeFile, Rig};
+use sinew::{Backend, DeformedMesh, Recipe, RecipeFile, Rig};
 use sinew_bake::{BakeClip, BakeFailure, Subject, frame_times, play};
 use sinew_gltf::{Asset, WriteError, mdd, obj, pc2};
 use std::io::{self, Write};
@@ -17,6 +17,7 @@ pub struct Sequence<'a> {
     strength: Vec<Finding>,
     clip: BakeClip<'a>,
     times: Vec<f64>,
+    backend: Option<&'a dyn Backend>,
 }
 
 /// Why frames ended early: because of the frames, or of who saw them.
@@ -39,10 +40,16 @@ impl<'a> Sequence<'a> {
         let solved = solved(asset, recipe, std::slice::from_ref(&clip))?;
         let place = place(recipe, 0, index);
         let strength = solved.findings_of(place).to_vec();
-        let mut sequence = Self { asset, recipe: solved.recipe(place).clone(), strength, clip, times: Vec::new() };
+        let recipe = solved.recipe(place).clone();
+        let mut sequence = Self { asset, recipe, strength, clip, times: Vec::new(), backend: None };
         let times = frame_times(sequence.subject(), &sequence.clip, fps);
         sequence.times = times.map_err(|source| sequence.failed(source))?;
         Ok(sequence)
+    }
+
+    /// The same with frames made by somebody else, as far as he can make them.
+    pub fn made_by(self, backend: Option<&'a dyn Backend>) -> Self {
+        Self { backend, ..self }
     }
 
     /// The gains found for the strengths that the recipe asks for.
@@ -95,7 +102,7 @@ impl<'a> Sequence<'a> {
     }
 
     fn subject(&self) -> Subject<'_> {
-        Subject { raw: &self.asset.raw, rig: &self.asset.rig, recipe: &self.recipe }
+        Subject { raw: &self.asset.raw, rig: &self.asset.rig, recipe: &self.recipe, backend: self.backend }
     }
 
     fn points(&self) -> io::Result<u32> {

@@ -154,7 +154,7 @@ fn a_budget_of_bytes_is_kept_or_told() {
     let (tube, lively) = (tube(), lively());
     let fine = Options { tolerance: Tolerance::OfSize(2e-4), ..Options::default() };
     let within = |max_bytes: u64, best_effort: bool| {
-        let shipping = Shipping { max_bytes: Some(max_bytes), packing: None };
+        let shipping = Shipping { max_bytes: Some(max_bytes), ..Shipping::default() };
         let options = Options { best_effort, ..fine.clone() };
         bake_shipped(&tube, &lively, &[0], None, &options, &shipping, &|_| ())
     };
@@ -181,7 +181,7 @@ fn a_budget_of_bytes_is_kept_or_told() {
 fn packed_files_are_smaller_and_the_same() {
     let (tube, lively) = (tube(), lively());
     let bake = |packing| {
-        let shipping = Shipping { packing, max_bytes: None };
+        let shipping = Shipping { packing, ..Shipping::default() };
         bake_shipped(&tube, &lively, &[0], None, &coarse(), &shipping, &|_| ()).expect("bakes")
     };
     let (plain, packed) = (bake(None), bake(Some(Packing::Meshopt)));

@@ -4,7 +4,7 @@ use crate::device::told;
 use crate::{Gpu, GpuError};
 use glam::{DVec3, Vec3, Vec4};
 use sinew::{DeformedMesh, FramePlan, LANES, Retuned, Stage};
-use sinew_shaders::{Bindings, NONE, PackedRig, Stage as Shader, groups};
+use sinew_shaders::{Bindings, FrameWork, NONE, PackedRig, Stage as Shader, groups};
 use std::sync::mpsc;
 use wgpu::BufferUsages as Usage;
 
@@ -22,7 +22,8 @@ pub struct GpuCharacter {
     deform: wgpu::BindGroup,
     vertices: wgpu::BindGroup,
     has_tangents: bool,
-    turns_normals: bool,
+    /// Of all its buffers, but for what is read back.
+    bytes: u64,
     /// Whether the shape on the GPU is that of the last frame's morph targets.
     morphed: bool,
     origins: Vec<DVec3>,
@@ -41,7 +42,7 @@ impl GpuCharacter {
         let has_tangents = packed.params.rest_tangents != NONE;
         let device = gpu.device();
         let scope = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
-        let make = |what: &'static str, words: usize, usage: Usage| buffer(device, what, words, usage);
+        let make = |what: &'static str, words: usize, usage: Usage| buffer(gpu, what, words, usage);
         let shown = Usage::STORAGE | Usage::VERTEX | Usage::COPY_SRC;
         let written = Usage::STORAGE | Usage::COPY_DST;
         let tangent_words = |words: usize| if has_tangents { words } else { 0 };
@@ -65,17 +66,18 @@ impl GpuCharacter {
                 entries.push(wgpu::BindGroupEntry { binding: index as u32 + 1, resource });
             }
             let layout = gpu.layout(bindings);
+            gpu.note_made();
             device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some("sinew"), layout, entries: &entries })
         };
         let of_deform = [&rig, &shape, &tuned, &frame, &base_points, &points, &layer_normals, &layer_tangents];
         let of_vertices = [&rig, &shape, &points, &layer_normals, &layer_tangents, &positions, &normals, &tangents];
         let deform = bind(Bindings::Deform, of_deform);
         let vertices = bind(Bindings::Vertices, of_vertices);
+        let bytes = of_deform.iter().chain(&of_vertices[5..]).map(|buffer| buffer.size()).sum::<u64>() + params.size();
         let queue = gpu.queue();
         queue.write_buffer(&rig, 0, bytemuck::cast_slice(&packed.rig));
         queue.write_buffer(&shape, 0, bytemuck::cast_slice(&packed.shape));
         let character = Self {
-            turns_normals: arrays.fans.is_some(),
             packed,
             params,
             shape,
@@ -87,6 +89,7 @@ impl GpuCharacter {
             deform,
             vertices,
             has_tangents,
+            bytes,
             morphed: false,
             origins: Vec::new(),
             words: Vec::new(),
@@ -117,19 +120,19 @@ impl GpuCharacter {
 
     /// Makes a frame: writes what its bones do and submits the work. Nothing is waited for.
     pub fn deform(&mut self, gpu: &Gpu, plan: &FramePlan<'_>) -> Result<(), GpuError> {
-        let settled = self.write(gpu, plan)?;
+        let work = self.write(gpu, plan)?;
         let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("sinew") });
-        self.encode(gpu, settled, &mut encoder);
+        self.encode(gpu, work, &mut encoder);
         gpu.queue().submit([encoder.finish()]);
         gpu.check()
     }
 
     /// Writes what the bones of a frame do; for [`GpuCharacter::encode`] as part of a program's own commands.
-    pub fn write(&mut self, gpu: &Gpu, plan: &FramePlan<'_>) -> Result<usize, GpuError> {
+    pub fn write(&mut self, gpu: &Gpu, plan: &FramePlan<'_>) -> Result<FrameWork, GpuError> {
         if plan.palette[0].len() != self.packed.palette || plan.effects().len() != self.packed.params.effects as usize {
             return Err(GpuError::ForeignPlan);
         }
-        let settled = self.packed.pack_frame(plan, &mut self.words);
+        let work = self.packed.pack_frame(plan, &mut self.words);
         if self.words.len() > self.packed.most_frame_words {
             return Err(GpuError::ForeignPlan);
         }
@@ -145,29 +148,33 @@ impl GpuCharacter {
             if let Some(tangents) = plan.rest.tangents {
                 write(params.rest_tangents, tangents);
             }
+            let bind = if plan.bind.is_empty() { self.packed.bind() } else { plan.bind.as_flattened() };
+            if !bind.is_empty() {
+                queue.write_buffer(&self.shape, 4 * u64::from(params.bind), bytemuck::cast_slice(bind));
+            }
             self.morphed = plan.rest.morphed;
         }
         self.origins.clear();
         self.origins.extend_from_slice(plan.origins);
-        Ok(settled)
+        Ok(work)
     }
 
-    /// Adds the work of a frame to a program's commands, after [`GpuCharacter::write`], which says how many points settled.
-    pub fn encode(&self, gpu: &Gpu, settled: usize, encoder: &mut wgpu::CommandEncoder) {
-        let params = &self.packed.params;
+    /// Adds the work of a frame to a program's commands, after [`GpuCharacter::write`], which says what there is to do.
+    pub fn encode(&self, gpu: &Gpu, work: FrameWork, encoder: &mut wgpu::CommandEncoder) {
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-        let mut run = |shader: Shader, bound: &wgpu::BindGroup, invocations: u32| {
+        for shader in Shader::ALL {
+            let invocations = self.packed.invocations(shader, work);
             if invocations > 0 {
                 let [x, y] = groups(invocations);
+                let bound = match shader.bindings() {
+                    Bindings::Deform => &self.deform,
+                    Bindings::Vertices => &self.vertices,
+                };
                 pass.set_pipeline(gpu.pipeline(shader));
                 pass.set_bind_group(0, bound, &[]);
                 pass.dispatch_workgroups(x, y, 1);
             }
-        };
-        run(Shader::Deform, &self.deform, params.rows * LANES as u32);
-        run(Shader::Settle, &self.deform, settled as u32);
-        run(Shader::Normals, &self.deform, if self.turns_normals { params.layers * LANES as u32 } else { 0 });
-        run(Shader::Vertices, &self.vertices, params.vertices);
+        }
     }
 
     /// Positions of vertices, three numbers each, relative to [`GpuCharacter::origins`]: a vertex buffer.
@@ -188,6 +195,11 @@ impl GpuCharacter {
     /// Per character: the point its positions are relative to.
     pub fn origins(&self) -> &[DVec3] {
         &self.origins
+    }
+
+    /// Bytes it takes on the GPU.
+    pub fn device_bytes(&self) -> u64 {
+        self.bytes
     }
 
     /// Bytes uploaded for the last frame, but for morph targets.
@@ -212,7 +224,7 @@ impl GpuCharacter {
         let device = gpu.device();
         if self.read.is_none() {
             let usage = Usage::MAP_READ | Usage::COPY_DST;
-            self.read = Some(buffer(device, "vertices", size as usize / 4, usage)?);
+            self.read = Some(buffer(gpu, "vertices", size as usize / 4, usage)?);
         }
         let Some(read) = &self.read else { return Ok(()) };
         let mut encoder = device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("sinew") });
@@ -241,14 +253,15 @@ impl GpuCharacter {
 }
 
 /// A buffer of words; never empty, for none may be bound that is.
-fn buffer(device: &wgpu::Device, what: &'static str, words: usize, usage: Usage) -> Result<wgpu::Buffer, GpuError> {
+fn buffer(gpu: &Gpu, what: &'static str, words: usize, usage: Usage) -> Result<wgpu::Buffer, GpuError> {
     let size = 4 * words.max(4) as u64;
-    let limits = device.limits();
+    let limits = gpu.device().limits();
     let bound = if usage.contains(Usage::STORAGE) { limits.max_storage_buffer_binding_size } else { u64::MAX };
     let limit = limits.max_buffer_size.min(bound);
     if size > limit {
         return Err(GpuError::TooLarge { what, bytes: size, limit });
     }
     let descriptor = wgpu::BufferDescriptor { label: Some(what), size, usage, mapped_at_creation: false };
-    Ok(device.create_buffer(&descriptor))
+    gpu.note_made();
+    Ok(gpu.device().create_buffer(&descriptor))
 }

@@ -2,6 +2,7 @@
 
 use crate::GpuError;
 use sinew_shaders::{Bindings, Stage};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// A device with Sinew's pipelines.
@@ -10,8 +11,9 @@ pub struct Gpu {
     device: wgpu::Device,
     queue: wgpu::Queue,
     layouts: [wgpu::BindGroupLayout; 2],
-    pipelines: [wgpu::ComputePipeline; 4],
+    pipelines: [wgpu::ComputePipeline; Gpu::PIPELINES],
     trouble: Trouble,
+    made: AtomicU64,
 }
 
 /// What a device has said of itself.
@@ -38,11 +40,15 @@ impl Trouble {
 }
 
 impl Gpu {
+    /// Pipelines that there are, all made at once; nothing that is made later adds one.
+    pub const PIPELINES: usize = Stage::ALL.len();
+
     /// The fastest GPU there is; `WGPU_BACKEND` chooses among interfaces to them.
     pub fn new() -> Result<Self, GpuError> {
         let wanted = wgpu::InstanceDescriptor::new_without_display_handle_from_env();
         let known = wgpu::Instance::enabled_backend_features();
-        let looked_for = format!("{:?}", wanted.backends & known).to_lowercase();
+        let looked_for: Vec<_> = (wanted.backends & known).iter_names().map(|(name, _)| name.to_lowercase()).collect();
+        let looked_for = looked_for.join(", ");
         let none = |why: String| GpuError::NoAdapter { looked_for: looked_for.clone(), why };
         if known.is_empty() {
             return Err(none("this program was built without any interface to one".to_owned()));
@@ -84,13 +90,23 @@ impl Gpu {
         let pipelines = Stage::ALL.map(|stage| pipeline(&device, &layouts[layout_of(stage)], stage));
         pollster::block_on(scope.pop()).map_or(Ok(()), |error| Err(told(error)))?;
         trouble.check()?;
-        Ok(Self { device, queue, layouts, pipelines, trouble })
+        let made = AtomicU64::new(pipelines.len() as u64);
+        Ok(Self { device, queue, layouts, pipelines, trouble, made })
     }
 
     /// What it is called, and by which interface it is reached.
     pub fn name(&self) -> String {
         let info = self.device.adapter_info();
         format!("{} ({:?}, {})", info.name, info.backend, info.driver_info)
+    }
+
+    /// Pipelines, buffers and bind groups made so far, for all characters.
+    pub fn made(&self) -> u64 {
+        self.made.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn note_made(&self) {
+        self.made.fetch_add(1, Ordering::Relaxed);
     }
 
     /// The device.

@@ -32,12 +32,15 @@
 //! and no pipeline, and waits for nothing.
 
 mod character;
+pub mod conformance;
 mod device;
 mod error;
+mod maker;
 
 pub use character::GpuCharacter;
 pub use device::Gpu;
 pub use error::GpuError;
+pub use maker::GpuFrames;
 
 use sinew::{NoPlan, Stage};
 

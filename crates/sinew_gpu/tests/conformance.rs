@@ -1,27 +1,17 @@
 //! What the GPU makes is what the processor makes, by one function for whatever adapter there is: bases, effects, presets and
 //! what else a recipe can ask for, on built-in and real characters. A sample by a seed; everything with `SINEW_FULL=1`.
-//!
-//! Positions agree within [`POSITIONS`] of the size and normals within [`NORMALS`] where two instruction sets of the
-//! processor agree within [`CERTAIN`] about them: elsewhere, on crumpled faces, no direction is the right one.
 
 #![allow(clippy::print_stderr, reason = "what was compared and what was skipped")]
 
 use glam::Vec3;
 use sinew::{
-    Clip, Cpu, Curve, DeformedMesh, Interpolation, Level, LocalTransform, MotionSettings, Recipe, RecipeFile, Stage,
-    Workspace,
+    Clip, Cpu, Curve, DeformedMesh, Interpolation, LocalTransform, MotionSettings, Recipe, RecipeFile, Stage, Workspace,
 };
 use sinew_gltf::Asset;
+use sinew_gpu::conformance::{self, Case, Staged, Tally, cases};
 use sinew_gpu::{Gpu, GpuCharacter, GpuError, gpu_support};
 use sinew_testkit::random::Random;
 use std::sync::OnceLock;
-
-/// Of a character's size.
-const POSITIONS: f64 = 2e-6;
-/// Of a unit.
-const NORMALS: f32 = 1e-4;
-/// How far apart normals of two instruction sets may be to be compared at all.
-const CERTAIN: f32 = 1e-5;
 
 fn is_full() -> bool {
     std::env::var_os("SINEW_FULL").is_some_and(|full| full == "1")
@@ -40,15 +30,8 @@ fn gpu() -> Option<&'static Gpu> {
     }
 }
 
-/// With a map that has zeros, signs and everything between.
 fn painted(name: &str, mut raw: sinew::RawRig, clips: Vec<Clip>) -> Asset {
-    for primitive in raw.meshes.iter_mut().flat_map(|mesh| &mut mesh.primitives) {
-        let values = (0..primitive.positions.len()).map(|vertex| match vertex % 7 {
-            0 => 0.0,
-            step => (step as f32 * 2.4).sin() * 1.2,
-        });
-        primitive.maps.push(("spots".to_owned(), values.collect()));
-    }
+    conformance::paint(&mut raw);
     Asset::from_raw(name, raw, clips).unwrap()
 }
 
@@ -67,157 +50,17 @@ fn real() -> Vec<Asset> {
     opened.map(|asset| painted(&asset.name.clone(), asset.raw, asset.clips)).collect()
 }
 
-/// A recipe by name.
-struct Case {
-    name: String,
-    text: String,
-}
-
-fn case(name: impl Into<String>, text: impl Into<String>) -> Case {
-    Case { name: name.into(), text: format!("version = 1\n{}", text.into()) }
-}
-
-fn cases() -> Vec<Case> {
-    let mut cases = Vec::new();
-    for base in sinew::base::BASES {
-        cases.push(case(base.name, format!("base = '{}'", base.name)));
-        cases.push(case(
-            format!("{} with an effect", base.name),
-            format!("base = '{}'\n[[effect]]\ntype = 'floppy'", base.name),
-        ));
-    }
-    for base in ["dqs", "blend"] {
-        let text = format!("base = {{ type = '{base}', pivot = true }}\n[[effect]]\ntype = 'squash'");
-        cases.push(case(format!("{base} by pivots"), text));
-    }
-    cases.push(case(
-        "blend by a map",
-        "base = { type = 'blend', factor = 0.7, map = 'spots' }\n[[effect]]\ntype = 'floppy'",
-    ));
-    for effect in sinew::registry::EFFECTS {
-        let name = effect.name();
-        let head = format!("[[effect]]\ntype = '{name}'\n");
-        if effect.needs_cone() {
-            cases.push(case(name, format!("{head}cone = {{ bone = '*', axis = [0, 1, 0], apex = [0, 4, 0], half_angle = 0.2, base_radius = 0.01 }}")));
-            continue;
-        }
-        cases.push(case(name, &*head));
-        cases.push(case(format!("{name} by a map"), format!("{head}map = 'spots'\ngain = 1.5")));
-        cases.push(case(format!("{name} backwards"), format!("{head}gain = -2.0")));
-        cases.push(case(format!("{name}, raw and strong"), format!("{head}gain = 8.0\nraw = true")));
-        cases.push(case(
-            format!("{name} by bones"),
-            format!("{head}map = 'spots'\n[effect.bones]\n'*' = {{ translation = 0.5, rotation = 2.0 }}"),
-        ));
-        cases.push(case(format!("{name}, composed"), format!("{head}compensate = true")));
-        if effect.params().iter().any(|param| param.name == "soft") {
-            cases.push(case(format!("{name}, cut"), format!("{head}soft = false\ngain = 3.0")));
-        }
-    }
-    cases.push(case("wide turns", "[[effect]]\ntype = 'floppy'\nmax_angle = 12.0\nrotation = 4.0\ngain = 3.0"));
-    cases.push(case("squash with ease", "[[effect]]\ntype = 'squash'\nease = 0.3\nmap = 'spots'"));
-    cases.push(case(
-        "limited in all",
-        "max_total = 0.02\n[[effect]]\ntype = 'floppy'\ngain = 2.0\n[[effect]]\ntype = 'squash'",
-    ));
-    cases.push(case("normals of engines", "normals = 'engine'\n[[effect]]\ntype = 'floppy'"));
-    cases.push(case(
-        "everything bends",
-        "rigid = 'none'\nsewn = 'none'\nplanted = 'none'\n[[effect]]\ntype = 'floppy'\n[[effect]]\ntype = 'wobble'",
-    ));
-    cases.push(case("exact normals", "normals = 'exact'\n[[effect]]\ntype = 'floppy'"));
-    for correction in sinew::correct::CORRECTIONS {
-        cases.push(case(correction.name, format!("[[correction]]\ntype = '{}'", correction.name)));
-    }
-    cases.extend(
-        sinew::presets::names().iter().map(|preset| Case { name: preset.name.into(), text: preset.text.into() }),
-    );
-    cases
-}
-
-/// What the comparison came to.
-#[derive(Default)]
-struct Tally {
-    frames: usize,
-    position: f64,
-    normal: f32,
-    uncertain: usize,
-    vertices: usize,
-    faults: usize,
-    /// The first of each frame, a few of them.
-    told: Vec<String>,
-    last: usize,
-}
-
-impl Tally {
-    fn note(&mut self, is_right: bool, say: impl FnOnce() -> String) {
-        if is_right {
-            return;
-        }
-        self.faults += 1;
-        if self.told.len() < 20 && self.last <= self.frames {
-            self.last = self.frames + 1;
-            self.told.push(say());
-        }
-    }
-}
-
-/// Compares a frame. `what` names it.
-fn compare(
-    gpu: &Gpu,
-    character: &mut GpuCharacter,
-    playing: &sinew::Playing<'_>,
-    time: f64,
-    what: &str,
-    tally: &mut Tally,
-) {
-    let mut workspace = Workspace::default();
-    let made = |level: Level, workspace: &mut Workspace| {
-        playing.at(time, workspace).deform(&Cpu { level, pool: None });
-        workspace.take_mesh()
-    };
-    let wanted = made(Level::new(), &mut workspace);
-    let other = made(Level::baseline(), &mut workspace);
-    let mut found = DeformedMesh::default();
-    character.deform(gpu, &playing.at(time, &mut workspace).plan(&Cpu::serial()).unwrap()).unwrap();
-    character.read_back(gpu, &mut found).unwrap();
-    assert_eq!(found.origins, wanted.origins, "{what}");
-    let rig = playing.stage().rig();
-    for part in rig.parts() {
-        let size = rig.characters()[part.character].size;
-        for vertex in part.primitives.iter().flat_map(|primitive| primitive.vertices.clone()) {
-            let apart = f64::from(found.positions[vertex].distance(wanted.positions[vertex])) / size;
-            tally.note(apart <= POSITIONS, || format!("{what}: vertex {vertex} is off by {apart:e} of the size"));
-            tally.position = tally.position.max(apart);
-            tally.vertices += 1;
-            if other.normals[vertex].distance(wanted.normals[vertex]) > CERTAIN {
-                tally.uncertain += 1;
-                continue;
-            }
-            let turned = found.normals[vertex].distance(wanted.normals[vertex]);
-            tally.note(turned <= NORMALS, || format!("{what}: the normal of vertex {vertex} is off by {turned:e}"));
-            tally.normal = tally.normal.max(turned);
-            if let (Some(a), Some(b)) = (found.tangents.get(vertex), wanted.tangents.get(vertex)) {
-                let certain = other.tangents[vertex].distance(*b) <= CERTAIN;
-                let is_right = !certain || a.distance(*b) <= NORMALS;
-                tally.note(is_right, || format!("{what}: the tangent of vertex {vertex} is off"));
-            }
-        }
-    }
-    tally.frames += 1;
-}
-
 /// The stage of a case, where the GPU makes its frames; what it does not make, it says so of.
 fn staged(asset: &Asset, case: &Case) -> Option<(Stage, RecipeFile)> {
-    let file = RecipeFile::parse(&case.text).unwrap_or_else(|error| panic!("{}: {error}", case.name));
-    // Not every character has what every recipe names.
-    let stage = Stage::new(&asset.rig, &file.recipe().without_strength()).ok()?;
-    match gpu_support(&stage) {
-        Ok(()) => Some((stage, file)),
-        Err(why) => {
+    RecipeFile::parse(&case.text).unwrap_or_else(|error| panic!("{}: {error}", case.name));
+    match conformance::staged(&asset.rig, case) {
+        Staged::Here(staged) => Some(*staged),
+        Staged::Elsewhere(why) => {
             assert!(!why.to_string().is_empty());
             None
         }
+        // Not every character has what every recipe names.
+        Staged::Nowhere => None,
     }
 }
 
@@ -235,7 +78,7 @@ fn conform(assets: &[Asset], seed: u64) {
             for _ in 0..times {
                 let time = random.between(0.0, seconds(clip));
                 let what = format!("{} as {}, {} at {time:.3}", asset.name, case.name, clip.name);
-                compare(gpu, &mut character, &playing, time, &what, &mut tally);
+                tally.compare(gpu, &mut character, &playing, time, &what).unwrap();
             }
         }
     };
@@ -354,7 +197,7 @@ fn size_changes_nothing() {
             let mut character = GpuCharacter::new(gpu, &stage).unwrap();
             let what = format!("{name} times {factor}");
             let mut tally = Tally::default();
-            compare(gpu, &mut character, &playing, 0.4, &what, &mut tally);
+            tally.compare(gpu, &mut character, &playing, 0.4, &what).unwrap();
             assert!(tally.faults == 0, "{:?}", tally.told);
             let mut mesh = DeformedMesh::default();
             character.read_back(gpu, &mut mesh).unwrap();
@@ -420,4 +263,41 @@ fn foreign_plans_are_refused() {
     let (other, mut workspace) = (stage(&bird), Workspace::default());
     let mut posed = other.resting(&mut workspace);
     assert_eq!(character.deform(gpu, &posed.plan(&Cpu::serial()).unwrap()), Err(GpuError::ForeignPlan));
+}
+
+/// Frames and sliders make nothing on the GPU, and what a frame is planned and packed in is there after the first.
+#[test]
+fn frames_and_sliders_make_nothing() {
+    let Some(gpu) = gpu() else { return };
+    let asset = &built_in()[0];
+    let clip = &asset.clips[0];
+    let file = RecipeFile::parse(sinew::presets::get("lively").unwrap()).unwrap();
+    let mut recipe = file.recipe().without_strength();
+    let mut stage = Stage::new(&asset.rig, &recipe).unwrap();
+    let motion = std::sync::Arc::clone(stage.motion(clip, &file.motion(&clip.name)).unwrap().motion());
+    let mut character = GpuCharacter::new(gpu, &stage).unwrap();
+    let (mut workspace, mut mesh) = (Workspace::default(), DeformedMesh::default());
+    let mut made = None;
+    for frame in 0..12 {
+        recipe.effects[0].gain = 0.5 + 0.1 * f64::from(frame);
+        let retuned = stage.retune(&recipe).unwrap();
+        assert!(!retuned.rebuilt);
+        character.retune(gpu, &stage, retuned).unwrap();
+        let playing = stage.resume(&motion).unwrap();
+        let time = 0.07 * f64::from(frame);
+        character.deform(gpu, &playing.at(time, &mut workspace).plan(&Cpu::serial()).unwrap()).unwrap();
+        character.read_back(gpu, &mut mesh).unwrap();
+        assert_eq!(*made.get_or_insert(gpu.made()), gpu.made(), "frame {frame}");
+    }
+    let packed = sinew_shaders::PackedRig::new(&stage.arrays().unwrap());
+    let mut words = Vec::with_capacity(packed.most_frame_words);
+    let playing = stage.resume(&motion).unwrap();
+    let mut frame = |time: f64| {
+        let mut posed = playing.at(time, &mut workspace);
+        packed.pack_frame(&posed.plan(&Cpu::serial()).unwrap(), &mut words)
+    };
+    // Whatever a loop has of feet on the ground has been seen once.
+    (0..20).for_each(|step| _ = frame(0.05 * f64::from(step)));
+    let allocated = allocation_counter::measure(|| (0..20).for_each(|step| _ = frame(0.05 * f64::from(step))));
+    assert_eq!(allocated.count_total, 0);
 }

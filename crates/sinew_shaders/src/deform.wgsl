@@ -153,7 +153,12 @@ fn deform(
     let lane = slot % LANES;
     let character = of_row(row, ROW_CHARACTER);
     let skinned = skin(row, lane, of_shape(params.rest, slot));
-    var d = collapsed(row, lane, skinned.p);
+    let at = row_place(slot);
+    var carried = skinned.p;
+    if params.is_carried != NONE && rig[params.is_carried + slot] != 0u {
+        carried = vec3<f32>(base_points[at], base_points[at + LANES], base_points[at + 2u * LANES]);
+    }
+    var d = collapsed(row, lane, carried);
     for (var index = 0u; index < params.effects; index++) {
         let effect = HEADER_WORDS + index * EFFECT_WORDS;
         if frame[effect + EFFECT_ACTS] == 0u {
@@ -164,7 +169,7 @@ fn deform(
         if gain == 0.0 {
             continue;
         }
-        let point = At(skinned.p, gain);
+        let point = At(carried, gain);
         var moved = vec3<f32>(0.0);
         if frame[effect + EFFECT_COMPOSED] != 0u {
             moved = composed(effect, row, lane, point);
@@ -177,11 +182,10 @@ fn deform(
         d = d + moved;
     }
     if params.limits != NONE {
-        let at = params.limits + 2u * character;
-        d = limited_vector(Limit(tuned[at], tuned[at + 1u] != 0.0), d);
+        let limit = params.limits + 2u * character;
+        d = limited_vector(Limit(tuned[limit], tuned[limit + 1u] != 0.0), d);
     }
-    let p = skinned.p + d;
-    let at = row_place(slot);
+    let p = carried + d;
     for (var axis = 0u; axis < 3u; axis++) {
         base_points[at + axis * LANES] = skinned.p[axis];
         points[at + axis * LANES] = p[axis];

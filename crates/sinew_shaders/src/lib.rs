@@ -1,13 +1,16 @@
 //! Sinew's deformers as WGSL, with the layouts of the buffers they read and write.
 //!
-//! Nothing here knows wgpu: engines and pages bring their own version of it. A backend makes four pipelines from the
-//! [`Stage`]s, uploads a [`PackedRig`] once and the words of a frame ([`PackedRig::pack_frame`]) before each frame, and
-//! runs the stages in order. `sinew_gpu` is one such backend.
+//! Nothing here knows wgpu: engines and pages bring their own version of it. A backend makes a pipeline of every
+//! [`Stage`], uploads a [`PackedRig`] once and the words of a frame ([`PackedRig::pack_frame`]) before each frame, and
+//! runs the stages in order, with as many invocations as [`PackedRig::invocations`] says. `sinew_gpu` is one such backend.
 //!
 //! | stage | what it does | bindings |
 //! |---|---|---|
+//! | [`Stage::Carry`] | nodes by lines between joints; only for the base that does so | [`Bindings::Deform`] |
+//! | [`Stage::GiveWay`] | of those, the squeezed ones | [`Bindings::Deform`] |
 //! | [`Stage::Deform`] | base, effects and their limit; normals and tangents as the base has them | [`Bindings::Deform`] |
 //! | [`Stage::Settle`] | points that the skin as a whole has a say in; only where a frame has any | [`Bindings::Deform`] |
+//! | [`Stage::Correct`] | nodes that corrections move; only where a frame has any | [`Bindings::Deform`] |
 //! | [`Stage::Normals`] | normals turn as their faces did; only where the recipe asks for that | [`Bindings::Deform`] |
 //! | [`Stage::Vertices`] | from rows to vertices | [`Bindings::Vertices`] |
 //!
@@ -17,7 +20,7 @@
 mod pack;
 mod words;
 
-pub use pack::{Column, Effect, Header, NONE, PackedRig, Params, Row};
+pub use pack::{Column, Effect, FrameWork, Header, NONE, Node, PackedRig, Params, Row};
 
 use sinew::displace::TermKind;
 
@@ -29,10 +32,16 @@ pub const MOST_GROUPS: u32 = 65_535;
 /// A compute shader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stage {
+    /// Nodes by lines.
+    Carry,
+    /// Where they are squeezed.
+    GiveWay,
     /// Points through base and effects.
     Deform,
     /// Points that settled elsewhere.
     Settle,
+    /// Nodes that corrections move.
+    Correct,
     /// Normals from faces.
     Normals,
     /// Rows to vertices.
@@ -60,13 +69,17 @@ impl Bindings {
 
 impl Stage {
     /// In the order they run.
-    pub const ALL: [Self; 4] = [Self::Deform, Self::Settle, Self::Normals, Self::Vertices];
+    pub const ALL: [Self; 7] =
+        [Self::Carry, Self::GiveWay, Self::Deform, Self::Settle, Self::Correct, Self::Normals, Self::Vertices];
 
     /// Name of its entry point.
     pub const fn entry_point(self) -> &'static str {
         match self {
+            Self::Carry => "carry_nodes",
+            Self::GiveWay => "give_way",
             Self::Deform => "deform",
             Self::Settle => "settle",
+            Self::Correct => "correct",
             Self::Normals => "turn_normals",
             Self::Vertices => "vertices",
         }
@@ -76,13 +89,16 @@ impl Stage {
     pub const fn bindings(self) -> Bindings {
         match self {
             Self::Vertices => Bindings::Vertices,
-            Self::Deform | Self::Settle | Self::Normals => Bindings::Deform,
+            _ => Bindings::Deform,
         }
     }
 
     /// Its text.
     pub fn source(self) -> String {
         let parts: &[&str] = match self {
+            Self::Carry | Self::GiveWay => {
+                &[include_str!("buffers.wgsl"), include_str!("base.wgsl"), include_str!("carry.wgsl")]
+            }
             Self::Deform => &[
                 include_str!("buffers.wgsl"),
                 include_str!("base.wgsl"),
@@ -90,6 +106,7 @@ impl Stage {
                 include_str!("deform.wgsl"),
             ],
             Self::Settle => &[include_str!("buffers.wgsl"), include_str!("settle.wgsl")],
+            Self::Correct => &[include_str!("buffers.wgsl"), include_str!("correct.wgsl")],
             Self::Normals => &[include_str!("buffers.wgsl"), include_str!("normals.wgsl")],
             Self::Vertices => &[include_str!("vertices.wgsl")],
         };
@@ -115,6 +132,9 @@ fn layouts() -> String {
     text.push_str(&words::places("EFFECT", numbered(Effect::FIELDS), Effect::WORDS));
     text.push_str(&words::places("ROW", numbered(Row::FIELDS), Row::WORDS));
     text.push_str(&words::places("COLUMN", numbered(Column::FIELDS), Column::WORDS));
+    text.push_str(&words::places("NODE", numbered(Node::FIELDS), Node::WORDS));
+    text.push_str(&words::places("LINE", pack::LINE_PLACES, pack::LINE_WORDS));
+    text.push_str(&words::places("NODE_MOVE", [], pack::NODE_MOVE_WORDS));
     for kind in TermKind::ALL {
         let name = format!("{kind:?}").to_uppercase();
         let layout = kind.layout();
@@ -124,5 +144,7 @@ fn layouts() -> String {
     text
 }
 
+#[cfg(test)]
+mod cost;
 #[cfg(test)]
 mod tests;

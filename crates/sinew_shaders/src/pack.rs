@@ -1,10 +1,13 @@
 //! From plain data to the words that shaders read.
 
+use crate::Stage;
 use crate::words::words;
 use sinew::LANES;
 use sinew::displace::TermKind;
 use sinew::graph::plan::{EffectPlan, FramePlan};
 use sinew::graph::rig_arrays::{BaseArrays, RigArrays};
+use sinew::graph::{CarriedArrays, LineMotion, NodeArrays, NodeMove};
+use std::mem::offset_of;
 
 /// Nothing there.
 pub const NONE: u32 = u32::MAX;
@@ -36,6 +39,18 @@ words! {
         slot_of_vertex,
         /// The bone whose side others take, per point.
         pivots,
+        /// Nodes: what stands at them.
+        nodes,
+        /// How many.
+        node_count,
+        /// Slots of nodes.
+        members,
+        /// Lines that carry nodes.
+        lines,
+        /// Corners of faces that nodes give way by.
+        node_faces,
+        /// Whether points are carried with their nodes.
+        is_carried,
         /// Of `shape`: weights of bones.
         skin_weights,
         /// Propagated weights.
@@ -50,6 +65,12 @@ words! {
         handedness,
         /// When faces count as torn.
         torn,
+        /// Weights of lines.
+        line_weights,
+        /// Where nodes hang in bind space.
+        anchors,
+        /// Nodes in bind space.
+        bind,
         /// Of `tuned`: from linear to dual, per point.
         factors,
         /// Limits of characters: how far, and whether softly.
@@ -58,8 +79,6 @@ words! {
         padding_0,
         /// Not used.
         padding_1,
-        /// Not used.
-        padding_2,
     }
 }
 
@@ -84,6 +103,32 @@ words! {
         normals_count,
         /// How many tangents.
         tangents_count,
+        /// What lines do.
+        lines,
+        /// Nodes that corrections move.
+        moves,
+        /// How many.
+        moves_count,
+    }
+}
+
+words! {
+    /// A node of the welded skin: ranges of what belongs to it.
+    Node {
+        /// Of its slots: the first.
+        members_start,
+        /// One behind the last.
+        members_stop,
+        /// Of the lines that carry it: the first.
+        lines_start,
+        /// One behind the last.
+        lines_stop,
+        /// Of the faces that it gives way by: the first.
+        faces_start,
+        /// One behind the last.
+        faces_stop,
+        /// It follows its bones linearly.
+        is_linear,
     }
 }
 
@@ -206,6 +251,8 @@ pub struct PackedRig {
     pub most_frame_words: usize,
     /// Palette entries.
     pub palette: usize,
+    /// Normals turn as their faces do.
+    turns_normals: bool,
 }
 
 impl PackedRig {
@@ -224,6 +271,7 @@ impl PackedRig {
         params.layers = arrays.rows.last().map_or(0, |row| row.layers[1]);
         params.vertices = rig.vertex_count() as u32;
         params.effects = arrays.effects.len() as u32;
+        self.turns_normals = arrays.fans.is_some();
         let words = &mut self.rig;
         // Rows stand first.
         words.extend_from_slice(bytemuck::cast_slice(&arrays.rows));
@@ -239,6 +287,10 @@ impl PackedRig {
         params.fan_stops = append(words, stops);
         params.fan_to = append(words, to);
         params.row_of_layer = append(words, rows);
+        params.is_carried = NONE;
+        if let Some(nodes) = &arrays.nodes {
+            pack_nodes(params, words, nodes, arrays.rows.len() * LANES);
+        }
     }
 
     fn pack_shape(&mut self, arrays: &RigArrays<'_>) {
@@ -247,6 +299,11 @@ impl PackedRig {
         params.column_weights = append(shape, arrays.column_weights.as_flattened());
         params.torn = append(shape, arrays.fans.map_or(&[][..], |fans| fans.torn.as_flattened()));
         params.handedness = arrays.handedness.map_or(NONE, |handedness| append(shape, handedness.as_flattened()));
+        if let Some(carried) = arrays.nodes.as_ref().and_then(|nodes| nodes.carried.as_ref()) {
+            params.line_weights = append(shape, &carried.weights);
+            params.anchors = append(shape, carried.anchors.as_flattened());
+            params.bind = append(shape, carried.bind.as_flattened());
+        }
         // What morph targets change stands last.
         let (rows, layers) = (params.rows as usize * 3 * LANES, params.layers as usize * 3 * LANES);
         params.rest = shape.len() as u32;
@@ -263,7 +320,11 @@ impl PackedRig {
         let words =
             arrays.effects.len() * (4 * bones + arrays.rig.characters().len() + LARGEST_TERM * arrays.most_terms);
         let transforms = entries * (12 + 1 + 8 + 9) + arrays.stretches * 12;
-        self.most_frame_words = Header::WORDS + arrays.effects.len() * Effect::WORDS + transforms + words + settled * 4;
+        let carried = arrays.nodes.as_ref().and_then(|nodes| nodes.carried.as_ref());
+        let lines = carried.map_or(0, |carried| carried.line_count) * LINE_WORDS;
+        let moves = arrays.most_moves * NODE_MOVE_WORDS;
+        self.most_frame_words =
+            Header::WORDS + arrays.effects.len() * Effect::WORDS + transforms + words + settled * 4 + lines + moves;
     }
 
     /// Follows other numbers and maps of the same recipe; false where there is more or less of them than there was, and
@@ -305,8 +366,15 @@ impl PackedRig {
         alike && params.effects as usize == arrays.effects.len() && params.rows as usize == arrays.rows.len()
     }
 
-    /// The words of a frame; how many points and directions are settled in it.
-    pub fn pack_frame(&self, plan: &FramePlan<'_>, words: &mut Vec<u32>) -> usize {
+    /// Nodes in bind space, as they stand without morph targets.
+    pub fn bind(&self) -> &[f32] {
+        let start = self.params.bind as usize;
+        let count = if self.params.is_carried == NONE { 0 } else { 3 * self.params.node_count as usize };
+        self.shape.get(start..start + count).unwrap_or(&[])
+    }
+
+    /// The words of a frame; what there is to do in it beside what every frame has.
+    pub fn pack_frame(&self, plan: &FramePlan<'_>, words: &mut Vec<u32>) -> FrameWork {
         words.clear();
         words.resize(Header::WORDS + self.effects.len() * Effect::WORDS, 0);
         let mut header = Header { palette: words.len() as u32, ..Header::default() };
@@ -339,8 +407,73 @@ impl PackedRig {
         header.settled_count = plan.settled.len() as u32;
         header.normals_count = normals.len() as u32;
         header.tangents_count = tangents.len() as u32;
+        header.lines = append(words, bytemuck::cast_slice(plan.lines));
+        header.moves = append(words, bytemuck::cast_slice(plan.moves));
+        header.moves_count = plan.moves.len() as u32;
         words[..Header::WORDS].copy_from_slice(bytemuck::cast_slice(std::slice::from_ref(&header)));
-        plan.settled.len() + normals.len() + tangents.len()
+        let settled = plan.settled.len() + normals.len() + tangents.len();
+        FrameWork { settled: settled as u32, moves: plan.moves.len() as u32 }
+    }
+
+    /// How many invocations a stage takes at a frame; none where it has nothing to do.
+    pub fn invocations(&self, stage: Stage, work: FrameWork) -> u32 {
+        let params = &self.params;
+        let of = |is_asked: bool, count: u32| if is_asked { count } else { 0 };
+        match stage {
+            Stage::Carry | Stage::GiveWay => of(params.is_carried != NONE, params.node_count),
+            Stage::Deform => params.rows * LANES as u32,
+            Stage::Settle => work.settled,
+            Stage::Correct => work.moves,
+            Stage::Normals => of(self.turns_normals, params.layers * LANES as u32),
+            Stage::Vertices => params.vertices,
+        }
+    }
+}
+
+/// What a frame has to do beside what every frame has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FrameWork {
+    /// Points and directions that settled.
+    pub settled: u32,
+    /// Nodes that corrections move.
+    pub moves: u32,
+}
+
+/// Words of a [`NodeMove`].
+pub(crate) const NODE_MOVE_WORDS: usize = size_of::<NodeMove>() / 4;
+/// Words of a [`LineMotion`], and those that shaders look for; its rows stand first.
+pub(crate) const LINE_WORDS: usize = size_of::<LineMotion>() / 4;
+pub(crate) const LINE_PLACES: [(&str, usize); 3] = [
+    ("turn", offset_of!(LineMotion, turn) / 4),
+    ("stretch", offset_of!(LineMotion, stretch) / 4),
+    ("scale", offset_of!(LineMotion, scale) / 4),
+];
+
+fn pack_nodes(params: &mut Params, words: &mut Vec<u32>, nodes: &NodeArrays, slots: usize) {
+    params.node_count = nodes.member_stops.len() as u32;
+    let range = |stops: &[u32], node: usize| {
+        let stop = |node: usize| stops.get(node).copied().unwrap_or(0);
+        [node.checked_sub(1).map_or(0, stop), stop(node)]
+    };
+    let none = CarriedArrays::default();
+    let carried = nodes.carried.as_ref().unwrap_or(&none);
+    let mut is_carried = vec![0; slots];
+    params.nodes = words.len() as u32;
+    for node in 0..nodes.member_stops.len() {
+        let [members_start, members_stop] = range(&nodes.member_stops, node);
+        let [lines_start, lines_stop] = range(&carried.line_stops, node);
+        let [faces_start, faces_stop] = range(&carried.face_stops, node);
+        let is_linear = u32::from(carried.is_linear.get(node).is_some_and(|&is_linear| is_linear));
+        let packed = Node { members_start, members_stop, lines_start, lines_stop, faces_start, faces_stop, is_linear };
+        words.extend_from_slice(bytemuck::cast_slice(std::slice::from_ref(&packed)));
+        let members = &nodes.members[members_start as usize..members_stop as usize];
+        members.iter().for_each(|&slot| is_carried[slot as usize] = 1);
+    }
+    params.members = append(words, &nodes.members);
+    params.lines = append(words, &carried.lines);
+    params.node_faces = append(words, carried.faces.as_flattened());
+    if nodes.carried.is_some() {
+        params.is_carried = append(words, &is_carried);
     }
 }
 

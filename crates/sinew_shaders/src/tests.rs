@@ -3,6 +3,7 @@
 use super::*;
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Module, StorageAccess, TypeInner};
+use sinew::graph::LineMotion;
 use sinew::graph::rig_arrays::{ColumnEnds, RowRanges};
 use std::mem::offset_of;
 
@@ -26,8 +27,8 @@ fn every_shader_is_valid() {
 #[test]
 fn stages_are_bound_as_they_say_within_the_limits_of_every_device() {
     for (stage, module) in modules() {
-        let [entry] = &module.entry_points[..] else { panic!("{stage:?}: one entry point") };
-        assert_eq!(entry.name, stage.entry_point());
+        let mut entries = module.entry_points.iter();
+        let entry = entries.find(|entry| entry.name == stage.entry_point()).expect("the entry point");
         assert_eq!(entry.workgroup_size, [WORKGROUP, 1, 1]);
         let mut storage = [None; 8];
         for (_, variable) in module.global_variables.iter() {
@@ -81,7 +82,7 @@ fn constant(module: &Module, name: &str) -> Option<u32> {
 
 #[test]
 fn words_lie_where_shaders_look_for_them() {
-    let (_, module) = modules().next().expect("deform");
+    let (_, module) = modules().find(|(stage, _)| *stage == Stage::Deform).expect("deform");
     let at = |name: &str| constant(&module, name).map(|word| word as usize);
     assert_eq!(at("ROW_WORDS"), Some(size_of::<RowRanges>() / 4));
     assert_eq!(at("ROW_COLUMNS_START"), Some(offset_of!(RowRanges, columns) / 4));
@@ -94,6 +95,9 @@ fn words_lie_where_shaders_look_for_them() {
     assert_eq!(at("EFFECT_CONE_TURN"), Some(offset_of!(Effect, cone_turn) / 4));
     assert_eq!(at("HEADER_WORDS"), Some(size_of::<Header>() / 4));
     assert_eq!(at("HEADER_TANGENTS_COUNT"), Some(offset_of!(Header, tangents_count) / 4));
+    assert_eq!(at("LINE_WORDS"), Some(size_of::<LineMotion>() / 4));
+    assert_eq!((offset_of!(LineMotion, rows), at("LINE_TURN")), (0, Some(12)));
+    assert_eq!(at("NODE_WORDS"), Some(size_of::<Node>() / 4));
     for kind in TermKind::ALL {
         let name = format!("{kind:?}").to_uppercase();
         let layout = kind.layout();

@@ -168,7 +168,7 @@ impl Task {
         let chosen: Vec<usize> = (0..asset.clips.len()).collect();
         let options = Options { tolerance: Tolerance::OfSize(export.tolerance), ..Options::default() };
         let packing = export.meshopt.then_some(Packing::Meshopt);
-        let shipping = Shipping { packing, max_bytes: export.max_bytes };
+        let shipping = Shipping { packing, max_bytes: export.max_bytes, backend: None };
         let tell = |at: sinew_export::Progress| progress(at.what, at.done, at.total);
         let baked = bake_shipped(&asset, &self.recipe, &chosen, None, &options, &shipping, &tell)
             .map_err(|error| error.to_string())?;

@@ -14,6 +14,7 @@ use crate::attach::even_weights::EvenWeights;
 use crate::attach::hanging::Hanging;
 use crate::correct::smoothstep;
 use crate::correct::surface::Surface;
+use crate::graph::LineMotion;
 use crate::rig::Rig;
 use glam::{DAffine3, DQuat, DVec3};
 
@@ -24,7 +25,7 @@ const NO_TURN: DQuat = DQuat::from_xyzw(0.0, 0.0, 0.0, 0.0);
 
 /// The lines that carry each point.
 #[derive(Debug)]
-pub(super) struct EvenlyCarried {
+pub(crate) struct EvenlyCarried {
     bones: TurningBones,
     /// The entry of each line.
     entries: Vec<u32>,
@@ -40,7 +41,7 @@ pub(super) struct EvenlyCarried {
 
 /// Lines at a frame, and memory.
 #[derive(Default)]
-pub(super) struct Frame {
+pub(crate) struct Frame {
     bones: Vec<TurningBone>,
     transforms: Vec<DAffine3>,
     /// As bones, by line, and how much larger they make what they carry.
@@ -79,7 +80,31 @@ impl EvenlyCarried {
         carried
     }
 
-    fn of(&self, node: usize) -> &[(u32, f64)] {
+    /// How many lines there are.
+    pub fn lines(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Where a node hangs at bind.
+    pub fn anchor(&self, node: usize) -> DVec3 {
+        self.anchors[node]
+    }
+
+    /// Corners of faces that more than one line carries.
+    pub fn faces(&self) -> &[[u32; 3]] {
+        &self.faces
+    }
+
+    /// The lines of a frame as plain data.
+    pub fn tell(&self, frame: &Frame, out: &mut Vec<LineMotion>) {
+        let of = |(line, &scale): (&TurningBone, &f64)| {
+            LineMotion::new(&line.transform, line.rotation, &line.stretch, scale)
+        };
+        out.extend(frame.lines.iter().zip(&frame.scales).map(of));
+    }
+
+    /// Lines and weights of a node.
+    pub fn of(&self, node: usize) -> &[(u32, f64)] {
         let start = node.checked_sub(1).map_or(0, |before| self.stops[before] as usize);
         &self.weights[start..self.stops[node] as usize]
     }

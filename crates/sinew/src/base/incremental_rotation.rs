@@ -24,6 +24,7 @@ use crate::attach::hanging::{ATTACH, DividerEdit, HangPlan, Hanging, SMOOTHING};
 use crate::attach::{Attachment, Gap, Line};
 use crate::clip::rotation_log;
 use crate::correct::surface::Surface;
+use crate::graph::LineMotion;
 use crate::param::{ParamSpec, Range};
 use crate::polar::polar_rotation;
 use crate::skeleton::BoneId;
@@ -231,6 +232,16 @@ impl Placing for Incremental {
         let distance = keep_distance.then(|| nearest_place(bind, skeleton())).flatten().map(|found| found.0);
         let scale_vector = bind - attachment.point(&hanging.lines);
         skin(&Hung { attachment, scale_vector, distance }, posed, around)
+    }
+
+    fn evenly(&self) -> Option<&EvenlyCarried> {
+        self.evenly.as_ref()
+    }
+
+    fn tell(&self, (_, frame): &Self::Posed, out: &mut Vec<LineMotion>) {
+        if let Some(evenly) = &self.evenly {
+            evenly.tell(frame, out);
+        }
     }
 
     fn gap(&self) -> Option<Gap> {

@@ -44,6 +44,7 @@ pub use blend::BLEND;
 pub use dqs::{Antipodality, DQS};
 pub(crate) use entry::BaseBinding;
 pub use entry::BaseEntry;
+pub(crate) use evenly_carried::EvenlyCarried;
 pub use lbs::LBS;
 pub use pointwise::Pointwise;
 pub(crate) use pointwise::PointwiseScratch;

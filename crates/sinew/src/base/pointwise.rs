@@ -5,8 +5,10 @@
 //! base. Points are placed independently of each other, and what looks at neighbours runs on one thread: the same bits at
 //! any thread count.
 
+use super::evenly_carried::EvenlyCarried;
 use crate::attach::Gap;
 use crate::correct::surface::{Surface, Surfaces};
+use crate::graph::LineMotion;
 use crate::kinodynamic::FreeFrame;
 use crate::memory::Memory;
 use crate::rig::Rig;
@@ -30,6 +32,14 @@ pub(crate) trait Placing: fmt::Debug + Send + Sync {
     /// Told where all nodes go, may put some elsewhere.
     fn finish(&self, _posed: &mut Self::Posed, _bind: &[DVec3], _nodes: &mut [DVec3]) {}
 
+    /// What carries its nodes, for one that blends what lines do ([`Placing::tell`]).
+    fn evenly(&self) -> Option<&EvenlyCarried> {
+        None
+    }
+
+    /// Its lines as plain data.
+    fn tell(&self, _posed: &Self::Posed, _out: &mut Vec<LineMotion>) {}
+
     /// The widest gap of its attachments, where it has any.
     fn gap(&self) -> Option<Gap> {
         None
@@ -40,6 +50,8 @@ pub(crate) trait Placing: fmt::Debug + Send + Sync {
 trait AnyPlacing: fmt::Debug + Send + Sync {
     /// Places all nodes of a skin.
     fn carry(&self, skin: &Skin, pool: Option<&rayon::ThreadPool>, scratch: &mut PointwiseScratch);
+    fn evenly(&self) -> Option<&EvenlyCarried>;
+    fn tell(&self, scratch: &mut PointwiseScratch, out: &mut Vec<LineMotion>);
     fn gap(&self) -> Option<Gap>;
 }
 
@@ -82,6 +94,39 @@ impl Pointwise {
     /// The widest gaps of the attachments, by character; none for bases without.
     pub fn gaps(&self) -> impl Iterator<Item = Gap> {
         self.skins.iter().flatten().filter_map(|skin| skin.placing.gap())
+    }
+
+    /// Whether all its skins are carried by lines, as plain data has them.
+    pub(crate) fn is_even(&self) -> bool {
+        self.skins.iter().flatten().all(|skin| skin.placing.evenly().is_some())
+    }
+
+    /// What carries the nodes of a character.
+    pub(crate) fn evenly(&self, character: usize) -> Option<&EvenlyCarried> {
+        self.skins.get(character)?.as_ref()?.placing.evenly()
+    }
+
+    /// The lines of a frame, and nodes at rest in bind space where morph targets are at work.
+    pub(crate) fn tell(
+        &self,
+        frame: &FreeFrame<'_>,
+        morphed: bool,
+        scratch: &mut PointwiseScratch,
+        (lines, bind): (&mut Vec<LineMotion>, &mut Vec<[f32; 3]>),
+    ) {
+        lines.clear();
+        bind.clear();
+        for surface in frame.rig.kept::<Surfaces>().iter() {
+            if morphed {
+                surface.bind_points(frame.rest, &mut scratch.bind);
+                bind.extend(scratch.bind.iter().map(|p| p.as_vec3().to_array()));
+            }
+            let Some(skin) = &self.skins[surface.character] else { continue };
+            let entries = 0..frame.world_from_rest.len() as u32;
+            scratch.from_bind.clear();
+            scratch.from_bind.extend(entries.map(|entry| surface.world_from_bind(entry, frame.world_from_rest)));
+            skin.placing.tell(scratch, lines);
+        }
     }
 
     /// Where the frame has all points, relative to their characters' origins.
@@ -153,6 +198,18 @@ impl<P: Placing> AnyPlacing for P {
                 }
             }
             self.finish(posed, bind, nodes);
+        });
+    }
+
+    fn evenly(&self) -> Option<&EvenlyCarried> {
+        Placing::evenly(self)
+    }
+
+    fn tell(&self, scratch: &mut PointwiseScratch, out: &mut Vec<LineMotion>) {
+        let PointwiseScratch { from_bind, posed, .. } = scratch;
+        posed.with(|posed: &mut P::Posed| {
+            self.pose(from_bind, posed);
+            Placing::tell(self, posed, out);
         });
     }
 

@@ -116,6 +116,12 @@ pub(super) trait Bound: Send + Sync {
     fn needs_nodes(&self) -> bool {
         true
     }
+    /// Whether all that `apply` does is a map of each node that bones and time alone decide.
+    fn remaps(&self) -> bool {
+        false
+    }
+    /// Sets that map behind each node's own; only the bones of the body have been taken.
+    fn remap(&self, _time_secs: f64, _: &Surface, _: &mut Work, _maps: &mut [DAffine3]) {}
     /// What `apply` does, for one that needs no nodes: only the bones of the body have been taken.
     fn apply_in_rows(&self, _: &RowsFrame<'_>, _: &mut Points, _: &Surface, _: &mut Work, _: &mut Log<'_>) {}
 }

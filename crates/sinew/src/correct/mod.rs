@@ -186,6 +186,47 @@ impl Corrections {
         self.surfaces.is_empty()
     }
 
+    /// The first, in the order they are asked for, that is more than a map of each node which bones and time alone decide
+    /// ([`Corrections::remap`]); direct edits stand behind them. `None` where none is.
+    pub fn first_beyond_maps(&self) -> Option<usize> {
+        let beyond = |(_, bound): &Corrected| bound.iter().position(|bound| !bound.remaps());
+        self.surfaces.iter().filter_map(beyond).min()
+    }
+
+    /// Whether segments are told.
+    pub fn is_metered(&self) -> bool {
+        !self.meters.is_empty()
+    }
+
+    /// What is done to the nodes that anything is done to, where that is a map of each, with about where each is; nodes are
+    /// numbered on over all surfaces ([`Surfaces`]).
+    pub fn remap(
+        &self,
+        frame: &CorrectionFrame<'_>,
+        points: &Points,
+        scratch: &mut CorrectScratch,
+        maps: &mut Vec<DAffine3>,
+        mut tell: impl FnMut(usize, DVec3, &DAffine3),
+    ) {
+        scratch.0.resize_with(self.surfaces.len(), CharacterScratch::default);
+        let mut first = 0;
+        for ((surface, bound), CharacterScratch { work, .. }) in self.surfaces.iter().zip(&mut scratch.0) {
+            let CorrectionFrame { rig, world_from_rest, morphed_rest, effects_rest, .. } = *frame;
+            let reach = bound.iter().map(|bound| bound.reach()).max().unwrap_or(Reach::Moving);
+            work.body.pose(surface, &BodyFrame { rig, world_from_rest, morphed_rest, effects_rest, reach, points });
+            maps.clear();
+            maps.resize(surface.nodes(), DAffine3::IDENTITY);
+            bound.iter().for_each(|bound| bound.remap(frame.time, surface, work, maps));
+            let changed = maps.iter().enumerate().filter(|(_, map)| **map != DAffine3::IDENTITY);
+            for (node, map) in changed {
+                let (bind, bones) = (work.body.bind(surface)[node], &work.body.from_bind);
+                let carry = |&(entry, w): &(u32, f64)| bones[entry as usize].transform_point3(bind) * w;
+                tell(first + node, surface.influences_of(node).iter().map(carry).sum(), map);
+            }
+            first += surface.nodes();
+        }
+    }
+
     pub fn muscles(&self) -> Vec<MuscleReport> {
         self.surfaces.iter().flat_map(|(_, bound)| bound.iter().flat_map(|bound| bound.muscles())).collect()
     }

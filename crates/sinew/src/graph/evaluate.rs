@@ -9,7 +9,7 @@ use super::settle::{Directions, Displaced, SettleScratch};
 use super::{FrameIndependentGraph, NormalsPlan};
 use crate::base::{Base, PointwiseScratch};
 use crate::correct::{CorrectScratch, CorrectionFrame, CorrectionReport, SegmentVolume, Swung};
-use crate::kinodynamic::{FreeFrame, FreeScratch};
+use crate::kinodynamic::FreeScratch;
 use crate::motion::Kinematics;
 use crate::normals::FanScratch;
 use crate::pose::{Pose, WorldPose};
@@ -71,12 +71,12 @@ pub(crate) struct Scratch {
     pub(super) skinned: Points,
     pub(super) blended: Points,
     free: FreeScratch,
-    pointwise: PointwiseScratch,
-    carried: Points,
+    pub(super) pointwise: PointwiseScratch,
+    pub(super) carried: Points,
     pub(super) result: RowSet,
     pub(super) base: RowSet,
     fans: FanScratch,
-    corrected: CorrectScratch,
+    pub(super) corrected: CorrectScratch,
     metered: CorrectScratch,
     pub(super) settle: SettleScratch,
 }
@@ -177,7 +177,6 @@ fn deform_here(
     }
     scratch.plan.make(graph, frame, origins);
     let rest_shape = scratch.plan.rest(rig);
-    let morphed = rest_shape.morphed;
     let (rows, layers) = (rig.rows().len(), rig.vertex_of_layer().len());
     let has_tangents = rig.layer_tangents().is_some();
     let faces = matches!(normals, NormalsPlan::Faces(_));
@@ -203,9 +202,7 @@ fn deform_here(
         engine.linear.resize(rows, [[[0.0; LANES]; 3]; 3]);
     }
 
-    let (world, world_from_rest) = (frame.world, scratch.plan.palette.world());
-    let rest = if morphed { &scratch.plan.rest } else { rig.rest() };
-    let free = FreeFrame { rig, world, origins, world_from_rest, rest };
+    let free = scratch.plan.free(frame, origins);
     let carried = match &graph.base {
         Base::FoldOverFree(base) => {
             base.carry(&free, cpu.level, cpu.pool, &mut scratch.free, &mut scratch.carried);
@@ -271,20 +268,7 @@ fn deform_here(
     if cpu.pool.is_none() && !whole {
         return;
     }
-    let corrections = CorrectionFrame {
-        rig,
-        world: frame.world,
-        origins,
-        world_from_rest: scratch.plan.palette.world(),
-        morphed_rest: morphed.then_some(&scratch.plan.rest),
-        effects_rest: scratch.plan.is_at_rest(),
-        kinematics: frame.kinematics,
-        time: frame.time,
-        swung: frame.swung,
-        cycle: frame.cycle,
-        level: cpu.level,
-        pool: cpu.pool,
-    };
+    let corrections = scratch.plan.corrections(frame, origins, cpu);
     if !graph.corrections.is_empty() {
         graph.corrections.run(&corrections, &mut scratch.result.points, &mut scratch.corrected, corrected);
     }

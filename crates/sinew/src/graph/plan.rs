@@ -4,16 +4,19 @@
 use super::blocks::{BLOCK, Job, Slices};
 use super::collapsed::Collapsed;
 use super::evaluate::{Cpu, Frame, Scratch};
+use super::nodes::{LineMotion, NodeMove};
 use super::rig_arrays::NoPlan;
 use super::settle::{Directions, Displaced};
 use super::{FrameIndependentGraph, MovingBones, NormalsPlan};
 use crate::base::{Base, BaseFrame, DqsPalette, Palette};
+use crate::correct::CorrectionFrame;
 use crate::displace::TermKind;
+use crate::kinodynamic::FreeFrame;
 use crate::pose::Pose;
 use crate::rig::Rig;
 use crate::simd::{LANES, PointRow, Points};
 use bytemuck::{Pod, Zeroable};
-use glam::{DVec3, Mat3, Vec3};
+use glam::{DAffine3, DVec3, Mat3, Vec3};
 use std::ops::Range;
 
 /// A frame as plain data.
@@ -38,6 +41,12 @@ pub struct FramePlan<'a> {
     pub settled: &'a [SettledPoint],
     /// Normals that are turned with them, and tangents.
     pub directions: [&'a [SettledDirection]; 2],
+    /// Lines that carry nodes, where the base does it by them.
+    pub lines: &'a [LineMotion],
+    /// Nodes at rest in bind space, where morph targets of the file are at work and lines carry nodes.
+    pub bind: &'a [[f32; 3]],
+    /// Nodes that corrections move, ascending, after everything else.
+    pub moves: &'a [NodeMove],
 }
 
 impl<'a> FramePlan<'a> {
@@ -103,7 +112,7 @@ pub struct EffectPlan<'a> {
 pub struct SettledPoint {
     /// Where it is in the rows.
     pub slot: u32,
-    /// How far from where the base has it.
+    /// How far from where the base has it; linear blending, for a base that carries nodes by lines.
     pub by: [f32; 3],
 }
 
@@ -164,6 +173,30 @@ impl Plan {
         }
     }
 
+    /// What bases read that carry all points at once.
+    pub fn free<'a>(&'a self, frame: &Frame<'a>, origins: &'a [DVec3]) -> FreeFrame<'a> {
+        let rest = if self.morphed { &self.rest } else { frame.rig.rest() };
+        FreeFrame { rig: frame.rig, world: frame.world, origins, world_from_rest: self.palette.world(), rest }
+    }
+
+    /// What corrections read.
+    pub fn corrections<'a>(&'a self, frame: &Frame<'a>, origins: &'a [DVec3], cpu: &Cpu<'a>) -> CorrectionFrame<'a> {
+        CorrectionFrame {
+            rig: frame.rig,
+            world: frame.world,
+            origins,
+            world_from_rest: self.palette.world(),
+            morphed_rest: self.morphed.then_some(&self.rest),
+            effects_rest: self.is_at_rest(),
+            kinematics: frame.kinematics,
+            time: frame.time,
+            swung: frame.swung,
+            cycle: frame.cycle,
+            level: cpu.level,
+            pool: cpu.pool,
+        }
+    }
+
     /// Whether no effect moves anything.
     pub fn is_at_rest(&self) -> bool {
         self.moving.iter().all(MovingBones::is_at_rest)
@@ -210,16 +243,25 @@ pub(super) struct PlanScratch {
     layers_before: [Vec<PointRow>; 2],
     settled: Vec<SettledPoint>,
     directions: [Vec<SettledDirection>; 2],
+    lines: Vec<LineMotion>,
+    bind: Vec<[f32; 3]>,
+    maps: Vec<DAffine3>,
+    moves: Vec<NodeMove>,
 }
 
 impl FrameIndependentGraph {
     /// Whether frames of it can be planned, or what stands in the way; `None` is for what measures.
     pub(crate) fn why_no_plan(&self) -> Option<NoPlanReason> {
-        if matches!(self.base, Base::FoldOverFree(_) | Base::Pointwise(_)) {
-            return Some(NoPlanReason::Base);
+        match &self.base {
+            Base::Pointwise(base) if base.is_even() => {}
+            Base::Pointwise(_) | Base::FoldOverFree(_) => return Some(NoPlanReason::Base),
+            Base::Lbs | Base::Dqs(_) | Base::Blend(..) | Base::Rigid(_) => {}
         }
-        if !self.corrections.is_empty() || self.base_meter.is_some() {
-            return Some(NoPlanReason::Correction);
+        if self.corrections.is_metered() || self.base_meter.is_some() {
+            return Some(NoPlanReason::Measuring);
+        }
+        if let Some(index) = self.corrections.first_beyond_maps() {
+            return Some(NoPlanReason::Correction(index));
         }
         matches!(self.normals, NormalsPlan::Exact { .. }).then_some(NoPlanReason::ExactNormals)
     }
@@ -228,7 +270,9 @@ impl FrameIndependentGraph {
 /// What of a graph stands in the way of a plan; the recipe knows its name.
 pub(crate) enum NoPlanReason {
     Base,
-    Correction,
+    Measuring,
+    /// Of those that are at work.
+    Correction(usize),
     ExactNormals,
 }
 
@@ -237,11 +281,11 @@ impl NoPlanReason {
         match self {
             Self::Base => NoPlan::Base(recipe.base.base.name),
             Self::ExactNormals => NoPlan::ExactNormals,
-            Self::Correction => {
-                let active = recipe.corrections.iter().find(|spec| spec.gain != 0.0);
-                let edits = || if recipe.edits.is_empty() { "the measuring of segments" } else { "a surface edit" };
-                let name = |name: &str| format!("the correction \"{name}\"");
-                NoPlan::Correction(active.map_or_else(|| edits().to_owned(), |spec| name(spec.correction.name)))
+            Self::Measuring => NoPlan::Correction("the measuring of segments".to_owned()),
+            Self::Correction(index) => {
+                let active = recipe.corrections.iter().filter(|spec| spec.gain != 0.0).nth(index);
+                let name = active.map_or("", |spec| spec.correction.name);
+                NoPlan::Correction(format!("the correction \"{name}\""))
             }
         }
     }
@@ -265,7 +309,12 @@ pub(crate) fn plan<'a>(
     own.outside.extend(transforms.map(|matrix| if matrix.matrix3.determinant() < 0.0 { -1.0 } else { 1.0 }));
     own.settled.clear();
     own.directions.iter_mut().for_each(Vec::clear);
+    if let Base::Pointwise(base) = &graph.base {
+        let free = scratch.plan.free(frame, &own.origins);
+        base.tell(&free, scratch.plan.morphed, &mut scratch.pointwise, (&mut own.lines, &mut own.bind));
+    }
     settle(graph, frame, cpu, scratch, &mut own);
+    correct(graph, frame, cpu, scratch, &mut own);
     scratch.planned = own;
     let Scratch { plan, planned, .. } = scratch;
     let [x, y, z] = &plan.palette.rows;
@@ -282,7 +331,34 @@ pub(crate) fn plan<'a>(
         rest: plan.rest(rig),
         settled: &planned.settled,
         directions: [normals, tangents],
+        lines: &planned.lines,
+        bind: &planned.bind,
+        moves: &planned.moves,
     }
+}
+
+/// A vector rounded once.
+pub(super) fn vector(v: DVec3) -> [f32; 3] {
+    v.as_vec3().to_array()
+}
+
+fn correct(
+    graph: &FrameIndependentGraph,
+    frame: &Frame<'_>,
+    cpu: &Cpu<'_>,
+    scratch: &mut Scratch,
+    out: &mut PlanScratch,
+) {
+    let PlanScratch { origins, maps, moves, .. } = out;
+    moves.clear();
+    if graph.corrections.is_empty() {
+        return;
+    }
+    let Scratch { plan, corrected, result, .. } = scratch;
+    let corrections = plan.corrections(frame, origins, cpu);
+    graph.corrections.remap(&corrections, &result.points, corrected, maps, |node, near, map| {
+        moves.push(NodeMove::of(node, near, map));
+    });
 }
 
 fn settle(
@@ -298,6 +374,11 @@ fn settle(
     }
     let (rig, settling) = (frame.rig, settle.rows());
     let (rows, layers) = (rig.rows().len(), rig.vertex_of_layer().len());
+    if let Base::Pointwise(base) = &graph.base {
+        // What is carried depends on what lies beside it.
+        let free = scratch.plan.free(frame, &out.origins);
+        base.carry(&free, cpu.pool, &mut scratch.pointwise, &mut scratch.carried);
+    }
     let rest = scratch.plan.rest(rig);
     scratch.skinned.resize(rows);
     scratch.blended.resize(0);
@@ -309,7 +390,7 @@ fn settle(
         level: cpu.level,
         base: scratch.plan.base(rig),
         rest: rest.points,
-        carried: None,
+        carried: matches!(graph.base, Base::Pointwise(_)).then_some(&scratch.carried.rows[..]),
         rest_normals: rest.normals,
         rest_tangents: rest.tangents,
         moving: &scratch.plan.moving,
@@ -340,10 +421,11 @@ fn settle(
         before.extend(settling.iter().flat_map(layers_of).map(|layer| now.rows[layer]));
     }
     let mut both = [Directions { base: None, result: normals }, Directions { base: None, result: tangents }];
-    let mut moved = Displaced { base: &scratch.skinned, points };
+    let before = if matches!(graph.base, Base::Pointwise(_)) { &scratch.carried } else { &scratch.skinned };
+    let mut moved = Displaced { base: before, points };
     settle.run(frame, &out.origins, &mut moved, &mut both[..turned], &mut scratch.settle);
-    for (&row, before) in settling.iter().zip(&out.before) {
-        for slot in changed(row as usize, before, &points.rows[row as usize]) {
+    for (&row, unsettled) in settling.iter().zip(&out.before) {
+        for slot in changed(row as usize, unsettled, &points.rows[row as usize]) {
             let by = points.get(slot) - scratch.skinned.get(slot);
             out.settled.push(SettledPoint { slot: slot as u32, by: by.to_array() });
         }

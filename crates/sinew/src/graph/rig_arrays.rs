@@ -1,8 +1,10 @@
 //! What a rig and a graph are to a loop over points, as plain data that does not change from frame to frame: what another
 //! backend is given once, beside the [`super::plan`] of each frame. The loops here read the same arrays.
 
+use super::nodes::NodeArrays;
 use super::plan::Rest;
 use super::{FrameIndependentGraph, NormalsPlan};
+use crate::base::incremental_rotation::INCREMENTAL_ROTATION;
 use crate::base::{Antipodality, Base};
 use crate::recipe::TotalLimit;
 use crate::rig::Rig;
@@ -12,8 +14,8 @@ use bytemuck::{Pod, Zeroable};
 /// Why a graph has no plan, and runs on the processor alone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoPlan {
-    /// A base that is no sum over bones.
-    #[error("the base \"{0}\" places points in double precision, one after the other")]
+    /// A base that is no sum over bones, nor over lines between joints.
+    #[error("the base \"{0}\"{hint} places points in double precision, one after the other", hint = by_line(.0))]
     Base(&'static str),
     /// What works on the whole mesh.
     #[error("{0} works on the mesh as a whole, in double precision")]
@@ -143,6 +145,15 @@ pub struct RigArrays<'a> {
     pub most_settled: usize,
     /// The most directions that it has.
     pub most_directions: usize,
+    /// Nodes, where the base carries them or corrections move them.
+    pub nodes: Option<NodeArrays>,
+    /// The most nodes that corrections move.
+    pub most_moves: usize,
+}
+
+/// Of a base with two forms: the one that has no plan.
+fn by_line(base: &str) -> &'static str {
+    if base == INCREMENTAL_ROTATION.name { " with carried = \"by-line\"" } else { "" }
 }
 
 impl<'a> RigArrays<'a> {
@@ -184,7 +195,12 @@ impl<'a> RigArrays<'a> {
             None => Vec::new(),
             Some(limit) => rig.characters().iter().map(|character| total_limit(limit, character.size)).collect(),
         };
+        let corrects = !graph.corrections.is_empty();
+        let works_on_nodes = corrects || matches!(graph.base, Base::Pointwise(_));
+        let nodes = works_on_nodes.then(|| NodeArrays::new(rig, &graph.base));
         Self {
+            most_moves: nodes.as_ref().filter(|_| corrects).map_or(0, |nodes| nodes.member_stops.len()),
+            nodes,
             rig,
             rows: rig.rows().iter().enumerate().map(row).collect(),
             skin_entries: rig.skin_entries(),

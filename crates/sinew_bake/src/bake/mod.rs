@@ -152,8 +152,8 @@ struct Stages {
 
 impl Stages {
     fn new(subject: Subject<'_>, clips: &[BakeClip<'_>]) -> Result<Self, BakeFailure> {
-        let shared = Stage::new(subject.rig, subject.recipe)?;
-        let own = |clip: &BakeClip<'_>| clip.recipe.map(|recipe| Stage::new(subject.rig, recipe)).transpose();
+        let shared = subject.stage(subject.recipe)?;
+        let own = |clip: &BakeClip<'_>| clip.recipe.map(|recipe| subject.stage(recipe)).transpose();
         Ok(Self { shared, own: clips.iter().map(own).collect::<Result<_, _>>()? })
     }
 }

@@ -11,7 +11,8 @@ fn begins_and_ends_with_nothing(raw: &RawRig, rig: &Arc<Rig>, clips: &[Clip]) {
     let recipe = recipe.recipe().without_strength();
     let settings = MotionSettings { looping: Looping::No, ..MotionSettings::default() };
     let clips: Vec<_> = clips.iter().map(|clip| BakeClip { clip, settings: settings.clone(), recipe: None }).collect();
-    let baked = bake(Subject { raw, rig, recipe: &recipe }, &clips, &Options::default(), &|_| ()).unwrap();
+    let baked =
+        bake(Subject { raw, rig, recipe: &recipe, backend: None }, &clips, &Options::default(), &|_| ()).unwrap();
     assert!(baked.report.within_tolerance() && baked.report.most_targets() > 0);
     for curve in baked.clips.iter().flatten() {
         for end in [curve.weights.first(), curve.weights.last()] {

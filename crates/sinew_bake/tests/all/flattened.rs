@@ -24,7 +24,7 @@ fn a_half_turn_about_the_limb_is_reported_and_stays_finite() {
     character.raw.animated = vec![1];
     let rig = std::sync::Arc::new(Rig::build(&character.raw).unwrap().0);
     let recipe = RecipeFile::parse("version = 1\nbase = \"dqs\"\n").unwrap();
-    let subject = Subject { raw: &character.raw, rig: &rig, recipe: recipe.recipe() };
+    let subject = Subject { raw: &character.raw, rig: &rig, recipe: recipe.recipe(), backend: None };
     let clips = [BakeClip { clip: &clip, settings: MotionSettings::default(), recipe: None }];
     let strict = Options { tolerance: Tolerance::OfSize(1e-3), ..Options::default() };
     let Err(BakeFailure::Shortfall(shortfall)) = bake(subject, &clips, &strict, &|_| ()) else {

@@ -29,7 +29,7 @@ fn report(least: f32) -> Report {
     let rig = std::sync::Arc::new(Rig::build(&character.raw).unwrap().0);
     let recipe = RecipeFile::parse(presets::get("lively").unwrap()).unwrap();
     let recipe = recipe.recipe().without_strength();
-    let subject = Subject { raw: &character.raw, rig: &rig, recipe: &recipe };
+    let subject = Subject { raw: &character.raw, rig: &rig, recipe: &recipe, backend: None };
     let clips = [BakeClip { clip: &clip, settings: MotionSettings::default(), recipe: None }];
     bake(subject, &clips, &Options::default(), &|_| ()).unwrap().report
 }

@@ -20,7 +20,7 @@ fn bake_file(file: &str, recipe: &Recipe, clips: &[&str], tolerance: f64) -> Opt
     let recipe = solved.recipe(0);
     let options = Options { tolerance: Tolerance::OfSize(tolerance), ..Options::default() };
     Some(
-        bake(Subject { raw: &file.raw, rig: &file.rig, recipe }, &clips, &options, &|_| ())
+        bake(Subject { raw: &file.raw, rig: &file.rig, recipe, backend: None }, &clips, &options, &|_| ())
             .unwrap_or_else(|failure| panic!("{failure}")),
     )
 }

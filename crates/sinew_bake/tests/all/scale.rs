@@ -21,7 +21,8 @@ fn report(scale: f64) -> Report {
         .map(|clip| BakeClip { clip, settings: MotionSettings::default(), recipe: None })
         .collect();
     let options = Options { tolerance: Tolerance::OfSize(5e-4), ..Options::default() };
-    let subject = Subject { raw: &character.raw, rig: &rig, recipe: &recipe.recipe().without_strength() };
+    let subject =
+        Subject { raw: &character.raw, rig: &rig, recipe: &recipe.recipe().without_strength(), backend: None };
     bake(subject, &clips, &options, &|_| ()).unwrap().report
 }
 

@@ -2,6 +2,7 @@
 
 use super::{BakeArgs, BakeFormat};
 use crate::fault::Fault;
+use crate::gpu::Frames;
 use crate::load::Scene;
 use crate::output::{Destination, Outputs, Stopped, check_new_folder, to_new_folder};
 use crate::recipe::LoadedRecipe;
@@ -16,6 +17,7 @@ pub(super) fn run(
     scene: &Scene,
     recipe: &LoadedRecipe,
     chosen: &[usize],
+    gpu: &Frames,
     talk: &Talk,
 ) -> Result<(), Fault> {
     let name = |clip: usize| quoted(&scene.clips[clip].name);
@@ -36,11 +38,12 @@ pub(super) fn run(
             )));
         }
     };
-    let sequence = Sequence::new(scene, recipe.as_file(), clip, options.baking.fps)?;
+    let sequence = Sequence::new(scene, recipe.as_file(), clip, options.baking.fps)?.made_by(gpu.backend());
     sequence.strength().iter().for_each(|finding| talk.note(&finding.to_string()));
     let frames = count(sequence.times().len(), "frame", "frames");
     if options.format == BakeFormat::ObjSequence {
         to_obj_sequence(options, scene, &sequence)?;
+        gpu.tell(talk);
         talk.note(&format!("wrote {frames} to {}, frame_0001.obj first", options.output.display()));
         return Ok(());
     }
@@ -52,6 +55,7 @@ pub(super) fn run(
         _ => sequence.write_pc2(out),
     })?;
     files.commit()?;
+    gpu.tell(talk);
     talk.note(&format!(
         "wrote {frames} of {} at {} per second to {}; vertices are in the order of {}, in glTF's axes",
         name(clip),

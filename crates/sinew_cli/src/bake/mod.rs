@@ -5,6 +5,7 @@ pub mod report;
 
 use crate::args::{Input, LoopName, RecipeArgs, StrengthArgs, rate};
 use crate::fault::Fault;
+use crate::gpu::Frames;
 use crate::load::{Scene, load_original, require_skin};
 use crate::output::{Destination, Outputs, to_stdout};
 use crate::played::chosen_clips;
@@ -13,6 +14,7 @@ use crate::recipe::LoadedRecipe;
 use crate::talk::Talk;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args as ClapArgs, ValueEnum};
+use sinew::Backend;
 use sinew::strength::Solved;
 use sinew_bake::engine::{ENGINES, Engine};
 use sinew_bake::{BakeFailure, Options, Tolerance};
@@ -46,6 +48,10 @@ pub struct BakeArgs {
     /// Output format.
     #[arg(long, value_name = "FORMAT", default_value = "glb")]
     format: BakeFormat,
+
+    /// Make frames on the GPU; what is made of them is computed as always.
+    #[arg(long)]
+    gpu: bool,
 }
 
 /// How a bake is made: shared by all commands that end in one.
@@ -154,14 +160,17 @@ pub fn run(options: &BakeArgs, talk: &Talk) -> Result<(), Fault> {
     require_skin(&scene)?;
     recipe.idle_words(&scene).iter().for_each(|words| talk.note(words));
     let chosen = chosen_clips(&scene, &baking.clips)?;
+    let frames = Frames::asked(options.gpu, talk)?;
     if options.format != BakeFormat::Glb {
         if baking.max_size.is_some() || baking.compress.is_some() {
             return Err(Fault::Usage("--max-size and --compress are for .glb files, not for other formats".to_owned()));
         }
-        return cache::run(options, &scene, &recipe, &chosen, talk);
+        return cache::run(options, &scene, &recipe, &chosen, &frames, talk);
     }
-    let order = Order { input: &options.input, output: &options.output, baking, scene: &scene, recipe: &recipe };
+    let (input, output, backend) = (&options.input, &options.output, frames.backend());
+    let order = Order { input, output, baking, scene: &scene, recipe: &recipe, backend };
     let written = order.write(&chosen, None, None, talk)?;
+    frames.tell(talk);
     written.account(&order, start).tell(to_stdout_too, talk)
 }
 
@@ -172,6 +181,8 @@ pub struct Order<'a> {
     pub baking: &'a BakingArgs,
     pub scene: &'a Scene,
     pub recipe: &'a LoadedRecipe,
+    /// Who makes frames; `None` for the processor.
+    pub backend: Option<&'a dyn Backend>,
 }
 
 /// A bake that has ended in a file.
@@ -190,9 +201,9 @@ impl Order<'_> {
         beside: Option<&Path>,
         talk: &Talk,
     ) -> Result<Written, Fault> {
-        let Self { input, output, baking, scene, recipe } = *self;
+        let Self { input, output, baking, scene, recipe, backend } = *self;
         let limits = limits(baking, scene)?;
-        let shipping = shipping(baking)?;
+        let shipping = Shipping { backend, ..shipping(baking)? };
         // The output may take the place of the input.
         let before = bytes_before(input, scene);
         let bar = Progress::new(talk, "baking", 0);
@@ -284,7 +295,7 @@ fn limits(options: &BakingArgs, scene: &Scene) -> Result<Options, Fault> {
 }
 
 /// What the file is to be; an engine is not given what it does not read.
-fn shipping(options: &BakingArgs) -> Result<Shipping, Fault> {
+fn shipping(options: &BakingArgs) -> Result<Shipping<'static>, Fault> {
     let packing = options.compress.map(|CompressName::Meshopt| Packing::Meshopt);
     match options.target.filter(|engine| packing.is_some() && !engine.reads_meshopt) {
         Some(engine) => Err(Fault::Usage(format!(
@@ -292,7 +303,7 @@ fn shipping(options: &BakingArgs) -> Result<Shipping, Fault> {
              file",
             engine.title
         ))),
-        None => Ok(Shipping { packing, max_bytes: options.max_size }),
+        None => Ok(Shipping { packing, max_bytes: options.max_size, backend: None }),
     }
 }
 

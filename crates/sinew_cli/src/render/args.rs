@@ -110,6 +110,10 @@ pub struct RenderArgs {
     #[arg(long, value_name = "DIR")]
     pub buffers: Option<PathBuf>,
 
+    /// Make frames on the GPU; the picture itself is drawn as always.
+    #[arg(long)]
+    pub gpu: bool,
+
     /// Overwrite existing files.
     #[arg(long)]
     pub force: bool,

@@ -14,6 +14,7 @@ pub use film::FilmFormat;
 pub use scenery::Play;
 
 use crate::fault::Fault;
+use crate::gpu::Frames;
 use crate::load::{Scene, load};
 use crate::output::{Destination, Stopped};
 use crate::played::find_clip;
@@ -58,8 +59,9 @@ pub fn run(options: &RenderArgs, talk: &Talk) -> Result<(), Fault> {
         None => (!scene.clips.is_empty()).then_some(0),
     };
     recipe.solve(&scene, &Played { clips: clip.as_slice(), base: options.base, looping: options.looping }, talk)?;
-    let play = Play { clip: options.clip.as_deref(), base: options.base, looping: options.looping };
-    let sitting = Sitting::new(&scene, document.as_ref(), &recipe, play, talk)?;
+    let play = Play { clip: options.clip.as_deref(), base: options.base, looping: options.looping, backend: None };
+    let frames = Frames::asked(options.gpu, talk)?;
+    let sitting = Sitting::new(&scene, document.as_ref(), &recipe, Play { backend: frames.backend(), ..play }, talk)?;
     drop(document);
 
     let stage = &sitting.stage;
@@ -103,7 +105,10 @@ pub fn run(options: &RenderArgs, talk: &Talk) -> Result<(), Fault> {
             Ok::<(), Fault>(())
         })?;
     }
-    let Some(destination) = destination else { return Ok(()) };
+    let Some(destination) = destination else {
+        frames.tell(talk);
+        return Ok(());
+    };
     match (kind, storage) {
         (Kind::Film, Storage::Film(format)) => {
             sitting.film(&artist, &film, format, options.compare, &destination, talk)?;
@@ -114,6 +119,7 @@ pub fn run(options: &RenderArgs, talk: &Talk) -> Result<(), Fault> {
             write_still(&destination, &sitting.panel(&artist, moment, options.compare)?)?;
         }
     }
+    frames.tell(talk);
     if destination != Destination::Stdout {
         talk.note(&format!("wrote {destination}"));
     }

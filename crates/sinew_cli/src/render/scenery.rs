@@ -7,7 +7,7 @@ use crate::played::{base_spec, find_clip, looping_of};
 use crate::recipe::LoadedRecipe;
 use sinew::base::BaseEntry;
 use sinew::correct::MuscleReport;
-use sinew::{Cpu, DeformedMesh, Motion, Outputs, Stage, Workspace, WorldPose};
+use sinew::{Backend, Cpu, DeformedMesh, Motion, Outputs, Stage, Workspace, WorldPose};
 use std::sync::Arc;
 
 /// How to play a scene.
@@ -17,6 +17,8 @@ pub struct Play<'a> {
     pub clip: Option<&'a str>,
     pub base: Option<&'static BaseEntry>,
     pub looping: Option<LoopName>,
+    /// Who makes frames; `None` for the processor.
+    pub backend: Option<&'a dyn Backend>,
 }
 
 /// A scene with its clip and recipe.
@@ -50,6 +52,10 @@ impl<'a> Scenery<'a> {
         let culprit =
             if asked.file.is_empty() { scene.name.clone() } else { format!("{} on {}", asked.file, scene.name) };
         let stage = Stage::new(rig, &recipe).map_err(|error| Fault::in_file(&culprit, error))?;
+        let stage = match play.backend {
+            Some(backend) => stage.made_by(backend),
+            None => stage,
+        };
         let clip = match play.clip {
             Some(wanted) => Some(&scene.clips[find_clip(scene, wanted)?]),
             None => scene.clips.first(),

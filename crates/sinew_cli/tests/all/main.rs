@@ -12,6 +12,7 @@ mod demo;
 mod edit;
 mod examples;
 mod frame;
+mod gpu;
 mod inspect;
 mod limits;
 mod liven;

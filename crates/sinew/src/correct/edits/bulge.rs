@@ -8,6 +8,7 @@ use crate::correct::bound::{Binding, Bound, Log, PosedBones, Work};
 use crate::correct::entry::{Correction, bones, no_signals};
 use crate::correct::surface_edit::Profile;
 use crate::param::ParamSpec;
+use glam::{DAffine3, DMat3, DVec3};
 use std::sync::Arc;
 
 const PROFILES: &[&str] = &["bulge", "linear", "cubic-in", "quartic-out", "sine-in-out", "even"];
@@ -67,7 +68,8 @@ impl Bulge {
 }
 
 impl Bulge {
-    fn grow(&self, surface: &Surface, body: &mut Body, hung: &mut Hung) {
+    /// Nodes that grow: where they hang, and how many times as far from there they are to be.
+    fn grown(&self, surface: &Surface, body: &Body, hung: &mut Hung, mut each: impl FnMut(usize, DVec3, f64)) {
         let Some(hanging) = &self.hanging else { return };
         if !hanging.pose(&body.from_bind, body.bind(surface), hung) {
             return;
@@ -75,10 +77,9 @@ impl Bulge {
         for (node, &ratio) in self.ratios.iter().enumerate() {
             if ratio != 1.0 {
                 let anchor = hung.anchors[node] * hung.scale;
-                body.points[node] = anchor + (body.points[node] - anchor) * ratio;
+                each(node, anchor, ratio);
             }
         }
-        surface.place_apexes(&mut body.points);
     }
 }
 
@@ -103,8 +104,30 @@ impl Bound for Bulge {
         let Work { body, memory } = work;
         // Passes that follow new contacts find it done.
         if !log.is_later_pass() {
-            memory.with(|hung| self.grow(surface, body, hung));
+            memory.with(|hung: &mut Hung| {
+                let mut points = std::mem::take(&mut body.points);
+                self.grown(surface, body, hung, |node, anchor, ratio| {
+                    points[node] = anchor + (points[node] - anchor) * ratio;
+                });
+                surface.place_apexes(&mut points);
+                body.points = points;
+            });
         }
         0
+    }
+
+    fn remaps(&self) -> bool {
+        true
+    }
+
+    fn remap(&self, _: f64, surface: &Surface, work: &mut Work, maps: &mut [DAffine3]) {
+        let Work { body, memory } = work;
+        memory.with(|hung: &mut Hung| {
+            self.grown(surface, body, hung, |node, anchor, ratio| {
+                let grow =
+                    DAffine3::from_mat3_translation(DMat3::from_diagonal(DVec3::splat(ratio)), anchor * (1.0 - ratio));
+                maps[node] = grow * maps[node];
+            });
+        });
     }
 }

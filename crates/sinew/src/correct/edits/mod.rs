@@ -18,7 +18,7 @@ use crate::rig::Rig;
 use crate::simd::Lanes;
 use crate::skeleton::BoneId;
 use crate::strokes::{Sample, Stroke};
-use glam::{DAffine3, DQuat, DVec3};
+use glam::{DAffine3, DMat3, DQuat, DVec3};
 use std::sync::Arc;
 
 /// A shape as painted maps.
@@ -203,24 +203,38 @@ impl HungEdits {
         }
     }
 
-    /// Where the edits want the nodes at a time, in the body's own units.
-    pub fn targets(&self, time: f64, surface: &Surface, body: &Body, work: &mut EditWork) {
-        let EditWork { hung, overlaps, targets } = work;
-        targets.clear();
-        targets.resize(surface.nodes(), (0.0, DVec3::ZERO));
+    /// What edits change at a time, in the body's own units: node, change, stiffness, where it hangs and the axes there.
+    fn changes(
+        &self,
+        time: f64,
+        surface: &Surface,
+        body: &Body,
+        (hung, overlaps): (&mut Hung, &mut Vec<Overlap>),
+        mut each: impl FnMut(usize, Encoded, f64, (DVec3, DQuat)),
+    ) {
         if !self.hanging.pose(&body.from_bind, body.bind(surface), hung) {
             return;
         }
         self.hanging.pose_axes(&body.from_bind, hung);
         Overlap::fill(&self.edits, surface.nodes(), time, overlaps);
         for (node, overlap) in overlaps.iter().enumerate() {
-            let Some((change, stiffness)) = overlap.mean() else { continue };
-            let (anchor, axes) = (hung.anchors[node] * hung.scale, hung.axes[node]);
+            if let Some((change, stiffness)) = overlap.mean() {
+                each(node, change, stiffness, (hung.anchors[node] * hung.scale, hung.axes[node]));
+            }
+        }
+    }
+
+    /// Where the edits want the nodes at a time, in the body's own units.
+    pub fn targets(&self, time: f64, surface: &Surface, body: &Body, work: &mut EditWork) {
+        let EditWork { hung, overlaps, targets } = work;
+        targets.clear();
+        targets.resize(surface.nodes(), (0.0, DVec3::ZERO));
+        self.changes(time, surface, body, (hung, overlaps), |node, change, stiffness, (anchor, axes)| {
             let here = body.points[node];
             let place = change.place(axes.inverse() * (here - anchor), axes, anchor);
             // An edit that changes nothing at the moment leaves the point to the bit, and springs still hold it.
             targets[node] = (stiffness, if change == Encoded::IDENTITY || !place.is_finite() { here } else { place });
-        }
+        });
     }
 }
 
@@ -260,5 +274,24 @@ impl Bound for DirectEdits {
         });
         surface.place_apexes(&mut body.points);
         0
+    }
+
+    fn remaps(&self) -> bool {
+        true
+    }
+
+    fn remap(&self, time_secs: f64, surface: &Surface, work: &mut Work, maps: &mut [DAffine3]) {
+        let Work { body, memory } = work;
+        memory.with(|edits: &mut EditWork| {
+            let EditWork { hung, overlaps, .. } = edits;
+            self.0.changes(time_secs, surface, body, (hung, overlaps), |node, change, stiffness, (anchor, axes)| {
+                let turn = axes * change.turn * axes.inverse();
+                let linear = DMat3::from_quat(turn) * change.ratio;
+                let map = DAffine3::from_mat3_translation(linear, anchor - linear * anchor);
+                if stiffness > 0.0 && change != Encoded::IDENTITY && map.is_finite() {
+                    maps[node] = map * maps[node];
+                }
+            });
+        });
     }
 }
