@@ -3,6 +3,7 @@
 use crate::character::Character;
 use crate::document::Document;
 use crate::player::Gains;
+use serde::{Deserialize, Serialize};
 use sinew::recipe::Strength;
 use sinew::strength::{Solved, solve};
 use sinew::{MotionSettings, RecipeFile, Rig};
@@ -29,7 +30,7 @@ pub enum Job {
 }
 
 /// How a file is exported.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Export {
     /// Share of the size that positions may differ by.
     pub tolerance: f64,
@@ -79,7 +80,7 @@ pub struct Baked {
 }
 
 /// Something that people would see.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// What it is, in words.
     pub text: String,
@@ -96,10 +97,11 @@ pub struct Finding {
 /// All that a job needs.
 #[derive(Clone, Debug)]
 pub struct Task {
-    character: Arc<Character>,
-    recipe: RecipeFile,
-    maps: Vec<MapFile>,
-    job: Job,
+    /// On whom.
+    pub character: Arc<Character>,
+    pub(crate) recipe: RecipeFile,
+    pub(crate) maps: Vec<MapFile>,
+    pub(crate) job: Job,
 }
 
 impl Task {
@@ -257,7 +259,27 @@ pub struct Progress {
     pub total: usize,
 }
 
-/// Runs jobs on threads of their own, and hands over what comes of them.
+/// Away from the window: in a worker of the browser.
+#[cfg(all(target_arch = "wasm32", feature = "window"))]
+use crate::browser::worker::elsewhere;
+
+/// Away from the window: on a thread.
+#[cfg(not(target_arch = "wasm32"))]
+fn elsewhere(
+    task: Task,
+    tell: impl Fn(&str, usize, usize) + Send + Sync + 'static,
+    end: impl FnOnce(Done) + Send + 'static,
+) {
+    std::thread::spawn(move || end(task.run(&tell)));
+}
+
+/// Where there is neither thread nor window.
+#[cfg(all(target_arch = "wasm32", not(feature = "window")))]
+fn elsewhere(task: Task, tell: impl Fn(&str, usize, usize) + Send + Sync + 'static, end: impl FnOnce(Done)) {
+    end(task.run(&tell));
+}
+
+/// Runs jobs on threads of their own, in a browser in a worker, and hands over what comes of them.
 #[derive(Debug)]
 pub struct Crew {
     sender: Sender<(u64, Done)>,
@@ -281,18 +303,18 @@ impl Crew {
         let progress = Arc::new(Mutex::new(Progress::default()));
         self.running.push((number, Arc::clone(&progress)));
         let sender = self.sender.clone();
-        let work = move || {
-            let tell = |what: &str, done: usize, total: usize| {
-                *progress.lock().unwrap_or_else(PoisonError::into_inner) =
-                    Progress { what: what.to_owned(), done, total };
-                wake();
-            };
-            let done = task.run(&tell);
+        let wake = Arc::new(wake);
+        let heard = Arc::clone(&wake);
+        let tell = move |what: &str, done: usize, total: usize| {
+            *progress.lock().unwrap_or_else(PoisonError::into_inner) = Progress { what: what.to_owned(), done, total };
+            heard();
+        };
+        let end = move |done: Done| {
             // Nobody may be listening any more.
             let _ = sender.send((number, done));
             wake();
         };
-        std::thread::spawn(work);
+        elsewhere(task, tell, end);
         number
     }
 

@@ -1,10 +1,12 @@
 //! Files that are saved: the recipe and the maps painted for it, swapped together or not at all.
 
-use crate::character::{Character, OpenError, Source};
+use crate::character::{Character, OpenError};
 use crate::document::{ChangeError, Document};
 use sinew::RecipeFile;
 use sinew::recipe::Place;
-use sinew_files::{Existing, FileError, FileSet, Stopped, write_file};
+#[cfg(not(target_arch = "wasm32"))]
+use sinew_files::{Existing, FileSet, write_file};
+use sinew_files::{FileError, Stopped};
 use sinew_gltf::map_file::{MapFile, MapFileError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,6 +47,9 @@ pub enum KeepError {
     /// The character cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// The browser refuses a download.
+    #[error("{0}")]
+    Download(String),
     /// A map file of somebody else lies where one would be written.
     #[error("{file}: already exists and belongs to no map of this recipe; save under another name")]
     Foreign {
@@ -54,6 +59,7 @@ pub enum KeepError {
 }
 
 /// A file that could not be written.
+#[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "a browser's tab writes no files"))]
 pub(crate) fn stopped(path: &Path) -> impl Fn(Stopped<std::io::Error>) -> KeepError {
     let file = path.display().to_string();
     move |stopped| match stopped {
@@ -93,7 +99,22 @@ impl Document {
         Ok(files)
     }
 
+    /// Hands recipe and maps out as downloads. Gives their names.
+    #[cfg(target_arch = "wasm32")]
+    pub fn save(&mut self, path: &Path) -> Result<Vec<PathBuf>, KeepError> {
+        let files = self.name_maps(&stem(path))?;
+        let mut written = vec![path.to_owned()];
+        write_bytes(path, self.text().as_bytes())?;
+        for (name, map) in &files {
+            write_bytes(Path::new(name), map.to_text().as_bytes())?;
+            written.push(name.into());
+        }
+        self.mark_saved();
+        Ok(written)
+    }
+
     /// Saves recipe and maps; all of them, or none. Gives the files written.
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn save(&mut self, path: &Path) -> Result<Vec<PathBuf>, KeepError> {
         let before: Vec<String> = self.recipe().maps().to_vec();
         let files = self.name_maps(&stem(path))?;
@@ -145,9 +166,6 @@ impl Document {
 
     /// Where the recipe goes unless people say otherwise.
     pub fn default_path(&self) -> PathBuf {
-        let Source::Path(_) = &self.character().source else {
-            return PathBuf::from(format!("{}{EXTENSION}", self.character().source.title()));
-        };
         let folder = self.character().source.folder().unwrap_or(Path::new(""));
         folder.join(format!("{}{EXTENSION}", self.character().source.title()))
     }
@@ -166,12 +184,24 @@ pub fn state_folder() -> Option<PathBuf> {
     base.map(|base| base.join("sinew-studio"))
 }
 
+/// Hands a file out as a download.
+#[cfg(target_arch = "wasm32")]
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), KeepError> {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    #[cfg(feature = "window")]
+    return crate::browser::files::download(&name, bytes).map_err(KeepError::Download);
+    #[cfg(not(feature = "window"))]
+    Err(KeepError::Download(format!("{name}: there is no page to download it from ({} bytes)", bytes.len())))
+}
+
 /// Writes a file whole or not at all.
+#[cfg(not(target_arch = "wasm32"))]
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), KeepError> {
     write_file(path, Existing::Replace, |out| out.write_all(bytes), |_| Ok(())).map_err(stopped(path))
 }
 
 /// Maps that the recipe on disk names already.
+#[cfg(not(target_arch = "wasm32"))]
 fn known_maps(path: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     RecipeFile::parse(&text).map(|recipe| recipe.maps().to_vec()).unwrap_or_default()
