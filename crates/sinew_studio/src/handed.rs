@@ -91,7 +91,11 @@ pub fn recipe_of(character: Arc<Character>, files: &[File]) -> Option<Result<Doc
             let text = std::str::from_utf8(bytes).map_err(|_| format!("{map}: is no text"))?;
             maps.push(MapFile::from_text(map, text).map_err(|error| told(error.into()))?);
         }
-        Document::with_recipe(character, text, &maps).map_err(told)
+        let mut document = Document::with_recipe(character, text, &maps).map_err(told)?;
+        if let Some((_, bytes)) = files.iter().find(|(name, _)| name.ends_with(".strokes.json")) {
+            document.take_drawn(&String::from_utf8_lossy(bytes)).map_err(told)?;
+        }
+        Ok(document)
     };
     Some(opened())
 }

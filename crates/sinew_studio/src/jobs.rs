@@ -2,6 +2,7 @@
 
 use crate::character::Character;
 use crate::document::Document;
+use crate::drawn::{Drawn, posed_clip};
 use crate::player::Gains;
 use serde::{Deserialize, Serialize};
 use sinew::recipe::Strength;
@@ -101,6 +102,7 @@ pub struct Task {
     pub character: Arc<Character>,
     pub(crate) recipe: RecipeFile,
     pub(crate) maps: Vec<MapFile>,
+    pub(crate) drawn: Arc<Drawn>,
     pub(crate) job: Job,
 }
 
@@ -109,7 +111,8 @@ impl Task {
     pub fn new(document: &Document, job: Job) -> Self {
         // Maps of a document fit its character.
         let maps = document.map_files().unwrap_or_default();
-        Self { character: Arc::clone(document.character()), recipe: document.recipe().clone(), maps, job }
+        let (character, drawn) = (Arc::clone(document.character()), Arc::clone(document.drawn()));
+        Self { character, recipe: document.recipe().clone(), maps, drawn, job }
     }
 
     /// Does it. `progress` is told what, how much of it is done, and of how much.
@@ -131,10 +134,15 @@ impl Task {
         }
     }
 
-    /// The character with what was painted on it, as the command reads it.
+    /// The character with the poses drawn on its clips and what was painted on it, as the command reads it.
     fn painted(&self) -> Result<Asset, String> {
         let asset = &self.character.asset;
-        let file = asset.document.clone().ok_or_else(|| format!("{}: lies in no file", asset.name))?;
+        let mut file = asset.document.clone().ok_or_else(|| format!("{}: lies in no file", asset.name))?;
+        for (number, clip) in asset.clips.iter().enumerate() {
+            if let Some(posed) = posed_clip(&self.character, &self.drawn, number) {
+                file.replace_tracks(number, clip, &posed).map_err(|error| error.to_string())?;
+            }
+        }
         let raw = RawAsset::from_original(asset.name.clone(), file).map_err(|error| error.to_string())?;
         raw.paint(&self.maps).map_err(|error| error.to_string())?.check().map_err(|error| error.to_string())
     }
@@ -145,7 +153,7 @@ impl Task {
         strength: Option<Strength>,
         progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<Done, String> {
-        let asset = &self.character.asset;
+        let asset = self.painted()?;
         if asset.clips.is_empty() {
             return Err(format!("{}: there is no clip, and effects add to motion", asset.name));
         }

@@ -71,6 +71,14 @@ pub(crate) fn stopped(path: &Path) -> impl Fn(Stopped<std::io::Error>) -> KeepEr
 /// Extension of recipes.
 pub const EXTENSION: &str = ".sinew.toml";
 
+/// What the extension of recipes becomes for what was drawn.
+const DRAWN: &str = ".strokes.json";
+
+/// Where what was drawn lies beside a recipe.
+fn drawn_beside(path: &Path) -> PathBuf {
+    path.with_file_name(format!("{}{DRAWN}", stem(path)))
+}
+
 /// Name of a recipe's file without its extension.
 fn stem(path: &Path) -> String {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
@@ -109,6 +117,10 @@ impl Document {
             write_bytes(Path::new(name), map.to_text().as_bytes())?;
             written.push(name.into());
         }
+        if !self.drawn().is_empty() {
+            written.push(drawn_beside(path));
+            write_bytes(&drawn_beside(path), crate::drawn::to_text(self.drawn()).as_bytes())?;
+        }
         self.mark_saved();
         Ok(written)
     }
@@ -132,6 +144,13 @@ impl Document {
                 .map_err(stopped(&target))?;
             written.push(target);
         }
+        let strokes = drawn_beside(path);
+        // Of a recipe whose strokes were all removed the file says so.
+        if !self.drawn().is_empty() || strokes.exists() {
+            let text = crate::drawn::to_text(self.drawn());
+            set.write(&strokes, Existing::Replace, |out| out.write_all(text.as_bytes())).map_err(stopped(&strokes))?;
+            written.push(strokes);
+        }
         set.commit()?;
         self.mark_saved();
         Ok(written)
@@ -148,7 +167,13 @@ impl Document {
         for name in parsed.maps() {
             maps.push(MapFile::from_text(name, &read(&folder.join(name))?)?);
         }
-        Self::with_recipe(character, &text, &maps).map_err(|error| KeepError::Change { file, source: error.into() })
+        let told = |error: ChangeError| KeepError::Change { file: file.clone(), source: error.into() };
+        let mut document = Self::with_recipe(character, &text, &maps).map_err(told)?;
+        let strokes = drawn_beside(path);
+        if strokes.exists() {
+            document.take_drawn(&read(&strokes)?).map_err(told)?;
+        }
+        Ok(document)
     }
 
     /// The command line that gives the file the window exports.

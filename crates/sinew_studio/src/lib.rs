@@ -6,7 +6,7 @@
 //! |---|---|
 //! | [`character`] | what was opened |
 //! | [`document`], [`history`] | recipe and painted maps, and every change of them, to be undone |
-//! | [`brush`] | painting on the skin |
+//! | [`brush`], [`drawn`] | painting on the skin, drawing over the picture |
 //! | [`player`] | the document in motion: follows every change between two frames |
 //! | [`jobs`] | what takes longer than a moment: styles, strengths, checks, bakes |
 //! | [`wire`] | jobs as plain data, for workers |
@@ -33,6 +33,7 @@ pub mod browser;
 pub mod brush;
 pub mod character;
 pub mod document;
+pub mod drawn;
 pub mod handed;
 pub mod history;
 pub mod jobs;

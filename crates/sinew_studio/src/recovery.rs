@@ -6,7 +6,7 @@
 //! closed as it should be. A file whose window no longer runs is what a crash has left.
 
 use crate::character::{Character, Source};
-use crate::document::Document;
+use crate::document::{ChangeError, Document};
 use crate::keep::KeepError;
 use crate::wire::{named_source, source_name};
 use sinew_gltf::map_file::MapFile;
@@ -24,6 +24,8 @@ const HEADER: &str = "sinew recovery 1";
 const SHELF: &str = "sinew-recovery-";
 /// Stands before each map; no recipe has such a line, for it is no TOML.
 const MAP: &str = "--- map\n";
+/// Stands before what was drawn, which comes last.
+const DRAWN: &str = "--- drawn\n";
 
 /// Writes a document down while it is worked on.
 #[derive(Debug)]
@@ -104,6 +106,12 @@ pub fn to_text(document: &Document) -> Result<String, KeepError> {
         }
         text.push_str(&format!("{MAP}{}", map.to_text()));
     }
+    if !document.drawn().is_empty() {
+        if !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(&format!("{DRAWN}{}", crate::drawn::to_text(document.drawn())));
+    }
     Ok(text)
 }
 
@@ -116,6 +124,7 @@ pub struct Left {
     pub source: Source,
     recipe: String,
     maps: Vec<String>,
+    drawn: Option<String>,
 }
 
 /// Reads the text of a recovery file; `None` where it is none.
@@ -124,9 +133,10 @@ pub fn parse(file: &Path, text: &str) -> Option<Left> {
     let (source, rest) = rest.split_once('\n')?;
     let (kind, name) = source.split_once(' ')?;
     let source = named_source(kind, name, Vec::new())?;
+    let (rest, drawn) = rest.split_once(DRAWN).map_or((rest, None), |(rest, drawn)| (rest, Some(drawn.to_owned())));
     let mut parts = rest.split(MAP);
     let recipe = parts.next()?.to_owned();
-    Some(Left { file: file.to_owned(), source, recipe, maps: parts.map(str::to_owned).collect() })
+    Some(Left { file: file.to_owned(), source, recipe, maps: parts.map(str::to_owned).collect(), drawn })
 }
 
 /// What crashes have left in a folder, newest first.
@@ -169,7 +179,11 @@ impl Left {
         let file = self.file.display().to_string();
         let mut document = Document::new(character.clone());
         let with = Document::with_recipe(character, &self.recipe, &maps);
-        let with = with.map_err(|error| KeepError::Change { file, source: error.into() })?;
+        let told = |error: ChangeError| KeepError::Change { file: file.clone(), source: error.into() };
+        let mut with = with.map_err(told)?;
+        if let Some(text) = &self.drawn {
+            with.take_drawn(text).map_err(told)?;
+        }
         document.adopt_all("Recover", &with);
         Ok(document)
     }

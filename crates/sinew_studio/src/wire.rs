@@ -3,6 +3,7 @@
 //! Oracle: what has gone over the wire does what it would have done here (tests/document.rs).
 
 use crate::character::{Character, Source};
+use crate::drawn::Drawn;
 use crate::jobs::{Baked, Done, Export, Finding, Job, Task};
 use crate::player::Gains;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,7 @@ enum PlainJob {
 struct PlainTask {
     recipe: String,
     maps: Vec<String>,
+    drawn: Drawn,
     job: PlainJob,
 }
 
@@ -66,7 +68,8 @@ pub fn task_to_text(task: &Task) -> String {
         Job::Bake(export) => PlainJob::Bake(export.clone()),
     };
     let maps = task.maps.iter().map(MapFile::to_text).collect();
-    serde_json::to_string(&PlainTask { recipe: task.recipe.to_string(), maps, job }).unwrap_or_default()
+    serde_json::to_string(&PlainTask { recipe: task.recipe.to_string(), maps, drawn: (*task.drawn).clone(), job })
+        .unwrap_or_default()
 }
 
 /// The task again, on its character.
@@ -84,7 +87,8 @@ pub fn task_from_text(character: Arc<Character>, text: &str) -> Result<Task, Str
         PlainJob::Check => Job::Check,
         PlainJob::Bake(export) => Job::Bake(export),
     };
-    Ok(Task { character, recipe, maps: maps.map_err(|error| told(&error))?, job })
+    let drawn = Arc::new(plain.drawn);
+    Ok(Task { character, recipe, maps: maps.map_err(|error| told(&error))?, drawn, job })
 }
 
 /// What a task has come to, as text and the bytes of a file.

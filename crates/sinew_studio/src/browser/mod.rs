@@ -43,6 +43,24 @@ async fn open_window() -> Result<(), JsValue> {
     Ok(())
 }
 
+/// Says in the tab's title what is open, and to those who cannot see it whether something is being done.
+pub fn announce(title: &str, is_busy: bool) {
+    thread_local! {
+        static SAID: std::cell::RefCell<(String, bool)> = const { std::cell::RefCell::new((String::new(), false)) };
+    }
+    let new = (title.to_owned(), is_busy);
+    if SAID.with_borrow(|said| *said == new) {
+        return;
+    }
+    let Some(document) = web_sys::window().and_then(|window| window.document()) else { return };
+    document.set_title(title);
+    if let Some(canvas) = document.get_element_by_id("picture") {
+        // Said again at the next change.
+        let _ = canvas.set_attribute("aria-busy", if is_busy { "true" } else { "false" });
+    }
+    SAID.set(new);
+}
+
 /// Calls a function of the page's own script, where it has one.
 fn tell_page(function: &str, value: &JsValue) -> Option<JsValue> {
     let held = js_sys::Reflect::get(&js_sys::global(), &function.into()).ok()?;

@@ -5,6 +5,7 @@ use crate::character::Character;
 use crate::document::{ChangeError, Document};
 use crate::jobs::{Baked, Crew, Done, Export, Finding, Job, Task};
 use crate::player::{Player, Span};
+use crate::shell::drawing::Drawing;
 use crate::shell::orbit::Orbit;
 use crate::shell::pick::Picked;
 use crate::why::Why;
@@ -146,6 +147,8 @@ pub struct Desk {
     pub map: Option<String>,
     /// Name of a map to be made.
     pub new_map: String,
+    /// What is drawn over the picture.
+    pub drawing: Drawing,
     /// The stroke being painted, and its gesture.
     pub stroke: Option<(Stroke, u64)>,
     /// Findings, and the state they are of.
@@ -221,6 +224,7 @@ impl Desk {
             brush: Brush::default(),
             map: document.maps().keys().next().cloned(),
             new_map: String::new(),
+            drawing: Drawing::default(),
             stroke: None,
             findings: None,
             export: Export::default(),

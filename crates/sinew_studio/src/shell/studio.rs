@@ -5,7 +5,7 @@ use crate::document::Document;
 use crate::handed::{self, File};
 use crate::recovery::{Left, Recovery};
 use crate::shell::desk::{Colour, Compare, Desk, Notice};
-use crate::shell::panels::{bones, check, corrections, effects, keep, paint, style, timeline, why};
+use crate::shell::panels::{bones, check, corrections, draw, effects, keep, paint, style, timeline, why};
 use crate::shell::view::Easel;
 use crate::words;
 use eframe::egui::{self, Key, KeyboardShortcut, Modifiers};
@@ -27,6 +27,8 @@ pub enum Pane {
     Corrections,
     /// Maps.
     Paint,
+    /// Strokes.
+    Draw,
     /// Bones.
     Bones,
     /// Causes.
@@ -45,6 +47,7 @@ impl Pane {
             Self::Effects => words::effects::TAB,
             Self::Corrections => words::corrections::TAB,
             Self::Paint => words::paint::TAB,
+            Self::Draw => words::draw::TAB,
             Self::Bones => words::bones::TAB,
             Self::Why => words::why::TAB,
             Self::Check => words::check::TAB,
@@ -125,6 +128,20 @@ impl Studio {
     /// What is open, to be changed.
     pub fn desk_mut(&mut self) -> Option<&mut Desk> {
         self.desk.as_deref_mut()
+    }
+
+    /// What is open, whether all of it is saved, and where.
+    pub fn title(&self) -> String {
+        let open = self.desk().map_or_else(String::new, |desk| {
+            let unsaved = if desk.document.is_unsaved() { "*" } else { "" };
+            format!("{} {unsaved}– ", desk.character().source.title())
+        });
+        format!("{open}{}", words::TITLE)
+    }
+
+    /// Whether something is being read or done.
+    pub fn is_busy(&self) -> bool {
+        self.is_opening() || self.desk().is_some_and(|desk| desk.crew.is_busy())
     }
 
     /// Whether a file is being read.
@@ -285,6 +302,8 @@ impl Studio {
                 self.recovery = None;
             }
         }
+        #[cfg(target_arch = "wasm32")]
+        crate::browser::announce(&self.title(), self.is_busy());
         egui::Panel::top("bar").show(ui, |ui| self.bar(ui));
         self.tell(ui);
         if self.desk.is_some() {
@@ -631,7 +650,7 @@ fn panes() -> egui_tiles::Tree<Pane> {
         let children = panes.iter().map(|&pane| tiles.insert_pane(pane)).collect();
         tiles.insert_tab_tile(children)
     };
-    let left = tabs(&[Pane::Style, Pane::Effects, Pane::Corrections, Pane::Paint]);
+    let left = tabs(&[Pane::Style, Pane::Effects, Pane::Corrections, Pane::Paint, Pane::Draw]);
     let right = tabs(&[Pane::Bones, Pane::Why, Pane::Check, Pane::Keep]);
     let middle = tiles.insert_pane(Pane::Picture);
     let root = tiles.insert_horizontal_tile(vec![left, middle, right]);
@@ -669,6 +688,7 @@ impl egui_tiles::Behavior<Pane> for Panels<'_> {
                     Pane::Effects => effects::show(ui, desk),
                     Pane::Corrections => corrections::show(ui, desk),
                     Pane::Paint => paint::show(ui, desk),
+                    Pane::Draw => draw::show(ui, desk),
                     Pane::Why => {
                         if why::show(ui, desk) {
                             self.wanted = Some(Pane::Effects);

@@ -1,6 +1,9 @@
 //! The window as a person sees it: every panel on every built-in character, at the size of a laptop's screen. Screens are
 //! written to `target/tmp/studio`.
 
+mod drawing;
+
+use eframe::egui;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use sinew_render::{Image, Size, encode};
@@ -33,10 +36,16 @@ fn until(harness: &mut Harness<'_, Studio>, what: &str, mut is_so: impl FnMut(&S
 }
 
 fn open(name: &str) -> Result<Harness<'static, Studio>, Box<dyn std::error::Error>> {
+    open_by(|studio, context| studio.open_built_in(name, context))
+}
+
+fn open_by(
+    open: impl FnOnce(&mut Studio, &egui::Context),
+) -> Result<Harness<'static, Studio>, Box<dyn std::error::Error>> {
     let mut harness = window(Studio::new(None, None));
     harness.step();
     let context = harness.ctx.clone();
-    harness.state_mut().open_built_in(name, &context);
+    open(harness.state_mut(), &context);
     until(&mut harness, "the character", |studio| studio.desk().is_some())?;
     if let Some(desk) = harness.state_mut().desk_mut() {
         desk.is_playing = false;
@@ -140,7 +149,7 @@ fn every_panel_draws() -> Outcome {
             desk.change(|document| document.choose_preset("cartoon"));
             desk.showing.skeleton = true;
         }
-        for pane in ["Style", "Effects", "Correct", "Paint", "Bones", "Why", "Check", "Export"] {
+        for pane in ["Style", "Effects", "Correct", "Paint", "Draw", "Bones", "Why", "Check", "Export"] {
             let tabs: Vec<_> = harness.query_all_by_label(pane).collect();
             tabs.first().ok_or("no tab")?.click();
             harness.run_steps(2);
@@ -161,7 +170,7 @@ fn looking_changes_nothing() -> Outcome {
         desk.change(|document| document.replace("by hand", text));
         desk.is_playing = true;
     }
-    for pane in ["Style", "Effects", "Correct", "Paint", "Bones", "Why", "Check", "Export"] {
+    for pane in ["Style", "Effects", "Correct", "Paint", "Draw", "Bones", "Why", "Check", "Export"] {
         let tabs: Vec<_> = harness.query_all_by_label(pane).collect();
         tabs.first().ok_or("no tab")?.click();
         harness.run_steps(3);
