@@ -55,6 +55,7 @@ usage: cargo xtask COMMAND
                            writes the character of an axis at N
   hardening-load OLD [NEW] what once took too long or too much in reading, tried with the sinew programs OLD and NEW (this build)
   web [FOLDER]             makes a folder of static files of the studio for browsers (target/studio-web)
+  web --check              the same, used in headless Chromium (npm and Chromium must be here); screens in target/web/screens
   pictures                 redraws the pictures of the manual
   bind-table               binds all characters of SINEW_ASSETS by every method and by Blender and writes docs/bind.md
   bake-table OLD [ASSET…]  bakes the characters of SINEW_ASSETS with this build and with the sinew program OLD by one recipe:
@@ -78,6 +79,7 @@ fn main() -> ExitCode {
         ["gpu"] => report(gpu::find_driver().map_err(|gpu::Missing(why)| why).and_then(|()| gpu::tests(|test| test))),
         ["tidy"] => report(tidy::check()),
         ["wasm32"] => report(wasm32::run()),
+        ["web", "--check"] => report(web::check()),
         ["web"] => report(web::run("target/studio-web")),
         ["web", folder] => report(web::run(folder)),
         ["web-folder", module, folder] => report(web::folder(module.as_ref(), folder.as_ref())),

@@ -260,10 +260,18 @@ impl Document {
         Ok(())
     }
 
+    /// Another text for the whole recipe but for the surface edits, which stay: they are the character's, not the style's.
+    pub fn restyle(&mut self, label: &str, text: &str) -> Result<(), ChangeError> {
+        let mut recipe = RecipeFile::parse(text)?;
+        self.recipe.recipe().edits.iter().try_for_each(|edit| recipe.add_edit(edit))?;
+        self.adopt(label, None, recipe, Vec::new());
+        Ok(())
+    }
+
     /// A recipe that is ready to use.
     pub fn choose_preset(&mut self, name: &str) -> Result<(), ChangeError> {
         let text = presets::get(name).ok_or_else(|| ChangeError::NoSuchPreset(name.to_owned()))?;
-        self.replace(name, text)
+        self.restyle(name, text)
     }
 
     /// Adds an effect with its defaults.

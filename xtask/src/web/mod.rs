@@ -4,10 +4,10 @@
 //! binaryen where that is, packed. The page unpacks the module itself, so that it is as small behind any server. The half
 //! that needs wasm-bindgen's libraries is compiled with the feature `web`, which this command asks for when it runs.
 
-use crate::command::{cargo, program, root, succeed, target_dir};
+use crate::command::{cargo, program, root, stdout, succeed, target_dir};
 use std::path::Path;
 
-/// Four megabytes more than the least that jobs were seen to need.
+/// Jobs run on the one stack that a module has, as large as the first of a program.
 const STACK: usize = 8 << 20;
 
 /// Compiles the module, and has the rest done by this program with its feature.
@@ -21,6 +21,37 @@ pub fn run(folder: &str) -> Result<(), String> {
     let module = target.join(crate::wasm32::BROWSER).join("web/sinew_studio.wasm");
     let folder = root().join(folder);
     succeed(cargo("run --quiet --package xtask --features web -- web-folder").arg(&module).arg(&folder))
+}
+
+/// The folder, opened in headless Chromium and used; what it exports is what the command makes, within what instruction sets
+/// differ by.
+pub fn check() -> Result<(), String> {
+    run("target/studio-web")?;
+    let packages = target_dir().join("web/node");
+    let playwright = packages.join("node_modules/playwright-core");
+    if !playwright.exists() {
+        std::fs::create_dir_all(&packages).map_err(|error| error.to_string())?;
+        let mut npm = program("npm");
+        npm.args(["install", "--no-audit", "--no-fund", "--loglevel=error", "playwright-core@1"]);
+        succeed(npm.current_dir(&packages))?;
+    }
+    let chromium = ["chromium", "chromium-browser", "google-chrome"].into_iter().find_map(|name| {
+        let found = stdout(program("sh").args(["-c", &format!("command -v {name}")]))?;
+        Some(found.trim().to_owned())
+    });
+    let chromium = chromium.ok_or("CHROMIUM IS NOT HERE: the studio was not opened in a browser")?;
+    let screens = target_dir().join("web/screens");
+    let mut check = program("node");
+    check.arg(root().join("xtask/src/web/check.mjs")).arg(root().join("target/studio-web"));
+    succeed(check.arg(playwright).arg(chromium).arg(&screens))?;
+    let native = screens.join("native.glb");
+    let mut bake = cargo("run --quiet --package sinew_cli -- bake zoo:calf --force --recipe");
+    succeed(bake.arg(screens.join("calf.sinew.toml")).arg("-o").arg(&native))?;
+    let mut diff = cargo("run --quiet --package sinew_cli -- diff");
+    // That they differ in the last digits is no fault; how far apart they move is told.
+    let told = diff.arg(&native).arg(screens.join("calf-lively.glb")).output().map_err(|error| error.to_string())?;
+    println!("{}", String::from_utf8_lossy(&told.stdout));
+    Ok(())
 }
 
 /// Without the feature there is nothing to do it with.

@@ -355,7 +355,7 @@ impl Desk {
         match (purpose, done) {
             (_, Done::Failed(why)) => self.complain(why),
             (Purpose::Style(style), Done::Livened { text, account, gains }) => {
-                self.change(|document| document.replace(&format!("Style {style}"), &text));
+                self.change(|document| document.restyle(&format!("Style {style}"), &text));
                 let recipe = self.document.recipe().recipe().clone();
                 self.player.take_gains(&recipe, gains);
                 self.account = account;

@@ -1,6 +1,6 @@
 //! Strokes drawn with the pointer: what they make, that the commands make the same of them, and that they stay editable.
 
-use super::{Outcome, click, open_by, screen};
+use super::{Outcome, bones_in_picture, click, open_by, screen};
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use glam::Quat;
@@ -209,7 +209,7 @@ fn a_tail_is_posed_about_a_moment() -> Outcome {
     desk_mut.drawing.options.ease_out = 0.1;
     harness.run_steps(2);
     screen(&mut harness, "draw-7-tail")?;
-    let tail = tail(&mut harness)?;
+    let tail: Vec<(f32, f32)> = bones_in_picture(&harness, "tail")?.iter().map(|place| (place.x, place.y)).collect();
     let before = mesh(&mut harness)?;
     stroke(&mut harness, &tail);
     let from = tail[0];
@@ -263,19 +263,4 @@ fn a_tail_is_posed_about_a_moment() -> Outcome {
     let without = mesh(&mut harness)?;
     assert_eq!(with.positions, without.positions);
     Ok(())
-}
-
-/// The tail's joints in the picture, a little beyond both ends.
-fn tail(harness: &mut Window) -> Result<Vec<(f32, f32)>, Box<dyn std::error::Error>> {
-    let rect =
-        harness.query_all_by_label("Sinew Studio").map(|node| node.rect()).max_by(|a, b| a.area().total_cmp(&b.area()));
-    let rect = rect.ok_or("no picture")?;
-    let desk = desk(harness)?;
-    let size = sinew_render::Size::new(rect.width() as u32, rect.height() as u32).ok_or("no picture")?;
-    let projector = desk.orbit.camera().projector(size);
-    let skeleton = desk.document.rig().skeleton();
-    let world = desk.player.last().world;
-    let joints = skeleton.bones().filter(|&bone| skeleton.name(bone).starts_with("tail"));
-    let places = joints.filter_map(|bone| projector.project(world.joint_origin(bone)).pixel());
-    Ok(places.map(|[x, y]| (rect.left() + x as f32, rect.top() + y as f32)).collect())
 }

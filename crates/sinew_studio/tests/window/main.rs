@@ -138,6 +138,106 @@ fn a_style_is_chosen_painted_undone_and_exported() -> Outcome {
     Ok(())
 }
 
+/// As a person would from start to export, on a real character.
+#[test]
+fn fox_from_start_to_export() -> Outcome {
+    let full = std::env::var_os("SINEW_FULL").is_some_and(|value| value == "1");
+    let Some(fox) = sinew_testkit::assets::asset("Fox.glb").filter(|_| full) else { return Ok(()) };
+    let folder = tempfile::tempdir()?;
+    let mut harness = open_by(|studio, context| studio.open(&fox, context))?;
+    harness.get_all_by_label("Cartoon").next().ok_or("no style")?.click();
+    harness.run_steps(2);
+    let idle = |studio: &Studio| studio.desk().is_some_and(|desk| !desk.crew.is_busy());
+    until(&mut harness, "the style", |studio| {
+        idle(studio) && studio.desk().is_some_and(|desk| desk.document.recipe().recipe().adds())
+    })?;
+    screen(&mut harness, "fox-1-cartoon")?;
+
+    let text = |harness: &Harness<'_, Studio>| harness.state().desk().map(|desk| desk.document.text().to_string());
+    let before = text(&harness);
+    let slider = harness.get_all_by_role(egui::Role::Slider).next().ok_or("no slider")?.rect();
+    harness.drag_at(slider.left_center() + egui::vec2(0.3 * slider.width(), 0.0));
+    harness.step();
+    harness.hover_at(slider.center());
+    harness.step();
+    harness.drop_at(slider.center());
+    harness.run_steps(2);
+    assert_ne!(text(&harness), before, "the strength was not set");
+    until(&mut harness, "gains", idle)?;
+
+    click(&mut harness, "Paint");
+    click(&mut harness, "New map");
+    if let Some(desk) = harness.state_mut().desk_mut() {
+        desk.orbit.look_from(sinew_render::View::Side);
+    }
+    harness.run_steps(2);
+    screen(&mut harness, "fox-2-side")?;
+    let tail = bones_in_picture(&harness, "Tail")?;
+    harness.drag_at(tail[0]);
+    harness.step();
+    for place in &tail[1..] {
+        harness.hover_at(*place);
+        harness.step();
+    }
+    harness.drop_at(tail[tail.len() - 1]);
+    harness.run_steps(2);
+    let map = |harness: &Harness<'_, Studio>| {
+        harness.state().desk().and_then(|desk| desk.document.maps().get("map-1").cloned())
+    };
+    let painted = map(&harness).ok_or("no map")?;
+    assert!(painted.iter().any(|value| *value > 0.1), "the tail was not painted");
+    screen(&mut harness, "fox-3-painted")?;
+    let first = harness.state().desk().ok_or("no desk")?.document.recipe().recipe().effects[0].effect.name();
+    let first = sinew_studio::shell::panels::style::title(first);
+    harness.get_all_by_label(&first).next().ok_or("no effect")?.click();
+    harness.run_steps(2);
+    assert!(text(&harness).is_some_and(|text| text.contains("map-1")), "the map multiplies nothing");
+
+    if let Some(desk) = harness.state_mut().desk_mut() {
+        desk.time = 0.5;
+    }
+    harness.run_steps(2);
+    let whole = (text(&harness), map(&harness));
+    click(&mut harness, "Undo");
+    click(&mut harness, "Undo");
+    assert_ne!((text(&harness), map(&harness)), whole);
+    click(&mut harness, "Redo");
+    click(&mut harness, "Redo");
+    assert_eq!((text(&harness), map(&harness)), whole);
+    until(&mut harness, "gains", idle)?;
+
+    click(&mut harness, "Export");
+    let (recipe, output) = (folder.path().join("fox.sinew.toml"), folder.path().join("out.glb"));
+    if let Some(desk) = harness.state_mut().desk_mut() {
+        desk.recipe_path = recipe.display().to_string();
+        desk.output_path = output.display().to_string();
+    }
+    harness.run_steps(2);
+    harness.get_all_by_label("Export").last().ok_or("no button")?.click();
+    harness.run_steps(2);
+    until(&mut harness, "the bake", |studio| studio.desk().is_some_and(|desk| desk.baked.is_some()))?;
+    screen(&mut harness, "fox-4-exported")?;
+    let again = folder.path().join("again.glb");
+    let line = harness.state().desk().ok_or("no desk")?.document.command(&recipe, &again);
+    assert_eq!(sinew_cli::run(line.split(' ').map(Into::into)), 0, "{line}");
+    assert!(std::fs::read(&output)? == std::fs::read(&again)?, "{line}");
+    Ok(())
+}
+
+/// Where joints lie in the picture whose names have a part.
+fn bones_in_picture(harness: &Harness<'_, Studio>, part: &str) -> Result<Vec<egui::Pos2>, Box<dyn std::error::Error>> {
+    let pictures = harness.query_all_by_label("Sinew Studio").map(|node| node.rect());
+    let rect = pictures.max_by(|a, b| a.area().total_cmp(&b.area())).ok_or("no picture")?;
+    let desk = harness.state().desk().ok_or("no desk")?;
+    let size = Size::new(rect.width() as u32, rect.height() as u32).ok_or("no picture")?;
+    let projector = desk.orbit.camera().projector(size);
+    let skeleton = desk.document.rig().skeleton();
+    let world = desk.player.last().world;
+    let joints = skeleton.bones().filter(|&bone| skeleton.name(bone).contains(part));
+    let places = joints.filter_map(|bone| projector.project(world.joint_origin(bone)).pixel());
+    Ok(places.map(|[x, y]| egui::pos2(rect.left() + x as f32, rect.top() + y as f32)).collect())
+}
+
 /// Every panel of every built-in character draws, and what it shows stays within the window.
 #[test]
 fn every_panel_draws() -> Outcome {
