@@ -51,6 +51,11 @@ impl Drawn {
         (1..).map(|number| format!("{kind}-{number}")).find(is_free).unwrap_or_default()
     }
 
+    /// Whether a map is one that an edit is made of; the one of its name, how far inside skin lies, is anybody's to paint.
+    pub fn is_made_of(&self, map: &str) -> bool {
+        self.edits.iter().any(|edit| is_of(map, edit) && map != edit.name)
+    }
+
     /// Layers on a clip.
     pub fn layers(&self, clip: &str) -> Vec<PoseLayer> {
         self.poses.iter().filter(|pose| pose.clip == clip).map(|pose| pose.layer.clone()).collect()

@@ -68,11 +68,11 @@ const stroke = async (line) => {
 };
 await click(220, 708);
 await click(233, 45);
-await click(241, 98);
+await click(206, 104);
 await stroke([[590, 340], [620, 345], [650, 347], [680, 345]]);
 await shot('3-bulge');
 await click(971, 106);
-await click(170, 98);
+await click(143, 104);
 await stroke([[590, 300], [610, 285], [640, 275], [670, 285], [690, 300]]);
 await shot('3-outline');
 

@@ -12,7 +12,6 @@ use glam::DVec3;
 use sinew_draw::edits::{self, DriveName, Edit, KindName, SolveName};
 use sinew_draw::pose_strokes::{FitName, PoseStroke};
 use sinew_draw::{CameraSpec, Ease, Easing, ScreenSample, ScreenStroke};
-use web_time::Instant;
 
 /// What is drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,6 +225,8 @@ pub fn act(ui: &egui::Ui, desk: &mut Desk, response: &egui::Response, rect: Rect
         (desk.is_playing, desk.showing.compare) = (false, Compare::Result);
         follow(ui, desk, response, rect, &camera);
     } else if !desk.drawing.current.is_empty() {
+        // What came between the last picture and the release belongs to it.
+        follow(ui, desk, response, rect, &camera);
         let points = simplified(std::mem::take(&mut desk.drawing.current), &camera);
         if let Some(points) = points {
             finish(desk, tool, points, camera);
@@ -237,8 +238,12 @@ pub fn act(ui: &egui::Ui, desk: &mut Desk, response: &egui::Response, rect: Rect
 /// All places since the last picture, not the last alone.
 fn follow(ui: &egui::Ui, desk: &mut Desk, response: &egui::Response, rect: Rect, camera: &CameraSpec) {
     let (now, mut places): (f64, Vec<(Pos2, f64)>) = ui.input(|input| {
-        let places = input.events.iter().filter_map(|event| match event {
-            egui::Event::PointerMoved(at) => Some((*at, 1.0)),
+        let is_release = |event: &&egui::Event| matches!(event, egui::Event::PointerButton { pressed: false, .. });
+        let released = input.events.iter().position(|event| is_release(&event)).unwrap_or(input.events.len());
+        let places = input.events[..input.events.len().min(released + 1)].iter().filter_map(|event| match event {
+            egui::Event::PointerMoved(at) | egui::Event::PointerButton { pos: at, pressed: false, .. } => {
+                Some((*at, 1.0))
+            }
             egui::Event::Touch { pos, force, .. } => Some((*pos, force.map_or(1.0, f64::from))),
             _ => None,
         });
@@ -357,12 +362,10 @@ fn wanted(desk: &Desk, tool: Tool, name: String) -> Edit {
 
 /// Does something to what was drawn; what is refused is told, and nothing has changed.
 fn change(desk: &mut Desk, item: Item, what: impl FnOnce(&mut Document, &Player) -> Result<(), String>) {
-    let start = Instant::now();
     match what(&mut desk.document, &desk.player) {
         Ok(()) => desk.drawing.selected = Some(item),
         Err(fault) => desk.complain(fault),
     }
-    desk.drawing.took = start.elapsed().as_secs_f64();
 }
 
 /// The lines of an item, and what they are seen through.

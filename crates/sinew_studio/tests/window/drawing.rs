@@ -178,6 +178,28 @@ fn the_outline_is_redrawn() -> Outcome {
 /// Over the calf's back, seen from its side.
 const BACK: [(f32, f32); 5] = [(590.0, 290.0), (610.0, 278.0), (640.0, 270.0), (670.0, 278.0), (690.0, 290.0)];
 
+/// A slow window sees the end of a stroke and the release in one picture.
+#[test]
+fn the_end_of_a_stroke_is_not_lost() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let mut harness = opened(folder.path())?;
+    at(&mut harness, "Bulge", 0.2)?;
+    harness.drag_at(SIDE[0].into());
+    harness.step();
+    harness.hover_at(SIDE[1].into());
+    harness.step();
+    harness.hover_at(SIDE[2].into());
+    harness.hover_at(SIDE[3].into());
+    harness.drop_at(SIDE[3].into());
+    harness.run_steps(3);
+    let drawn = desk(&harness)?.document.drawn().clone();
+    let points = &drawn.edits.first().ok_or("nothing was drawn")?.from;
+    let [first, last] = [&points[0], &points[points.len() - 1]];
+    let way = f64::from(SIDE[3].0 - SIDE[0].0);
+    assert!((last[0] - first[0] - way).abs() < 0.02 * way, "{points:?}");
+    Ok(())
+}
+
 #[test]
 fn a_wave_runs_and_a_click_draws_nothing() -> Outcome {
     let folder = tempfile::tempdir()?;
