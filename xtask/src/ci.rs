@@ -19,7 +19,8 @@ pub enum Extent {
     Full,
 }
 
-/// What the steps share.
+/// What the steps share. All that compile to run name the whole workspace, so that packages are compiled once: which features
+/// they have depends on what is built together.
 struct Run {
     extent: Extent,
     /// Once the tests have run.
@@ -47,11 +48,6 @@ struct Step {
     run: fn(&mut Run) -> Outcome,
 }
 
-/// Those that need a driver, which is found or installed first, and the studio, whose window takes long to compile. Said alike by all steps that compile, so that packages are compiled once: which
-/// features they have depends on what is built together.
-const MOST: [&str; 7] =
-    ["--workspace", "--exclude", "sinew_gpu", "--exclude", "sinew_view", "--exclude", "sinew_studio"];
-
 const STEPS: &[Step] = &[
     Step { name: "format", run: |_| Ok(succeed(&mut cargo("fmt --all --check"))?) },
     Step { name: "clippy", run: |_| Ok(succeed(&mut cargo("clippy --workspace --all-targets -- --deny warnings"))?) },
@@ -59,13 +55,12 @@ const STEPS: &[Step] = &[
         name: "docs",
         run: |_| Ok(succeed(cargo("doc --workspace --no-deps").env("RUSTDOCFLAGS", "--deny warnings"))?),
     },
+    Step { name: "graphics driver", run: |_| gpu::find_driver().map_err(|gpu::Missing(why)| missing(why)) },
     Step { name: "tests", run: tests },
-    Step { name: "gpu", run: gpu },
-    Step { name: "studio", run: |run| Ok(succeed(run.extent.tell(&mut cargo("test --package sinew_studio")))?) },
-    Step { name: "doc tests", run: |run| Ok(succeed(run.extent.tell(cargo("test --doc").args(MOST)))?) },
+    Step { name: "doc tests", run: |run| Ok(succeed(run.extent.tell(&mut cargo("test --workspace --doc")))?) },
     Step {
         name: "examples, benches",
-        run: |_| Ok(succeed(cargo("build --profile test --examples --benches").args(MOST))?),
+        run: |_| Ok(succeed(&mut cargo("build --workspace --profile test --examples --benches"))?),
     },
     Step { name: "glTF validator", run: validator },
     Step { name: "wasm32", run: webassembly },
@@ -143,20 +138,22 @@ fn tests(run: &mut Run) -> Outcome {
         eprintln!("SINEW_ASSETS IS NOT SET: tests on real characters are skipped (with CI=true they fail)");
     }
     let extent = run.extent;
+    // Compiled all the same, for one set of features; not run where the step before found nothing to run them on.
+    let (is_drawn, on_gpu) =
+        (gpu::has_driver(), gpu::PACKAGES.map(|package| format!("package({package})")).join(" + "));
     let (result, times) = if works(&mut cargo("nextest --version")) {
-        slowest::nextest(|nextest| extent.tell(nextest.args(MOST)))
+        slowest::nextest(|nextest| {
+            extent.tell(nextest.arg("--workspace"));
+            if is_drawn { nextest } else { nextest.args(["--filterset", &format!("not ({on_gpu})")]) }
+        })
     } else {
-        slowest::cargo_test(|test| extent.tell(test.args(MOST).args(["--lib", "--bins", "--tests"])))
+        slowest::cargo_test(|test| {
+            extent.tell(test.args(["--workspace", "--lib", "--bins", "--tests"]));
+            if is_drawn { test } else { test.args(gpu::PACKAGES.iter().flat_map(|package| ["--exclude", package])) }
+        })
     };
     run.times = Some(times);
     Ok(result?)
-}
-
-/// What the GPU makes is what the processor makes; without one, on a driver that computes on the processor.
-fn gpu(run: &mut Run) -> Outcome {
-    gpu::find_driver().map_err(|gpu::Missing(why)| missing(why))?;
-    let extent = run.extent;
-    Ok(gpu::tests(|test| extent.tell(test))?)
 }
 
 /// What is not here is said loudly, and is a fault where nothing may be skipped.
@@ -170,10 +167,11 @@ fn validator(run: &mut Run) -> Outcome {
     if !interop::has_node() {
         return Err(Stop::Skipped("Node AND npm ARE NOT HERE: no baked file was validated".to_owned()));
     }
-    Ok(interop::validity(match run.extent {
+    let extent = match run.extent {
         Extent::Sampled => interop::Extent::Sample,
         Extent::Full => interop::Extent::All,
-    })?)
+    };
+    Ok(interop::validity(extent, &interop::tested())?)
 }
 
 /// Licences, faults found since, duplicates, by the tool for it.

@@ -76,7 +76,7 @@ fn main() -> ExitCode {
     match words.as_slice() {
         ["ci"] => ci::run(ci::Extent::Sampled),
         ["ci", "--full"] => ci::run(ci::Extent::Full),
-        ["gpu"] => report(gpu::find_driver().map_err(|gpu::Missing(why)| why).and_then(|()| gpu::tests(|test| test))),
+        ["gpu"] => report(gpu::find_driver().map_err(|gpu::Missing(why)| why).and_then(|()| gpu::tests())),
         ["tidy"] => report(tidy::check()),
         ["wasm32"] => report(wasm32::run()),
         ["web", "--check"] => report(web::check()),

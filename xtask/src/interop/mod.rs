@@ -28,7 +28,10 @@ const LIBIGL: &str = "libigl==2.6.3";
 
 /// Everything, one peer after the other; a peer that cannot be installed is a failure here.
 pub fn run() -> ExitCode {
-    let outcome = validity(Extent::All).and_then(|()| peers::check()).and_then(|()| pulls::check());
+    let outcome = sinew()
+        .and_then(|sinew| validity(Extent::All, &sinew))
+        .and_then(|()| peers::check())
+        .and_then(|()| pulls::check());
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(fault) => {
@@ -85,10 +88,15 @@ fn libigl() -> Result<Command, String> {
     Ok(command)
 }
 
-/// The `sinew` command as the tests build it.
+/// The `sinew` command, built anew.
 fn sinew() -> Result<Command, String> {
     succeed(&mut cargo("build --quiet --profile test --package sinew_cli"))?;
-    Ok(program(&target_dir().join("debug").join(format!("sinew{}", std::env::consts::EXE_SUFFIX)).to_string_lossy()))
+    Ok(tested())
+}
+
+/// The `sinew` command that the tests ran last. Built alone it has other features, so everything would be compiled again.
+pub fn tested() -> Command {
+    program(&target_dir().join("debug").join(format!("sinew{}", std::env::consts::EXE_SUFFIX)).to_string_lossy())
 }
 
 /// A fresh command like `sinew`'s, quiet.

@@ -1,9 +1,10 @@
 //! The Khronos validator on every baked file: no error that its input lacks, and none on anything we wrote.
 
-use super::{ZOO, again, assets, folder, node, output, sinew};
+use super::{ZOO, again, assets, folder, node, output};
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// How many characters.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,7 +21,7 @@ const SAMPLE: usize = 8;
 const PACKED_BELOW: u64 = 2_000_000;
 
 /// Bakes and validates; says which files could not be baked.
-pub fn check(extent: Extent) -> Result<(), String> {
+pub fn check(extent: Extent, sinew: &Command) -> Result<(), String> {
     let baked = folder("baked")?;
     let mut inputs: Vec<(String, Option<PathBuf>)> = ZOO.iter().map(|name| (format!("zoo:{name}"), None)).collect();
     let mut files = assets();
@@ -29,12 +30,11 @@ pub fn check(extent: Extent) -> Result<(), String> {
         files.truncate(SAMPLE);
     }
     inputs.extend(files.into_iter().map(|file| (file.display().to_string(), Some(file))));
-    let sinew = sinew()?;
     let (mut faults, mut seen) = (Vec::new(), 0);
     for (input, file) in inputs {
         let stem = Path::new(&input).file_stem().map(|stem| stem.to_string_lossy().replace(':', "-"));
         let out = baked.join(format!("{}.glb", stem.unwrap_or_default()));
-        let mut bake = again(&sinew);
+        let mut bake = again(sinew);
         // What is looked at is the form of the file, so coarse figures will do.
         bake.args(["bake", &input, "--best-effort", "--tolerance", "0.5%", "--fps", "30", "--force", "-o"]).arg(&out);
         if let Err(words) = output(&mut bake) {

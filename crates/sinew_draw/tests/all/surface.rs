@@ -48,11 +48,11 @@ fn drawn(subject: &Subject, points: &[DVec3], random: &mut Random, height: f64) 
 }
 
 fn subjects() -> Vec<Subject> {
-    let real = ["CesiumMan_sub3.glb", "MakeHuman_skirt.glb"];
-    [Subject::zoo("calf"), Subject::zoo("dancer")]
-        .into_iter()
-        .chain(real.iter().filter_map(|file| Subject::real(file)))
-        .collect()
+    let (zoo, real): (&[_], &[_]) = match is_full() {
+        true => (&["calf", "dancer"], &["CesiumMan_sub3.glb", "MakeHuman_skirt.glb"]),
+        false => (&["calf"], &["MakeHuman_skirt.glb"]),
+    };
+    zoo.iter().map(|name| Subject::zoo(name)).chain(real.iter().filter_map(|file| Subject::real(file))).collect()
 }
 
 #[test]
