@@ -17,6 +17,14 @@ pub type File = (String, Vec<u8>);
 /// Extensions of characters.
 pub const CHARACTERS: [&str; 3] = ["glb", "gltf", "vrm"];
 
+/// Archives replaced by what is in them.
+pub fn unpacked(files: Vec<File>) -> Vec<File> {
+    let open = |(name, bytes): File| {
+        if has_extension(&name, &["zip"]) { crate::stored_zip::read(&bytes) } else { vec![(name, bytes)] }
+    };
+    files.into_iter().flat_map(open).collect()
+}
+
 fn has_extension(name: &str, extensions: &[&str]) -> bool {
     let own = Path::new(name).extension().map(|own| own.to_string_lossy().to_lowercase());
     own.is_some_and(|own| extensions.contains(&own.as_str()))

@@ -107,22 +107,29 @@ impl Document {
         Ok(files)
     }
 
-    /// Hands recipe and maps out as downloads. Gives their names.
+    /// Hands the recipe out as a download, with its maps and strokes as one archive. Gives its name.
     #[cfg(target_arch = "wasm32")]
     pub fn save(&mut self, path: &Path) -> Result<Vec<PathBuf>, KeepError> {
-        let files = self.name_maps(&stem(path))?;
-        let mut written = vec![path.to_owned()];
-        write_bytes(path, self.text().as_bytes())?;
-        for (name, map) in &files {
-            write_bytes(Path::new(name), map.to_text().as_bytes())?;
-            written.push(name.into());
-        }
-        if !self.drawn().is_empty() {
-            written.push(drawn_beside(path));
-            write_bytes(&drawn_beside(path), crate::drawn::to_text(self.drawn()).as_bytes())?;
-        }
+        let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let maps = self.name_maps(&stem(path))?.into_iter().map(|(name, map)| (name, map.to_text().into_bytes()));
+        let drawn = (!self.drawn().is_empty())
+            .then(|| (name(&drawn_beside(path)), crate::drawn::to_text(self.drawn()).into_bytes()));
+        let recipe = (name(path), self.text().as_bytes().to_vec());
+        let files: Vec<_> = std::iter::once(recipe).chain(maps).chain(drawn).collect();
+        let written = match &files[..] {
+            [(_, bytes)] => {
+                write_bytes(path, bytes)?;
+                path.to_owned()
+            }
+            _ => {
+                let large = || KeepError::Download(format!("{}: is too large for an archive", path.display()));
+                let archive = path.with_file_name(format!("{}.zip", stem(path)));
+                write_bytes(&archive, &crate::stored_zip::write(&files).ok_or_else(large)?)?;
+                archive
+            }
+        };
         self.mark_saved();
-        Ok(written)
+        Ok(vec![written])
     }
 
     /// Saves recipe and maps; all of them, or none. Gives the files written.

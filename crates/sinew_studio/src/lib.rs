@@ -10,6 +10,7 @@
 //! | [`player`] | the document in motion: follows every change between two frames |
 //! | [`jobs`] | what takes longer than a moment: styles, strengths, checks, bakes |
 //! | [`wire`] | jobs as plain data, for workers |
+//! | [`stored_zip`] | several files as one |
 //! | [`why`] | which effect and which bone moved a point how far |
 //! | [`keep`], [`recovery`], [`handed`] | files that are saved, what is left after a crash, files without a place on a disk |
 //! | [`words`] | everything the window says |
@@ -42,6 +43,7 @@ pub mod player;
 pub mod recovery;
 #[cfg(feature = "window")]
 pub mod shell;
+pub mod stored_zip;
 pub mod why;
 pub mod wire;
 pub mod words;

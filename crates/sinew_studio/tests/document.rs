@@ -8,7 +8,7 @@ use sinew_studio::character::Character;
 use sinew_studio::document::Document;
 use sinew_studio::jobs::{Done, Export, Job, Task};
 use sinew_studio::player::Player;
-use sinew_studio::{handed, recovery, why, wire};
+use sinew_studio::{handed, recovery, stored_zip, why, wire};
 use std::collections::BTreeMap;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -92,6 +92,8 @@ fn files_are_handed_over_together() -> Outcome {
     let saved = document.save(&folder.path().join("calf.sinew.toml"))?;
     let name = |path: &std::path::PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
     let read = saved.iter().filter_map(|path| Some((name(path)?, std::fs::read(path).ok()?))).collect::<Vec<_>>();
+    let packed = vec![("calf.zip".to_owned(), stored_zip::write(&read).ok_or("too large")?)];
+    let read = handed::unpacked(packed);
     let again = handed::recipe_of(character.clone(), &read).ok_or("no recipe")??;
     assert_eq!(bits(&again), bits(&document));
     assert!(handed::recipe_of(character, &read[..1]).ok_or("no recipe")?.is_err());

@@ -1,6 +1,7 @@
 // The studio in a tab, driven as a person would: node check.mjs FOLDER PLAYWRIGHT CHROMIUM SCREENS
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { open, page, ready, serve } from './browse.mjs';
 
@@ -85,10 +86,15 @@ for (let i = 0; i < 600 && !downloads.some((download) => download.suggestedFilen
 console.log(`longest block while exporting ${await longest()} ms`);
 await shot('4-exported');
 const names = downloads.map((download) => download.suggestedFilename());
-for (const name of ['calf-lively.glb', 'calf.map-1.20.0.map.json', 'calf.sinew.toml', 'calf.strokes.json']) {
+for (const name of ['calf-lively.glb', 'calf.zip']) {
   assert.ok(names.includes(name), `${name} is not among ${names}`);
 }
 for (const download of downloads) await download.saveAs(join(screens, download.suggestedFilename()));
+
+// The archive is one of files as they are.
+execFileSync('python3', ['-m', 'zipfile', '-e', join(screens, 'calf.zip'), screens]);
+const drawn = JSON.parse(readFileSync(join(screens, 'calf.strokes.json')));
+assert.deepEqual(drawn.edits.map((edit) => edit.kind), ['bulge', 'silhouette']);
 
 // Without a network: the service worker has it all.
 await tab.evaluate(() => navigator.serviceWorker.ready);

@@ -199,6 +199,7 @@ impl Studio {
 
     /// Opens what was handed over: a character with its files, or a recipe with its maps for the one that is open.
     pub fn take_files(&mut self, files: Vec<File>, context: &egui::Context) {
+        let files: Vec<File> = handed::unpacked(files);
         if let Some(source) = handed::character_of(&files) {
             #[cfg(target_arch = "wasm32")]
             if let crate::character::Source::Memory { name, bytes } = &source {
@@ -504,7 +505,7 @@ impl Studio {
 
     #[cfg(target_arch = "wasm32")]
     fn ask_for_file(&mut self, context: &egui::Context) {
-        let accepted = ".glb,.gltf,.vrm,.bin,.png,.jpg,.jpeg,.toml,.json";
+        let accepted = ".glb,.gltf,.vrm,.bin,.png,.jpg,.jpeg,.toml,.json,.zip";
         crate::browser::files::choose(accepted, self.arriving.0.clone(), context.clone());
     }
 
