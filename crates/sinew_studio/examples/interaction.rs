@@ -96,7 +96,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             slots.iter().filter_map(vertex).map(|vertex| mesh.world_position(0, vertex).to_array()).collect();
         let up = 0.03 * document.character().size();
         for kind in [KindName::Bulge, KindName::Pull] {
-            let moved = |round: usize| line.iter().map(|&[x, y, z]| vec![x, y + up * round as f64 / ROUNDS as f64, z]);
+            let moved = |share: f64| line.iter().map(move |&[x, y, z]| vec![x, y + up * share, z]);
             told(
                 if kind == KindName::Pull {
                     "a stroke pulls skin, and a frame"
@@ -111,7 +111,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                         clip,
                         kind,
                         from: line.iter().map(|place| place.to_vec()).collect(),
-                        to: if kind == KindName::Pull { moved(round).collect() } else { Vec::new() },
+                        to: if kind == KindName::Pull {
+                            moved(round as f64 / ROUNDS as f64).collect()
+                        } else {
+                            Vec::new()
+                        },
                         ..Edit::default()
                     };
                     document.draw_edits("draw", gesture, 0, vec![edit], &player)?;
