@@ -461,11 +461,11 @@ fn move_knot(ui: &egui::Ui, desk: &mut Desk, response: &egui::Response, rect: Re
     let at = ui.input(|input| input.pointer.interact_pos());
     if response.is_pointer_button_down_on() && desk.drawing.dragged.is_none() && desk.drawing.current.is_empty() {
         let pressed = ui.input(|input| input.pointer.press_origin());
-        let places = lines.iter().enumerate().flat_map(|(line, points)| {
+        let mut places = lines.iter().enumerate().flat_map(|(line, points)| {
             points.iter().enumerate().map(move |(knot, point)| (line, knot, place_of(point, rect, &camera)))
         });
         let near = |(_, _, place): &(usize, usize, Pos2)| pressed.is_some_and(|at| at.distance(*place) <= NEAR);
-        if let Some((line, knot, _)) = places.filter(near).last() {
+        if let Some((line, knot, _)) = places.rfind(near) {
             let gesture = desk.document.gesture();
             desk.drawing.dragged = Some((line, knot, gesture));
         }
