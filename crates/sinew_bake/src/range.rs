@@ -70,7 +70,9 @@ impl Range {
         let mut residual = Tall::from_columns(rows, frames);
         let count = residual.columns();
         let mut kept = vec![Kept::default(); count];
-        if self.basis.columns() + count > self.most_columns && self.basis.columns() > self.most_columns / 2 {
+        let columns = self.basis.columns();
+        // As many as rows are all directions there are: no block needs more.
+        if self.most_columns < rows && columns + count > self.most_columns && columns > self.most_columns / 2 {
             self.give_up_half()?;
         }
         for _ in 0..2 {
@@ -178,6 +180,22 @@ mod tests {
         for (a, b) in back.data().iter().zip(&data) {
             assert!((a - b).abs() < 1e-4);
         }
+    }
+
+    #[test]
+    fn a_basis_that_has_room_for_all_directions_gives_up_none() {
+        let mut random = Random::new(5);
+        let rows = 30;
+        let mut range = Range::new(rows, 1e-5, 1024);
+        let data: Vec<f32> = (0..rows * 200).map(|_| random.between(-1.0, 1.0) as f32).collect();
+        for block in data.chunks(40 * rows) {
+            range.add(block.to_vec()).unwrap();
+        }
+        assert_eq!(range.basis().columns(), rows);
+        let mut residual = data;
+        let part = range.basis().transpose_times(&residual);
+        range.basis().add_product(-1.0, part.as_ref(), &mut residual);
+        assert!(residual.iter().all(|x| x.abs() < 1e-5));
     }
 
     #[test]
