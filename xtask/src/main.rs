@@ -19,6 +19,7 @@ mod scaling;
 mod slowest;
 mod tidy;
 mod wasm32;
+mod web;
 mod workbench;
 
 use crate::command::{cargo, succeed};
@@ -54,6 +55,8 @@ usage: cargo xtask COMMAND
   scaling --make AXIS N FILE.glb
                            writes the character of an axis at N
   hardening-load OLD [NEW] what once took too long or too much in reading, tried with the sinew programs OLD and NEW (this build)
+  web [FOLDER]             makes a folder of static files of the studio for browsers (target/studio-web)
+  web --check              the same, used in headless Chromium (npm and Chromium must be here); screens in target/web/screens
   pictures                 redraws the pictures of the manual
   bind-table               binds all characters of SINEW_ASSETS by every method and by Blender and writes docs/bind.md
   bake-table OLD [ASSET…]  bakes the characters of SINEW_ASSETS with this build and with the sinew program OLD by one recipe:
@@ -78,6 +81,10 @@ fn main() -> ExitCode {
         ["gpu-browsers"] => report(gpu::browsers()),
         ["tidy"] => report(tidy::check()),
         ["wasm32"] => report(wasm32::run()),
+        ["web", "--check"] => report(web::check()),
+        ["web"] => report(web::run("target/studio-web")),
+        ["web", folder] => report(web::run(folder)),
+        ["web-folder", module, folder] => report(web::folder(module.as_ref(), folder.as_ref())),
         ["avx512"] => report(emulated::avx512()),
         ["neon"] => report(emulated::neon()),
         ["bench", bench_args @ ..] => bench::run(bench_args),

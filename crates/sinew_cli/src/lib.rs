@@ -9,7 +9,6 @@ mod check;
 mod completions;
 mod demo;
 mod diff;
-mod drawn;
 mod edit;
 mod effects;
 mod fault;

@@ -17,7 +17,6 @@
 //! or on a `plane` of a `point` and a `normal`. Strokes are applied in order, each to the pose that the one before left.
 
 use crate::args::{Input, seconds};
-use crate::drawn::{Canvas, CharacterName, PlaneSpec, length, smooth, stroke};
 use crate::fault::Fault;
 use crate::load::{Scene, load_to_change};
 use crate::output::{Destination, Outputs};
@@ -25,20 +24,13 @@ use crate::played::find_clip;
 use crate::talk::Talk;
 use clap::Args as ClapArgs;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use glam::{DVec3, Vec3};
+use glam::Vec3;
 use serde::{Deserialize, Serialize};
-use sinew::strokes::posing::Posing;
-use sinew::strokes::{Fit, Selection, Stroke, pose_by_offset};
-use sinew::text::wildcard;
-use sinew::{BoneId, Cpu, LocalTransform, Motion, MotionSettings, Pose, Recipe, Stage, Workspace, WorldPose};
-use sinew_draw::screen::TOLERANCE as PIXEL_TOLERANCE;
-use sinew_draw::{CameraSpec, Cycle, Ease, Easing, Layers, PoseLayer};
+use sinew::{Cpu, LocalTransform, Motion, MotionSettings, Pose, Recipe, Stage, Workspace};
+use sinew_draw::pose_strokes::{self, PoseStroke};
+use sinew_draw::{Cycle, Ease, Easing, Layers, PoseLayer};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-
-/// Radius of selection and tolerance of simplification where a stroke gives none, in sizes of the character.
-const RADIUS: f64 = 0.05;
-const TOLERANCE: f64 = 0.002;
 
 #[derive(Debug, ClapArgs)]
 pub struct PoseArgs {
@@ -91,45 +83,13 @@ pub struct PoseArgs {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct StrokesFile {
-    strokes: Vec<PosingStroke>,
+    strokes: Vec<PoseStroke>,
 }
 
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct LayersFile {
     layers: Vec<PoseLayer>,
-}
-
-#[derive(Clone, Copy, Debug, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum FitName {
-    #[default]
-    Offset,
-    Curve,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct PosingStroke {
-    camera: Option<CameraSpec>,
-    plane: Option<PlaneSpec>,
-    /// Only bones of this character; of any without it.
-    character: Option<CharacterName>,
-    /// Whether bones follow how the offset differs from the baseline, or lie on it.
-    #[serde(default)]
-    fit: FitName,
-    baseline: Vec<Vec<f64>>,
-    offset: Vec<Vec<f64>>,
-    /// How far from the baseline joints are chosen.
-    radius: Option<f64>,
-    /// Only bones of such names; * and ? match any.
-    bones: Option<String>,
-    #[serde(default)]
-    stretch: bool,
-    /// How far a sample may lie from the curve that leaves it out.
-    tolerance: Option<f64>,
-    /// Normal of the plane the strokes were drawn on.
-    normal: Option<[f64; 3]>,
 }
 
 pub fn run(options: &PoseArgs, talk: &Talk) -> Result<(), Fault> {
@@ -147,7 +107,7 @@ pub fn run(options: &PoseArgs, talk: &Talk) -> Result<(), Fault> {
     let mut pose = before.clone();
     for (index, stroke) in strokes.strokes.iter().enumerate() {
         let words = |fault: String| Fault::in_file(&file, format!("stroke {}: {fault}", index + 1));
-        let chosen = apply(&scene, stroke, &mut pose).map_err(words)?;
+        let chosen = pose_strokes::apply(&scene.rig, stroke, &mut pose).map_err(words)?;
         talk.note(&format!("stroke {}: {chosen} bones", index + 1));
     }
     let changes = changed(&scene, &before, &pose);
@@ -236,103 +196,6 @@ pub fn read<T: serde::de::DeserializeOwned>(path: &Path, what: &str) -> Result<T
         .map_err(|error| Fault::in_file(&file, format!("the {what} cannot be read ({error}); check the path")))?;
     serde_json::from_str(&text)
         .map_err(|error| Fault::in_file(&file, format!("{error}; correct the JSON there, the manual shows the format")))
-}
-
-/// Poses the bones near one baseline; tells how many.
-fn apply(scene: &Scene, asked: &PosingStroke, pose: &mut Pose) -> Result<usize, String> {
-    let (rig, skeleton) = (&scene.rig, scene.rig.skeleton());
-    let character = asked.character.as_ref().map(|name| name.find(rig)).transpose()?;
-    let pattern = asked.bones.as_deref().unwrap_or("*");
-    let mut is_joint = vec![false; skeleton.len()];
-    let of_it = rig.palette().iter().filter(|entry| character.is_none_or(|wanted| entry.character as usize == wanted));
-    of_it.for_each(|entry| is_joint[entry.bone.index()] = true);
-    let candidates: Vec<BoneId> =
-        (skeleton.bones()).filter(|&bone| is_joint[bone.index()] && wildcard(pattern, skeleton.name(bone))).collect();
-    let mut world = WorldPose::default();
-    world.compose(skeleton, pose);
-    let canvas = Canvas::of(asked.camera.as_ref(), asked.plane.as_ref())?;
-    let (chosen, [baseline, offset], plane_normal) = match &canvas {
-        None => in_world(scene, asked, &world, &candidates, character)?,
-        Some(canvas) => in_picture(scene, asked, &world, &candidates, canvas)?,
-    };
-    if chosen.is_empty() {
-        let advice = "draw the baseline closer to the joints, or give a larger radius";
-        return Err(format!("no joint matching \"{pattern}\" is within the radius of the baseline; {advice}"));
-    }
-    let up = match asked.normal {
-        None => plane_normal,
-        Some(normal) => DVec3::from(normal).try_normalize().ok_or("the normal has no direction")?,
-    };
-    let selection = Selection::by_baseline(&world, chosen.into_iter(), &baseline, f64::INFINITY);
-    let is_free = |bone: BoneId| rig.is_root(bone) || skeleton.parent(bone).is_none();
-    let fit = match asked.fit {
-        FitName::Offset => Fit::Offset,
-        FitName::Curve => Fit::Curve,
-    };
-    let posing = Posing { up, stretch: asked.stretch, fit, is_free: &is_free };
-    *pose = pose_by_offset(skeleton, pose, &selection, [&baseline, &offset], &posing);
-    Ok(selection.bones().len())
-}
-
-/// Bones that a baseline chooses, both strokes, and the normal of the plane they are drawn on.
-type Chosen = (Vec<BoneId>, [Stroke; 2], DVec3);
-
-fn in_world(
-    scene: &Scene,
-    asked: &PosingStroke,
-    world: &WorldPose,
-    candidates: &[BoneId],
-    character: Option<usize>,
-) -> Result<Chosen, String> {
-    let tolerance_of = |size: f64| length(asked.tolerance, TOLERANCE * size, "tolerance");
-    let raw = stroke(&asked.baseline, "baseline", 0.0)?;
-    let near = |bone: BoneId| raw.at(raw.nearest(world.joint_origin(bone))).distance(world.joint_origin(bone));
-    // Lengths are in sizes of the character that is drawn at.
-    let nearest = candidates.iter().min_by(|&&a, &&b| near(a).total_cmp(&near(b)));
-    let character = character.or_else(|| nearest.map(|&bone| scene.rig.character_of_bone(bone)));
-    let size = character.and_then(|index| scene.rig.characters().get(index)).map_or(1.0, |character| character.size);
-    let (radius, tolerance) = (length(asked.radius, RADIUS * size, "radius")?, tolerance_of(size)?);
-    let baseline = stroke(&asked.baseline, "baseline", tolerance)?;
-    let offset = stroke(&asked.offset, "offset", tolerance)?;
-    let selection = Selection::by_baseline(world, candidates.iter().copied(), &baseline, radius);
-    Ok((selection.bones().iter().map(|selected| selected.bone).collect(), [baseline, offset], DVec3::Z))
-}
-
-fn in_picture(
-    scene: &Scene,
-    asked: &PosingStroke,
-    world: &WorldPose,
-    candidates: &[BoneId],
-    canvas: &Canvas,
-) -> Result<Chosen, String> {
-    let height = asked.camera.map_or(0.0, |camera| f64::from(camera.size[1]));
-    let tolerance = length(asked.tolerance, PIXEL_TOLERANCE * height, "tolerance")?;
-    let baseline = canvas.stroke(&asked.baseline, "baseline", tolerance)?;
-    let offset = canvas.stroke(&asked.offset, "offset", tolerance)?;
-    let flat = smooth(&baseline.flat(), "baseline")?;
-    let mut chosen = Vec::new();
-    for &bone in candidates {
-        let projected = canvas.view.project(world.joint_origin(bone));
-        let Some([x, y]) = projected.pixel().filter(|_| projected.depth > canvas.view.camera().near()) else {
-            continue;
-        };
-        let size = scene.rig.characters()[scene.rig.character_of_bone(bone)].size;
-        let radius = length(asked.radius, RADIUS * size, "radius")? / canvas.view.pixel_size(projected.depth);
-        let joint = DVec3::new(x, y, 0.0);
-        if flat.at(flat.nearest(joint)).distance(joint) <= radius {
-            chosen.push(bone);
-        }
-    }
-    let joints: Vec<DVec3> = chosen.iter().map(|&bone| world.joint_origin(bone)).collect();
-    if joints.is_empty() {
-        return Ok((chosen, [flat.clone(), flat], DVec3::Z));
-    }
-    let plane = canvas.plane(&joints)?;
-    let placed = |stroke: &sinew_draw::ScreenStroke, what: &str| {
-        let samples = stroke.on_plane(&plane).map_err(|fault| format!("the {what}: {fault}"))?;
-        smooth(&samples, what)
-    };
-    Ok((chosen, [placed(&baseline, "baseline")?, placed(&offset, "offset")?], plane.normal()))
 }
 
 /// Whether all skin stays where numbers of the file have squares: the next command is to read what is written.

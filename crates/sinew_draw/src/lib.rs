@@ -7,17 +7,24 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`screen`] | strokes in pixels, put on the skin or on a plane |
+//! | [`drawn`] | strokes as they are asked for, in the world or in pixels |
+//! | [`edits`] | surface edits made of them, for recipes |
+//! | [`pose_strokes`] | bones posed by them |
 //! | [`ease`] | when something drawn comes, holds and goes |
 //! | [`layer`] | a pose that was drawn as a layer on a clip, and as its tracks |
 //! | [`outline`] | what is seen of a contour, and the part of it that a stroke runs along |
 //! | [`mod@redraw`] | that part moved to the stroke, the skin around it following |
 
+pub mod drawn;
 pub mod ease;
+pub mod edits;
 pub mod layer;
 pub mod outline;
+pub mod pose_strokes;
 pub mod redraw;
 pub mod screen;
 
+pub use drawn::Canvas;
 pub use ease::{Cycle, Ease, Easing};
 pub use layer::{LayerError, Layers, PoseLayer};
 pub use outline::{Contour, OutlineError};

@@ -9,7 +9,7 @@
 //! (tests/screen.rs).
 
 use glam::DVec3;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sinew::strokes::surface::SurfaceTree;
 use sinew::strokes::{Sample, SurfacePoint, simplify};
 use sinew_render::{Camera, CameraError, Lens, Projector, Size};
@@ -57,7 +57,7 @@ pub enum ScreenError {
 }
 
 /// A camera as plain data.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CameraSpec {
     /// Where it stands.
@@ -68,8 +68,10 @@ pub struct CameraSpec {
     #[serde(default = "upwards")]
     pub up: [f64; 3],
     /// Angle between the lower and the upper border, in degrees; 28 unless there is a height.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fov: Option<f64>,
     /// Height of the picture in scene units: a parallel projection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub height: Option<f64>,
     /// Width and height of the picture in pixels.
     pub size: [u32; 2],

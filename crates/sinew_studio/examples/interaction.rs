@@ -4,6 +4,7 @@
 #![allow(clippy::print_stdout)]
 
 use sinew::recipe::{Place, Strength};
+use sinew_draw::edits::{Edit, KindName};
 use sinew_studio::brush::{Brush, Canvas, SkinPlace, Stroke};
 use sinew_studio::character::Character;
 use sinew_studio::document::Document;
@@ -82,6 +83,48 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 Ok(())
             })?,
         );
+        // Along a few edges of the skin, and so far up.
+        let mesh = player.frame(at(ROUNDS / 4)).result;
+        let adjacency = document.rig().adjacency();
+        let mut slots = vec![triangles[triangles.len() / 3][0] as usize];
+        while slots.len() < 8 {
+            let next = adjacency.of(slots[slots.len() - 1]).iter().map(|&next| next as usize);
+            slots.extend(next.filter(|next| !slots.contains(next)).take(1).collect::<Vec<_>>());
+        }
+        let vertex = |slot: &usize| document.rig().point_of_vertex().iter().position(|&other| other as usize == *slot);
+        let line: Vec<[f64; 3]> =
+            slots.iter().filter_map(vertex).map(|vertex| mesh.world_position(0, vertex).to_array()).collect();
+        let up = 0.03 * document.character().size();
+        for kind in [KindName::Bulge, KindName::Pull] {
+            let moved = |share: f64| line.iter().map(move |&[x, y, z]| vec![x, y + up * share, z]);
+            told(
+                if kind == KindName::Pull {
+                    "a stroke pulls skin, and a frame"
+                } else {
+                    "a stroke raises it, and a frame"
+                },
+                timed(|round| {
+                    let clip = document.character().asset.clips.first().map(|clip| clip.name.clone());
+                    let edit = Edit {
+                        name: "line".to_owned(),
+                        time: clip.is_some().then(|| at(ROUNDS / 4)),
+                        clip,
+                        kind,
+                        from: line.iter().map(|place| place.to_vec()).collect(),
+                        to: if kind == KindName::Pull {
+                            moved(round as f64 / ROUNDS as f64).collect()
+                        } else {
+                            Vec::new()
+                        },
+                        ..Edit::default()
+                    };
+                    document.draw_edits("draw", gesture, 0, vec![edit], &player)?;
+                    player.follow(&document)?;
+                    player.frame(at(round));
+                    Ok(())
+                })?,
+            );
+        }
     }
     Ok(())
 }

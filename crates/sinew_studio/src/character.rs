@@ -14,6 +14,13 @@ pub enum Source {
     Path(PathBuf),
     /// A built-in character.
     BuiltIn(String),
+    /// A file that was handed over without a place on a disk.
+    Memory {
+        /// What it was called.
+        name: String,
+        /// All of it.
+        bytes: Arc<[u8]>,
+    },
 }
 
 impl Source {
@@ -22,6 +29,7 @@ impl Source {
         match self {
             Self::Path(path) => path.display().to_string(),
             Self::BuiltIn(name) => format!("zoo:{name}"),
+            Self::Memory { name, .. } => name.clone(),
         }
     }
 
@@ -31,6 +39,7 @@ impl Source {
         match self {
             Self::Path(path) => stem(path).unwrap_or_else(|| self.argument()),
             Self::BuiltIn(name) => name.clone(),
+            Self::Memory { name, .. } => stem(Path::new(name)).unwrap_or_else(|| self.argument()),
         }
     }
 
@@ -38,7 +47,7 @@ impl Source {
     pub fn folder(&self) -> Option<&Path> {
         match self {
             Self::Path(path) => path.parent(),
-            Self::BuiltIn(_) => None,
+            Self::BuiltIn(_) | Self::Memory { .. } => None,
         }
     }
 }
@@ -102,10 +111,11 @@ impl Character {
         match source {
             Source::Path(path) => Self::open(path),
             Source::BuiltIn(name) => Self::built_in(name),
+            Source::Memory { name, bytes } => Self::from_slice(name, bytes),
         }
     }
 
-    fn of(source: Source, name: String, file: File) -> Result<Arc<Self>, OpenError> {
+    pub(crate) fn of(source: Source, name: String, file: File) -> Result<Arc<Self>, OpenError> {
         let asset = RawAsset::from_original(name, file)?.check()?;
         if asset.rig.triangles().is_empty() {
             return Err(OpenError::NothingMoves { file: asset.name });

@@ -5,6 +5,7 @@
 //! as they were opened, to the bit.
 
 use crate::character::Character;
+use crate::drawn::Drawn;
 use crate::history::{Dab, History, MapChange};
 use sinew::maps::PointMap;
 use sinew::recipe::{CorrectionSpec, EditError, EditShape, EditSpec, EffectSpec, Literal, Place};
@@ -49,6 +50,9 @@ pub enum ChangeError {
     /// A name that cannot be a map's.
     #[error("a map needs a name of its own in lower case, of letters, digits, - and _, and {0:?} is not one")]
     MapName(String),
+    /// What was drawn cannot be made.
+    #[error("{0}")]
+    Drawn(String),
     /// Values for another mesh.
     #[error("the map has {found} values, but the character has {wanted} points; paint it on this character")]
     MapSize {
@@ -67,6 +71,7 @@ pub struct Document {
     /// The text of the recipe, shared with the history.
     text: Arc<str>,
     maps: BTreeMap<String, Values>,
+    drawn: Arc<Drawn>,
     history: History,
     saved: u64,
 }
@@ -76,7 +81,8 @@ impl Document {
     pub fn new(character: Arc<Character>) -> Self {
         let recipe = RecipeFile::default();
         let text = recipe.to_string().into();
-        Self { character, recipe, text, maps: BTreeMap::new(), history: History::default(), saved: 0 }
+        let (maps, drawn, history) = (BTreeMap::new(), Arc::default(), History::default());
+        Self { character, recipe, text, maps, drawn, history, saved: 0 }
     }
 
     /// A character with a recipe and the maps painted for it.
@@ -109,6 +115,17 @@ impl Document {
     /// Painted maps by name.
     pub fn maps(&self) -> &BTreeMap<String, Values> {
         &self.maps
+    }
+
+    /// What was drawn over the picture.
+    pub fn drawn(&self) -> &Arc<Drawn> {
+        &self.drawn
+    }
+
+    /// Takes what was drawn from the text of a file, where there is nothing yet: it stands in recipe and maps already.
+    pub(crate) fn take_drawn(&mut self, text: &str) -> Result<(), ChangeError> {
+        self.drawn = Arc::new(crate::drawn::from_text(text).map_err(ChangeError::Drawn)?);
+        Ok(())
     }
 
     /// Names of all maps that a recipe can use: painted here, or in the character's file.
@@ -156,14 +173,68 @@ impl Document {
     }
 
     fn adopt(&mut self, label: &str, gesture: Option<u64>, recipe: RecipeFile, maps: Vec<MapChange>) {
-        let text: Arc<str> = recipe.to_string().into();
+        let drawn = (*self.drawn).clone();
+        self.adopt_drawn(label, gesture, Some(recipe), drawn, maps);
+    }
+
+    /// Takes another recipe, where there is one, and what was drawn; maps have changed already.
+    pub(crate) fn adopt_drawn(
+        &mut self,
+        label: &str,
+        gesture: Option<u64>,
+        recipe: Option<RecipeFile>,
+        drawn: Drawn,
+        maps: Vec<MapChange>,
+    ) {
+        let text: Arc<str> = recipe.as_ref().map_or_else(|| Arc::clone(&self.text), |recipe| recipe.to_string().into());
         let texts = (text != self.text).then(|| [Arc::clone(&self.text), Arc::clone(&text)]);
-        if texts.is_none() && maps.is_empty() {
+        let both = (drawn != *self.drawn).then(|| [Arc::clone(&self.drawn), Arc::new(drawn)]);
+        if texts.is_none() && both.is_none() && maps.is_empty() {
             return;
         }
-        self.history.push(label, gesture, texts, maps);
-        self.recipe = recipe;
+        if let Some([_, drawn]) = &both {
+            self.drawn = Arc::clone(drawn);
+        }
+        self.history.push(label, gesture, texts, both, maps);
+        self.recipe = recipe.unwrap_or_else(|| self.recipe.clone());
         self.text = text;
+    }
+
+    /// Becomes what another document has come to, as one step.
+    pub(crate) fn take_over(
+        &mut self,
+        label: &str,
+        gesture: Option<u64>,
+        recipe: RecipeFile,
+        drawn: Drawn,
+        maps: BTreeMap<String, Values>,
+    ) {
+        let mut changes = Vec::new();
+        for (name, values) in self.maps.iter().filter(|(name, _)| !maps.contains_key(*name)) {
+            changes.push(MapChange::Deleted(name.clone(), values.as_slice().into()));
+        }
+        for (name, values) in &maps {
+            let Some(held) = self.maps.get(name) else {
+                changes.push(MapChange::Made(name.clone(), values.as_slice().into()));
+                continue;
+            };
+            let differ = |(slot, (&before, &after)): (usize, (&f32, &f32))| {
+                let slot = u32::try_from(slot).unwrap_or(u32::MAX);
+                (before.to_bits() != after.to_bits()).then_some(Dab { slot, before, after })
+            };
+            let dabs: Vec<Dab> = held.iter().zip(values).enumerate().filter_map(differ).collect();
+            if !dabs.is_empty() {
+                changes.push(MapChange::Painted(name.clone(), dabs));
+            }
+        }
+        self.maps = maps;
+        self.adopt_drawn(label, gesture, Some(recipe), drawn, changes);
+    }
+
+    /// A draft's, without a step.
+    pub(crate) fn set_all(&mut self, recipe: RecipeFile, drawn: Drawn, maps: BTreeMap<String, Values>) {
+        self.text = recipe.to_string().into();
+        (self.recipe, self.drawn, self.maps) = (recipe, Arc::new(drawn), maps);
     }
 
     /// Sets one setting.
@@ -189,10 +260,18 @@ impl Document {
         Ok(())
     }
 
+    /// Another text for the whole recipe but for the surface edits, which stay: they are the character's, not the style's.
+    pub fn restyle(&mut self, label: &str, text: &str) -> Result<(), ChangeError> {
+        let mut recipe = RecipeFile::parse(text)?;
+        self.recipe.recipe().edits.iter().try_for_each(|edit| recipe.add_edit(edit))?;
+        self.adopt(label, None, recipe, Vec::new());
+        Ok(())
+    }
+
     /// A recipe that is ready to use.
     pub fn choose_preset(&mut self, name: &str) -> Result<(), ChangeError> {
         let text = presets::get(name).ok_or_else(|| ChangeError::NoSuchPreset(name.to_owned()))?;
-        self.replace(name, text)
+        self.restyle(name, text)
     }
 
     /// Adds an effect with its defaults.
@@ -214,7 +293,7 @@ impl Document {
         let values = self.checked(values.unwrap_or_else(|| self.values_or_zero(name)))?;
         let change = MapChange::Made(name.to_owned(), values.as_slice().into());
         self.maps.insert(name.to_owned(), values);
-        self.history.push(&format!("New map {name}"), None, None, vec![change]);
+        self.history.push(&format!("New map {name}"), None, None, None, vec![change]);
         Ok(())
     }
 
@@ -282,7 +361,7 @@ impl Document {
         }
         dabs.sort_by_key(|dab| dab.slot);
         if !dabs.is_empty() {
-            self.history.push(label, gesture, None, vec![MapChange::Painted(name.to_owned(), dabs)]);
+            self.history.push(label, gesture, None, None, vec![MapChange::Painted(name.to_owned(), dabs)]);
         }
         Ok(())
     }
@@ -297,13 +376,16 @@ impl Document {
             changes.push(MapChange::Made(name.clone(), values.as_slice().into()));
         }
         self.maps.clone_from(&other.maps);
-        self.adopt(label, None, other.recipe.clone(), changes);
+        self.adopt_drawn(label, None, Some(other.recipe.clone()), (*other.drawn).clone(), changes);
     }
 
     /// One step back; false where there is none.
     pub fn undo(&mut self) -> bool {
         let Some(change) = self.history.undo() else { return false };
         let text = change.recipe.as_ref().map(|[before, _]| Arc::clone(before));
+        if let Some([before, _]) = &change.drawn {
+            self.drawn = Arc::clone(before);
+        }
         for change in change.maps.iter().rev() {
             match change {
                 MapChange::Made(name, _) => drop(self.maps.remove(name)),
@@ -322,6 +404,9 @@ impl Document {
     pub fn redo(&mut self) -> bool {
         let Some(change) = self.history.redo() else { return false };
         let text = change.recipe.as_ref().map(|[_, after]| Arc::clone(after));
+        if let Some([_, after]) = &change.drawn {
+            self.drawn = Arc::clone(after);
+        }
         for change in &change.maps {
             match change {
                 MapChange::Made(name, values) => drop(self.maps.insert(name.clone(), values.to_vec())),

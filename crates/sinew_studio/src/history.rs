@@ -3,6 +3,7 @@
 //! A change holds the text of the recipe before and after it, and of painted maps the values that differ. Changes of one
 //! gesture (a slider that is dragged, a brush that has not been lifted) are one.
 
+use crate::drawn::Drawn;
 use std::sync::Arc;
 
 /// A value of a map that has changed.
@@ -34,6 +35,8 @@ pub struct Change {
     pub label: String,
     /// Recipe before and after.
     pub recipe: Option<[Arc<str>; 2]>,
+    /// What was drawn, before and after.
+    pub drawn: Option<[Arc<Drawn>; 2]>,
     /// Maps, in the order that they changed.
     pub maps: Vec<MapChange>,
     gesture: Option<u64>,
@@ -59,20 +62,25 @@ impl History {
     }
 
     /// Remembers a change that was made. What was undone before can no longer be done again.
-    pub fn push(&mut self, label: &str, gesture: Option<u64>, recipe: Option<[Arc<str>; 2]>, maps: Vec<MapChange>) {
+    pub fn push(
+        &mut self,
+        label: &str,
+        gesture: Option<u64>,
+        recipe: Option<[Arc<str>; 2]>,
+        drawn: Option<[Arc<Drawn>; 2]>,
+        maps: Vec<MapChange>,
+    ) {
         self.changes.truncate(self.done);
         self.revisions += 1;
         let revision = self.revisions;
         if let Some(last) = self.changes.last_mut().filter(|last| gesture.is_some() && last.gesture == gesture) {
-            last.recipe = match (last.recipe.take(), recipe) {
-                (Some([before, _]), Some([_, after])) => Some([before, after]),
-                (held, new) => new.or(held),
-            };
+            last.recipe = joined(last.recipe.take(), recipe);
+            last.drawn = joined(last.drawn.take(), drawn);
             maps.into_iter().for_each(|change| merge(&mut last.maps, change));
             last.revision = revision;
             return;
         }
-        self.changes.push(Change { label: label.to_owned(), recipe, maps, gesture, revision });
+        self.changes.push(Change { label: label.to_owned(), recipe, drawn, maps, gesture, revision });
         self.done = self.changes.len();
     }
 
@@ -104,6 +112,14 @@ impl History {
     /// A number that only this state has; 0 is the first.
     pub fn revision(&self) -> u64 {
         self.done.checked_sub(1).map_or(0, |last| self.changes[last].revision)
+    }
+}
+
+/// Two changes as one, each from something to something else.
+fn joined<T>(held: Option<[T; 2]>, new: Option<[T; 2]>) -> Option<[T; 2]> {
+    match (held, new) {
+        (Some([before, _]), Some([_, after])) => Some([before, after]),
+        (held, new) => new.or(held),
     }
 }
 

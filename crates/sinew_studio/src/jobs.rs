@@ -2,7 +2,9 @@
 
 use crate::character::Character;
 use crate::document::Document;
+use crate::drawn::{Drawn, posed_clip};
 use crate::player::Gains;
+use serde::{Deserialize, Serialize};
 use sinew::recipe::Strength;
 use sinew::strength::{Solved, solve};
 use sinew::{MotionSettings, RecipeFile, Rig};
@@ -29,7 +31,7 @@ pub enum Job {
 }
 
 /// How a file is exported.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Export {
     /// Share of the size that positions may differ by.
     pub tolerance: f64,
@@ -79,7 +81,7 @@ pub struct Baked {
 }
 
 /// Something that people would see.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// What it is, in words.
     pub text: String,
@@ -96,10 +98,12 @@ pub struct Finding {
 /// All that a job needs.
 #[derive(Clone, Debug)]
 pub struct Task {
-    character: Arc<Character>,
-    recipe: RecipeFile,
-    maps: Vec<MapFile>,
-    job: Job,
+    /// On whom.
+    pub character: Arc<Character>,
+    pub(crate) recipe: RecipeFile,
+    pub(crate) maps: Vec<MapFile>,
+    pub(crate) drawn: Arc<Drawn>,
+    pub(crate) job: Job,
 }
 
 impl Task {
@@ -107,7 +111,8 @@ impl Task {
     pub fn new(document: &Document, job: Job) -> Self {
         // Maps of a document fit its character.
         let maps = document.map_files().unwrap_or_default();
-        Self { character: Arc::clone(document.character()), recipe: document.recipe().clone(), maps, job }
+        let (character, drawn) = (Arc::clone(document.character()), Arc::clone(document.drawn()));
+        Self { character, recipe: document.recipe().clone(), maps, drawn, job }
     }
 
     /// Does it. `progress` is told what, how much of it is done, and of how much.
@@ -129,10 +134,15 @@ impl Task {
         }
     }
 
-    /// The character with what was painted on it, as the command reads it.
+    /// The character with the poses drawn on its clips and what was painted on it, as the command reads it.
     fn painted(&self) -> Result<Asset, String> {
         let asset = &self.character.asset;
-        let file = asset.document.clone().ok_or_else(|| format!("{}: lies in no file", asset.name))?;
+        let mut file = asset.document.clone().ok_or_else(|| format!("{}: lies in no file", asset.name))?;
+        for (number, clip) in asset.clips.iter().enumerate() {
+            if let Some(posed) = posed_clip(&self.character, &self.drawn, number) {
+                file.replace_tracks(number, clip, &posed).map_err(|error| error.to_string())?;
+            }
+        }
         let raw = RawAsset::from_original(asset.name.clone(), file).map_err(|error| error.to_string())?;
         raw.paint(&self.maps).map_err(|error| error.to_string())?.check().map_err(|error| error.to_string())
     }
@@ -143,7 +153,7 @@ impl Task {
         strength: Option<Strength>,
         progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<Done, String> {
-        let asset = &self.character.asset;
+        let asset = self.painted()?;
         if asset.clips.is_empty() {
             return Err(format!("{}: there is no clip, and effects add to motion", asset.name));
         }
@@ -257,7 +267,27 @@ pub struct Progress {
     pub total: usize,
 }
 
-/// Runs jobs on threads of their own, and hands over what comes of them.
+/// Away from the window: in a worker of the browser.
+#[cfg(all(target_arch = "wasm32", feature = "window"))]
+use crate::browser::worker::elsewhere;
+
+/// Away from the window: on a thread.
+#[cfg(not(target_arch = "wasm32"))]
+fn elsewhere(
+    task: Task,
+    tell: impl Fn(&str, usize, usize) + Send + Sync + 'static,
+    end: impl FnOnce(Done) + Send + 'static,
+) {
+    std::thread::spawn(move || end(task.run(&tell)));
+}
+
+/// Where there is neither thread nor window.
+#[cfg(all(target_arch = "wasm32", not(feature = "window")))]
+fn elsewhere(task: Task, tell: impl Fn(&str, usize, usize) + Send + Sync + 'static, end: impl FnOnce(Done)) {
+    end(task.run(&tell));
+}
+
+/// Runs jobs on threads of their own, in a browser in a worker, and hands over what comes of them.
 #[derive(Debug)]
 pub struct Crew {
     sender: Sender<(u64, Done)>,
@@ -281,18 +311,18 @@ impl Crew {
         let progress = Arc::new(Mutex::new(Progress::default()));
         self.running.push((number, Arc::clone(&progress)));
         let sender = self.sender.clone();
-        let work = move || {
-            let tell = |what: &str, done: usize, total: usize| {
-                *progress.lock().unwrap_or_else(PoisonError::into_inner) =
-                    Progress { what: what.to_owned(), done, total };
-                wake();
-            };
-            let done = task.run(&tell);
+        let wake = Arc::new(wake);
+        let heard = Arc::clone(&wake);
+        let tell = move |what: &str, done: usize, total: usize| {
+            *progress.lock().unwrap_or_else(PoisonError::into_inner) = Progress { what: what.to_owned(), done, total };
+            heard();
+        };
+        let end = move |done: Done| {
             // Nobody may be listening any more.
             let _ = sender.send((number, done));
             wake();
         };
-        std::thread::spawn(work);
+        elsewhere(task, tell, end);
         number
     }
 

@@ -1,10 +1,12 @@
 //! Files that are saved: the recipe and the maps painted for it, swapped together or not at all.
 
-use crate::character::{Character, OpenError, Source};
+use crate::character::{Character, OpenError};
 use crate::document::{ChangeError, Document};
 use sinew::RecipeFile;
 use sinew::recipe::Place;
-use sinew_files::{Existing, FileError, FileSet, Stopped, write_file};
+#[cfg(not(target_arch = "wasm32"))]
+use sinew_files::{Existing, FileSet, write_file};
+use sinew_files::{FileError, Stopped};
 use sinew_gltf::map_file::{MapFile, MapFileError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,6 +47,9 @@ pub enum KeepError {
     /// The character cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenError),
+    /// The browser refuses a download.
+    #[error("{0}")]
+    Download(String),
     /// A map file of somebody else lies where one would be written.
     #[error("{file}: already exists and belongs to no map of this recipe; save under another name")]
     Foreign {
@@ -54,6 +59,7 @@ pub enum KeepError {
 }
 
 /// A file that could not be written.
+#[cfg_attr(target_arch = "wasm32", expect(dead_code, reason = "a browser's tab writes no files"))]
 pub(crate) fn stopped(path: &Path) -> impl Fn(Stopped<std::io::Error>) -> KeepError {
     let file = path.display().to_string();
     move |stopped| match stopped {
@@ -64,6 +70,14 @@ pub(crate) fn stopped(path: &Path) -> impl Fn(Stopped<std::io::Error>) -> KeepEr
 
 /// Extension of recipes.
 pub const EXTENSION: &str = ".sinew.toml";
+
+/// What the extension of recipes becomes for what was drawn.
+const DRAWN: &str = ".strokes.json";
+
+/// Where what was drawn lies beside a recipe.
+fn drawn_beside(path: &Path) -> PathBuf {
+    path.with_file_name(format!("{}{DRAWN}", stem(path)))
+}
 
 /// Name of a recipe's file without its extension.
 fn stem(path: &Path) -> String {
@@ -93,7 +107,33 @@ impl Document {
         Ok(files)
     }
 
+    /// Hands the recipe out as a download, with its maps and strokes as one archive. Gives its name.
+    #[cfg(target_arch = "wasm32")]
+    pub fn save(&mut self, path: &Path) -> Result<Vec<PathBuf>, KeepError> {
+        let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let maps = self.name_maps(&stem(path))?.into_iter().map(|(name, map)| (name, map.to_text().into_bytes()));
+        let drawn = (!self.drawn().is_empty())
+            .then(|| (name(&drawn_beside(path)), crate::drawn::to_text(self.drawn()).into_bytes()));
+        let recipe = (name(path), self.text().as_bytes().to_vec());
+        let files: Vec<_> = std::iter::once(recipe).chain(maps).chain(drawn).collect();
+        let written = match &files[..] {
+            [(_, bytes)] => {
+                write_bytes(path, bytes)?;
+                path.to_owned()
+            }
+            _ => {
+                let large = || KeepError::Download(format!("{}: is too large for an archive", path.display()));
+                let archive = path.with_file_name(format!("{}.zip", stem(path)));
+                write_bytes(&archive, &crate::stored_zip::write(&files).ok_or_else(large)?)?;
+                archive
+            }
+        };
+        self.mark_saved();
+        Ok(vec![written])
+    }
+
     /// Saves recipe and maps; all of them, or none. Gives the files written.
+    #[cfg(not(target_arch = "wasm32"))]
     pub fn save(&mut self, path: &Path) -> Result<Vec<PathBuf>, KeepError> {
         let before: Vec<String> = self.recipe().maps().to_vec();
         let files = self.name_maps(&stem(path))?;
@@ -111,6 +151,13 @@ impl Document {
                 .map_err(stopped(&target))?;
             written.push(target);
         }
+        let strokes = drawn_beside(path);
+        // Of a recipe whose strokes were all removed the file says so.
+        if !self.drawn().is_empty() || strokes.exists() {
+            let text = crate::drawn::to_text(self.drawn());
+            set.write(&strokes, Existing::Replace, |out| out.write_all(text.as_bytes())).map_err(stopped(&strokes))?;
+            written.push(strokes);
+        }
         set.commit()?;
         self.mark_saved();
         Ok(written)
@@ -127,7 +174,13 @@ impl Document {
         for name in parsed.maps() {
             maps.push(MapFile::from_text(name, &read(&folder.join(name))?)?);
         }
-        Self::with_recipe(character, &text, &maps).map_err(|error| KeepError::Change { file, source: error.into() })
+        let told = |error: ChangeError| KeepError::Change { file: file.clone(), source: error.into() };
+        let mut document = Self::with_recipe(character, &text, &maps).map_err(told)?;
+        let strokes = drawn_beside(path);
+        if strokes.exists() {
+            document.take_drawn(&read(&strokes)?).map_err(told)?;
+        }
+        Ok(document)
     }
 
     /// The command line that gives the file the window exports.
@@ -145,9 +198,6 @@ impl Document {
 
     /// Where the recipe goes unless people say otherwise.
     pub fn default_path(&self) -> PathBuf {
-        let Source::Path(_) = &self.character().source else {
-            return PathBuf::from(format!("{}{EXTENSION}", self.character().source.title()));
-        };
         let folder = self.character().source.folder().unwrap_or(Path::new(""));
         folder.join(format!("{}{EXTENSION}", self.character().source.title()))
     }
@@ -166,12 +216,24 @@ pub fn state_folder() -> Option<PathBuf> {
     base.map(|base| base.join("sinew-studio"))
 }
 
+/// Hands a file out as a download.
+#[cfg(target_arch = "wasm32")]
+pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), KeepError> {
+    let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+    #[cfg(feature = "window")]
+    return crate::browser::files::download(&name, bytes).map_err(KeepError::Download);
+    #[cfg(not(feature = "window"))]
+    Err(KeepError::Download(format!("{name}: there is no page to download it from ({} bytes)", bytes.len())))
+}
+
 /// Writes a file whole or not at all.
+#[cfg(not(target_arch = "wasm32"))]
 pub fn write_bytes(path: &Path, bytes: &[u8]) -> Result<(), KeepError> {
     write_file(path, Existing::Replace, |out| out.write_all(bytes), |_| Ok(())).map_err(stopped(path))
 }
 
 /// Maps that the recipe on disk names already.
+#[cfg(not(target_arch = "wasm32"))]
 fn known_maps(path: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     RecipeFile::parse(&text).map(|recipe| recipe.maps().to_vec()).unwrap_or_default()

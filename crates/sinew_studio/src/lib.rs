@@ -6,13 +6,16 @@
 //! |---|---|
 //! | [`character`] | what was opened |
 //! | [`document`], [`history`] | recipe and painted maps, and every change of them, to be undone |
-//! | [`brush`] | painting on the skin |
+//! | [`brush`], [`drawn`] | painting on the skin, drawing over the picture |
 //! | [`player`] | the document in motion: follows every change between two frames |
 //! | [`jobs`] | what takes longer than a moment: styles, strengths, checks, bakes |
+//! | [`wire`] | jobs as plain data, for workers |
+//! | [`stored_zip`] | several files as one |
 //! | [`why`] | which effect and which bone moved a point how far |
-//! | [`keep`], [`recovery`] | files that are saved, and what is left after a crash |
+//! | [`keep`], [`recovery`], [`handed`] | files that are saved, what is left after a crash, files without a place on a disk |
 //! | [`words`] | everything the window says |
 //! | `shell` | the window (feature `window`) |
+//! | `browser` | what a browser's tab has in place of a disk, threads and dialogs |
 //!
 //! ```
 //! use sinew_studio::character::Character;
@@ -26,9 +29,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#[cfg(all(target_arch = "wasm32", feature = "window"))]
+pub mod browser;
 pub mod brush;
 pub mod character;
 pub mod document;
+pub mod drawn;
+pub mod handed;
 pub mod history;
 pub mod jobs;
 pub mod keep;
@@ -36,5 +43,7 @@ pub mod player;
 pub mod recovery;
 #[cfg(feature = "window")]
 pub mod shell;
+pub mod stored_zip;
 pub mod why;
+pub mod wire;
 pub mod words;

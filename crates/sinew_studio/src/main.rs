@@ -1,5 +1,11 @@
-//! `sinew_studio [FILE]`: the studio in a window.
+//! `sinew_studio [FILE]`: the studio in a window; as WebAssembly, in a browser's tab.
 
+#[cfg(target_arch = "wasm32")]
+fn main() {
+    sinew_studio::browser::run();
+}
+
+#[cfg(not(target_arch = "wasm32"))]
 fn main() -> std::process::ExitCode {
     use eframe::egui;
     use sinew_studio::shell::studio::Studio;

@@ -6,6 +6,7 @@
 //! the gain.
 
 use crate::document::Document;
+use crate::drawn::{Drawn, posed_clip};
 use sinew::graph::GraphError;
 use sinew::{
     Clip, Cpu, DeformedMesh, Motion, MotionError, MotionSettings, Outputs, Recipe, Retuned, Rig, Stage, Workspace,
@@ -78,6 +79,8 @@ pub struct Player {
     stage: Stage,
     motion: Option<Arc<Motion>>,
     clip: usize,
+    /// What was drawn when the clip was bound: poses lie on it.
+    drawn: Arc<Drawn>,
     settings: MotionSettings,
     workspace: Workspace,
     known: Known,
@@ -97,6 +100,7 @@ impl Player {
             stage,
             motion: None,
             clip,
+            drawn: Arc::clone(document.drawn()),
             settings: MotionSettings::default(),
             workspace: Workspace::with(Outputs { base: true, ..Outputs::default() }),
             known: Known::default(),
@@ -107,6 +111,20 @@ impl Player {
         player.bind(document)?;
         player.follow(document)?;
         Ok(player)
+    }
+
+    /// Another player of a document that was made from this one's, on one of its clips, with the gains that are known.
+    pub fn like(&self, document: &Document, clip: Option<usize>) -> Result<Self, PlayError> {
+        let mut player = Self::new(document, clip.unwrap_or(0))?;
+        player.known = self.known.clone();
+        player.follow(document)?;
+        Ok(player)
+    }
+
+    /// The character at its default transforms.
+    pub fn rest(&mut self) -> Frame<'_> {
+        self.stage.resting(&mut self.workspace).deform(&Cpu::serial());
+        self.last()
     }
 
     /// Number of the clip that plays.
@@ -195,7 +213,8 @@ impl Player {
         }
         note(self.stage.retune(&self.playable(document))?);
         let settings = self.settings_of(document);
-        if followed.motion || settings != self.settings {
+        let other_poses = !Arc::ptr_eq(&self.drawn, document.drawn()) && self.drawn.poses != document.drawn().poses;
+        if followed.motion || settings != self.settings || other_poses {
             self.bind(document)?;
             followed.motion = true;
         }
@@ -208,7 +227,9 @@ impl Player {
 
     fn bind(&mut self, document: &Document) -> Result<(), PlayError> {
         self.settings = self.settings_of(document);
-        self.motion = match clip_of(document, self.clip) {
+        self.drawn = Arc::clone(document.drawn());
+        let posed = posed_clip(document.character(), document.drawn(), self.clip);
+        self.motion = match posed.as_ref().or(clip_of(document, self.clip)) {
             Some(clip) => Some(Arc::clone(self.stage.motion(clip, &self.settings)?.motion())),
             None => None,
         };

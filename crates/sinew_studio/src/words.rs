@@ -274,6 +274,89 @@ pub mod paint {
     pub const USED_BY: &str = "Multiplies";
 }
 
+/// Drawing.
+pub mod draw {
+    /// The tab.
+    pub const TAB: &str = "Draw";
+    /// What to do.
+    pub const TEXT: &str = "Draw over the picture. Alt orbits, Esc starts the stroke anew.";
+    /// Bones.
+    pub const POSE: &str = "Pose";
+    /// What one does.
+    pub const POSE_TIP: &str =
+        "Draw along the bones, then where they should go. The pose comes and goes about this moment.";
+    /// Skin.
+    pub const PULL: &str = "Pull";
+    /// What one does.
+    pub const PULL_TIP: &str = "Draw a line on the skin, then where it should go";
+    /// The outline.
+    pub const OUTLINE: &str = "Outline";
+    /// What one does.
+    pub const OUTLINE_TIP: &str = "Draw the outline as it should be, beginning and ending on the one there is";
+    /// A ridge.
+    pub const BULGE: &str = "Bulge";
+    /// What one does.
+    pub const BULGE_TIP: &str = "Draw on the skin: it rises along the line";
+    /// A furrow.
+    pub const GROOVE: &str = "Groove";
+    /// What one does.
+    pub const GROOVE_TIP: &str = "Draw on the skin: it sinks along the line";
+    /// A wave.
+    pub const WAVE: &str = "Wave";
+    /// What one does.
+    pub const WAVE_TIP: &str = "Draw on the skin: a wave runs along the line";
+    /// The second stroke is wanted.
+    pub const SECOND: &str = "Now draw where it should go.";
+    /// The camera was turned between two strokes.
+    pub const TURNED: &str = "The view has turned since the first stroke; draw it again.";
+    /// Without clips.
+    pub const NO_CLIP: &str = "This file has no clip to put a pose on; sinew pose sets the default pose.";
+    /// Reach.
+    pub const REACH: &str = "Gives way";
+    /// By rings.
+    pub const RINGS: &str = "Rings";
+    /// Through space.
+    pub const DISTANCE: &str = "Distance";
+    /// Along the skin.
+    pub const GEODESIC: &str = "Along the skin";
+    /// How.
+    pub const SOLVE: &str = "Way";
+    /// As rigidly as possible.
+    pub const RIGID: &str = "Firm";
+    /// Smoothly.
+    pub const SMOOTH: &str = "Smooth";
+    /// By scale vectors.
+    pub const VECTORS: &str = "About bones";
+    /// Height.
+    pub const HEIGHT: &str = "Height";
+    /// Width.
+    pub const WIDTH: &str = "Width";
+    /// About a moment only.
+    pub const KEYED: &str = "Only about this moment";
+    /// Comes.
+    pub const EASE_IN: &str = "comes in";
+    /// Goes.
+    pub const EASE_OUT: &str = "goes in";
+    /// By springs.
+    pub const SPRINGS: &str = "Springs draw it there";
+    /// Bones may grow.
+    pub const STRETCH: &str = "Bones may stretch";
+    /// On the line.
+    pub const ON_LINE: &str = "Joints lie on the line";
+    /// What was drawn.
+    pub const DRAWN: &str = "Drawn so far";
+    /// Nothing yet.
+    pub const NOTHING: &str = "Nothing yet.";
+    /// To its view.
+    pub const GO: &str = "Show";
+    /// Its tooltip.
+    pub const GO_TIP: &str = "Go to the moment and the view it was drawn at. Drag its knots to change it.";
+    /// Removes it.
+    pub const REMOVE: &str = "Remove stroke";
+    /// Changes it.
+    pub const REDRAW: &str = "Change stroke";
+}
+
 /// Bones.
 pub mod bones {
     /// The tab.

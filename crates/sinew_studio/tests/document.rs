@@ -8,7 +8,7 @@ use sinew_studio::character::Character;
 use sinew_studio::document::Document;
 use sinew_studio::jobs::{Done, Export, Job, Task};
 use sinew_studio::player::Player;
-use sinew_studio::{recovery, why};
+use sinew_studio::{handed, recovery, stored_zip, why, wire};
 use std::collections::BTreeMap;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -45,6 +45,76 @@ fn bits(document: &Document) -> (String, BTreeMap<String, Vec<u32>>) {
     let maps = document.maps().iter();
     let maps = maps.map(|(name, values)| (name.clone(), values.iter().map(|v| v.to_bits()).collect()));
     (document.text().to_string(), maps.collect())
+}
+
+/// What has gone to a worker and back is what it was.
+#[test]
+fn jobs_go_over_the_wire() -> Outcome {
+    let mut document = calf()?;
+    document.choose_preset("lively")?;
+    document.make_map("belly", Some(document.values_or_zero("x").iter().map(|_| 0.123_456_79).collect()))?;
+    document.set("map", None, Place::Effect(0, "map"), "belly")?;
+    for job in [Job::Solve, Job::Bake(Export { tolerance: 0.017, ..Export::default() })] {
+        let here = Task::new(&document, job);
+        let text = wire::task_to_text(&here);
+        let (kind, name) = wire::source_name(&document.character().source);
+        let source = wire::named_source(kind, &name, Vec::new()).ok_or("no source")?;
+        let there = wire::task_from_text(Character::reopen(&source)?, &text)?;
+        let (text, bytes) = wire::done_to_text(there.run(&|_, _, _| ()));
+        let (here, there) = (here.run(&|_, _, _| ()), wire::done_from_text(&text, bytes));
+        assert_eq!(format!("{here:?}"), format!("{there:?}"));
+        assert!(!matches!(here, Done::Failed(_)), "{here:?}");
+    }
+    Ok(())
+}
+
+/// A character whose buffer lies in a file of its own, as browsers hand it over: without folders.
+#[test]
+fn files_are_handed_over_together() -> Outcome {
+    let calf = sinew_zoo::build("calf")?;
+    let glb = sinew_gltf::export(&calf.raw, &calf.clips)?.to_glb()?;
+    let length = u32::from_le_bytes(glb[12..16].try_into()?) as usize;
+    let mut json: serde_json::Value = serde_json::from_slice(&glb[20..20 + length])?;
+    json["buffers"][0]["uri"] = "data%20of/the%20calf.bin".into();
+    let binary = glb[20 + length + 8..].to_vec();
+    let files = vec![("the calf.bin".to_owned(), binary), ("calf.gltf".to_owned(), serde_json::to_vec(&json)?)];
+    let source = handed::character_of(&files).ok_or("no character")?;
+    let character = Character::reopen(&source)?;
+    assert_eq!(source.title(), "calf");
+    assert_eq!(character.asset.rig.vertex_count(), Character::built_in("calf")?.asset.rig.vertex_count());
+    assert!(Character::reopen(&handed::character_of(&files[1..]).ok_or("no character")?).is_err());
+
+    let mut document = Document::new(character.clone());
+    document.choose_preset("lively")?;
+    document.make_map("belly", None)?;
+    document.paint("paint", None, "belly", [(3, 0.5)])?;
+    let folder = tempfile::tempdir()?;
+    let saved = document.save(&folder.path().join("calf.sinew.toml"))?;
+    let name = |path: &std::path::PathBuf| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let read = saved.iter().filter_map(|path| Some((name(path)?, std::fs::read(path).ok()?))).collect::<Vec<_>>();
+    let packed = vec![("calf.zip".to_owned(), stored_zip::write(&read).ok_or("too large")?)];
+    let read = handed::unpacked(packed);
+    let again = handed::recipe_of(character.clone(), &read).ok_or("no recipe")??;
+    assert_eq!(bits(&again), bits(&document));
+    assert!(handed::recipe_of(character, &read[..1]).ok_or("no recipe")?.is_err());
+    Ok(())
+}
+
+/// Styles come and go, what was drawn on the character stays.
+#[test]
+fn styles_leave_edits_alone() -> Outcome {
+    use sinew::correct::surface_edit::Profile;
+    use sinew::recipe::{EditShape, EditSpec};
+    let mut document = calf()?;
+    document.edit("edit", None, |recipe| recipe.add_edit(&EditSpec::new(EditShape::Radial(Profile::SineInOut))))?;
+    let edits = document.recipe().recipe().edits.clone();
+    document.choose_preset("cartoon")?;
+    document.choose_preset("jelly")?;
+    assert_eq!(document.recipe().recipe().edits, edits);
+    document.undo();
+    document.undo();
+    assert_eq!(document.recipe().recipe().edits, edits);
+    Ok(())
 }
 
 fn random_action(document: &mut Document, dice: &mut Dice, canvas: &mut Canvas) {

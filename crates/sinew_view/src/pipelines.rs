@@ -25,9 +25,9 @@ pub struct Layouts {
     pub uniforms: BindGroupLayout,
     /// Lists of a mesh, its texture and sampler.
     pub mesh: BindGroupLayout,
-    /// Shadows sharp and soft, contact, occlusion, depth.
+    /// Shadows sharp and soft, contact, occlusion, depth, and what reads depth.
     pub screen: BindGroupLayout,
-    /// Radius, and two sources.
+    /// Radius, two sources, and what reads those that are depths.
     pub filter: BindGroupLayout,
 }
 
@@ -56,6 +56,7 @@ impl Layouts {
         };
         let (vertex, fragment) = (ShaderStages::VERTEX, ShaderStages::FRAGMENT);
         let sampler = BindingType::Sampler(wgpu::SamplerBindingType::Filtering);
+        let nearest = BindingType::Sampler(wgpu::SamplerBindingType::NonFiltering);
         Self {
             uniforms: layout(&[
                 (both, uniform(size_of::<data::View>(), true)),
@@ -71,11 +72,19 @@ impl Layouts {
                 (fragment, filtered),
                 (fragment, sampler),
             ]),
-            screen: layout(&[(fragment, loaded); 5]),
+            screen: layout(&[
+                (fragment, loaded),
+                (fragment, loaded),
+                (fragment, loaded),
+                (fragment, loaded),
+                (fragment, loaded),
+                (fragment, nearest),
+            ]),
             filter: layout(&[
                 (fragment, uniform(size_of::<data::Filter>(), false)),
                 (fragment, loaded),
                 (fragment, loaded),
+                (fragment, nearest),
             ]),
         }
     }

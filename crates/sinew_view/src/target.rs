@@ -176,12 +176,17 @@ impl Sheets {
         let shown = maker.texture(whole, Kind { usage: kind.usage | TextureUsages::COPY_SRC, ..kind });
         let shown_view = shown.create_view(&wgpu::TextureViewDescriptor::default());
 
+        let nearest = maker.device.create_sampler(&wgpu::SamplerDescriptor::default());
         let step = |from: [&TextureView; 2], to: &TextureView, step: [i32; 2], radius: usize| {
             let filter = data::Filter { step, radius: radius as i32, unused: 0 };
             let held = maker.buffer(size_of::<data::Filter>() as u64, BufferUsages::UNIFORM | BufferUsages::COPY_DST);
             maker.queue.write_buffer(&held, 0, bytemuck::bytes_of(&filter));
             let [a, b] = from.map(wgpu::BindingResource::TextureView);
-            Step { group: maker.bind_group(&layouts.filter, &[held.as_entire_binding(), a, b]), to: to.clone() }
+            let nearest = wgpu::BindingResource::Sampler(&nearest);
+            Step {
+                group: maker.bind_group(&layouts.filter, &[held.as_entire_binding(), a, b, nearest]),
+                to: to.clone(),
+            }
         };
         let [r_sharp, r_soft, r_near, r_wide] = blur_radii(side);
         let (across, down) = ([1, 0], [0, 1]);
@@ -200,8 +205,10 @@ impl Sheets {
         let occlusion_steps =
             [step([&solid_depth, &solid_normals], &rough, [0; 2], 0), step([&rough, &solid_depth], &open, [0; 2], 0)];
         let present = step([&resolved; 2], &shown_view, [0; 2], 0);
-        let screen = [&sharp, &soft, &contact, &open, &solid_depth].map(wgpu::BindingResource::TextureView);
-        let screen = maker.bind_group(&layouts.screen, &screen);
+        let [sharp, soft, contact, open, depth_of_solids] =
+            [&sharp, &soft, &contact, &open, &solid_depth].map(wgpu::BindingResource::TextureView);
+        let nearest = wgpu::BindingResource::Sampler(&nearest);
+        let screen = maker.bind_group(&layouts.screen, &[sharp, soft, contact, open, depth_of_solids, nearest]);
         let sheets = Self {
             color,
             depth,

@@ -5,6 +5,7 @@ use crate::character::Character;
 use crate::document::{ChangeError, Document};
 use crate::jobs::{Baked, Crew, Done, Export, Finding, Job, Task};
 use crate::player::{Player, Span};
+use crate::shell::drawing::Drawing;
 use crate::shell::orbit::Orbit;
 use crate::shell::pick::Picked;
 use crate::why::Why;
@@ -15,7 +16,7 @@ use sinew_liven::Style;
 use sinew_render::View;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Instant;
+use web_time::Instant;
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -146,6 +147,8 @@ pub struct Desk {
     pub map: Option<String>,
     /// Name of a map to be made.
     pub new_map: String,
+    /// What is drawn over the picture.
+    pub drawing: Drawing,
     /// The stroke being painted, and its gesture.
     pub stroke: Option<(Stroke, u64)>,
     /// Findings, and the state they are of.
@@ -221,6 +224,7 @@ impl Desk {
             brush: Brush::default(),
             map: document.maps().keys().next().cloned(),
             new_map: String::new(),
+            drawing: Drawing::default(),
             stroke: None,
             findings: None,
             export: Export::default(),
@@ -351,7 +355,7 @@ impl Desk {
         match (purpose, done) {
             (_, Done::Failed(why)) => self.complain(why),
             (Purpose::Style(style), Done::Livened { text, account, gains }) => {
-                self.change(|document| document.replace(&format!("Style {style}"), &text));
+                self.change(|document| document.restyle(&format!("Style {style}"), &text));
                 let recipe = self.document.recipe().recipe().clone();
                 self.player.take_gains(&recipe, gains);
                 self.account = account;

@@ -5,10 +5,12 @@
 //! | [`studio`] | all of it, and what keys do |
 //! | [`desk`] | a document that is open, with all that its panels share |
 //! | [`view`], [`gpu_easel`], [`orbit`], [`pick`] | the picture, on the GPU or without one, its camera, what is under the pointer |
+//! | [`drawing`] | strokes over the picture |
 //! | [`panels`] | one file per panel |
 //! | [`widgets`] | sliders of parameters, curves |
 
 pub mod desk;
+pub mod drawing;
 pub mod gpu_easel;
 pub mod orbit;
 pub mod panels;

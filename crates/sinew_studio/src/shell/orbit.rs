@@ -44,6 +44,17 @@ impl Orbit {
         })
     }
 
+    /// From an eye to a target, the right way up.
+    pub fn seen_from(&self, eye: DVec3, target: DVec3) -> Self {
+        let distance = eye.distance(target);
+        let back = (eye - target) / distance;
+        if !(distance > 0.0 && back.is_finite()) {
+            return *self;
+        }
+        let elevation = back.y.clamp(-1.0, 1.0).asin().clamp(-HIGHEST, HIGHEST);
+        Self { target, azimuth: back.x.atan2(back.z), elevation, distance }
+    }
+
     /// Turned by a drag of so many heights of the picture.
     pub fn turn(&mut self, drag: DVec2) {
         self.azimuth -= 4.0 * drag.x;

@@ -2,16 +2,17 @@
 
 use crate::character::Character;
 use crate::document::Document;
-use crate::recovery::{Left, Recovery, left};
+use crate::handed::{self, File};
+use crate::recovery::{Left, Recovery};
 use crate::shell::desk::{Colour, Compare, Desk, Notice};
-use crate::shell::panels::{bones, check, corrections, effects, keep, paint, style, timeline, why};
+use crate::shell::panels::{bones, check, corrections, draw, effects, keep, paint, style, timeline, why};
 use crate::shell::view::Easel;
 use crate::words;
 use eframe::egui::{self, Key, KeyboardShortcut, Modifiers};
 use sinew_render::View;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 
 /// A panel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub enum Pane {
     Corrections,
     /// Maps.
     Paint,
+    /// Strokes.
+    Draw,
     /// Bones.
     Bones,
     /// Causes.
@@ -44,6 +47,7 @@ impl Pane {
             Self::Effects => words::effects::TAB,
             Self::Corrections => words::corrections::TAB,
             Self::Paint => words::paint::TAB,
+            Self::Draw => words::draw::TAB,
             Self::Bones => words::bones::TAB,
             Self::Why => words::why::TAB,
             Self::Check => words::check::TAB,
@@ -52,6 +56,8 @@ impl Pane {
     }
 }
 
+/// Files in memory, or why there are none.
+type Arrived = Result<Vec<File>, String>;
 /// What comes of opening a file: a document, or what is wrong.
 type Opened = Result<Box<Desk>, String>;
 
@@ -61,6 +67,8 @@ pub struct Studio {
     easel: Easel,
     panes: egui_tiles::Tree<Pane>,
     opening: Option<Receiver<Opened>>,
+    /// Where files arrive that have no place on a disk.
+    arriving: (Sender<Arrived>, Receiver<Arrived>),
     /// Folder of what survives a crash; none where there is no disk.
     state: Option<PathBuf>,
     recovery: Option<Recovery>,
@@ -84,15 +92,16 @@ const UNDO: KeyboardShortcut = KeyboardShortcut::new(Modifiers::COMMAND, Key::Z)
 const REDO: KeyboardShortcut = KeyboardShortcut::new(Modifiers::COMMAND.plus(Modifiers::SHIFT), Key::Z);
 /// Recent files that are offered.
 const MOST_RECENT: usize = 8;
-/// Extensions of characters.
-const EXTENSIONS: [&str; 3] = ["glb", "gltf", "vrm"];
 
 impl Studio {
     /// Nothing open. `state` is a folder of one's own for recovery and recent files; without a GPU pictures
     /// are drawn on the processor.
     pub fn new(state: Option<PathBuf>, gpu: Option<&eframe::egui_wgpu::RenderState>) -> Self {
         let recovery = state.as_deref().and_then(|folder| Recovery::new(folder).ok());
-        let crashed = state.as_deref().map(left).unwrap_or_default();
+        #[cfg(target_arch = "wasm32")]
+        let (recovery, crashed) = (recovery.or_else(|| Some(Recovery::of_tab())), crate::recovery::left_by_tabs());
+        #[cfg(not(target_arch = "wasm32"))]
+        let crashed = state.as_deref().map(crate::recovery::left).unwrap_or_default();
         let recent = state.as_deref().map(recent).unwrap_or_default();
         let is_first = state.as_deref().is_some_and(|folder| !folder.join("toured").exists());
         Self {
@@ -100,6 +109,7 @@ impl Studio {
             easel: Easel::new(gpu),
             panes: panes(),
             opening: None,
+            arriving: channel(),
             recovery,
             left: crashed,
             recent,
@@ -118,6 +128,20 @@ impl Studio {
     /// What is open, to be changed.
     pub fn desk_mut(&mut self) -> Option<&mut Desk> {
         self.desk.as_deref_mut()
+    }
+
+    /// What is open, whether all of it is saved, and where.
+    pub fn title(&self) -> String {
+        let open = self.desk().map_or_else(String::new, |desk| {
+            let unsaved = if desk.document.is_unsaved() { "*" } else { "" };
+            format!("{} {unsaved}– ", desk.character().source.title())
+        });
+        format!("{open}{}", words::TITLE)
+    }
+
+    /// Whether something is being read or done.
+    pub fn is_busy(&self) -> bool {
+        self.is_opening() || self.desk().is_some_and(|desk| desk.crew.is_busy())
     }
 
     /// Whether a file is being read.
@@ -166,8 +190,36 @@ impl Studio {
             let _ = sender.send(desk);
             context.request_repaint();
         };
+        #[cfg(target_arch = "wasm32")]
+        crate::browser::soon(work);
+        #[cfg(not(target_arch = "wasm32"))]
         std::thread::spawn(work);
         self.opening = Some(receiver);
+    }
+
+    /// Opens what was handed over: a character with its files, or a recipe with its maps for the one that is open.
+    pub fn take_files(&mut self, files: Vec<File>, context: &egui::Context) {
+        let files: Vec<File> = handed::unpacked(files);
+        if let Some(source) = handed::character_of(&files) {
+            #[cfg(target_arch = "wasm32")]
+            if let crate::character::Source::Memory { name, bytes } = &source {
+                crate::browser::shelf::keep_file(name, bytes);
+            }
+            return self.open_by(context, move || Character::reopen(&source).map_err(|error| error.to_string()));
+        }
+        let names = || files.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
+        let Some(desk) = &mut self.desk else {
+            let text = format!("{}: open a character first (.glb, .gltf or .vrm)", names());
+            return self.notices.push(Notice { text, is_error: true });
+        };
+        match handed::recipe_of(desk.character().clone(), &files) {
+            Some(Ok(other)) => {
+                desk.document.adopt_all("Open recipe", &other);
+                desk.document.mark_saved();
+            }
+            Some(Err(text)) => desk.complain(text),
+            None => desk.complain(format!("{}: is neither a character (.glb, .gltf, .vrm) nor a recipe", names())),
+        }
     }
 
     /// Takes what was opened.
@@ -228,6 +280,12 @@ impl Studio {
             context.all_styles_mut(|style| style.text_styles.extend([small()]));
         }
         self.take_opened();
+        while let Ok(arrived) = self.arriving.1.try_recv() {
+            match arrived {
+                Ok(files) => self.take_files(files, &context),
+                Err(text) => self.notices.push(Notice { text, is_error: true }),
+            }
+        }
         self.drops(&context);
         self.keys(&context);
         if let Some(desk) = &mut self.desk {
@@ -245,6 +303,8 @@ impl Studio {
                 self.recovery = None;
             }
         }
+        #[cfg(target_arch = "wasm32")]
+        crate::browser::announce(&self.title(), self.is_busy());
         egui::Panel::top("bar").show(ui, |ui| self.bar(ui));
         self.tell(ui);
         if self.desk.is_some() {
@@ -400,17 +460,56 @@ impl Studio {
         }
         if let Some(index) = restored {
             let left = self.left.remove(index);
-            let desk = left.restore().map_err(|error| error.to_string());
-            match desk.and_then(|document| Desk::new(document).map_err(|error| error.to_string())) {
-                Ok(desk) => {
-                    self.seat(Box::new(desk));
-                    left.discard();
-                }
-                Err(text) => self.notices.push(Notice { text, is_error: true }),
-            }
+            self.restore(left, &context);
         }
     }
 
+    fn restore(&mut self, left: Left, context: &egui::Context) {
+        let (sender, receiver) = channel();
+        let restored = move |left: &Left| {
+            let document = left.restore().map_err(|error| error.to_string());
+            let desk = document.and_then(|document| Desk::new(document).map_err(|error| error.to_string()));
+            if desk.is_ok() {
+                left.discard();
+            }
+            // A window that is gone waits for nothing.
+            let _ = sender.send(desk.map(Box::new));
+        };
+        #[cfg(target_arch = "wasm32")]
+        {
+            let context = context.clone();
+            wasm_bindgen_futures::spawn_local(async move {
+                let mut left = left;
+                if let crate::character::Source::Memory { name, bytes } = &mut left.source {
+                    *bytes = crate::browser::shelf::file(name).await.unwrap_or_default().into();
+                }
+                restored(&left);
+                context.request_repaint();
+            });
+        }
+        #[cfg(not(target_arch = "wasm32"))]
+        {
+            restored(&left);
+            context.request_repaint();
+        }
+        self.opening = Some(receiver);
+    }
+
+    #[cfg(target_arch = "wasm32")]
+    fn drops(&mut self, context: &egui::Context) {
+        let dropped = context.input(|input| input.raw.dropped_files.clone());
+        if !dropped.is_empty() {
+            crate::browser::files::take(dropped, self.arriving.0.clone(), context.clone());
+        }
+    }
+
+    #[cfg(target_arch = "wasm32")]
+    fn ask_for_file(&mut self, context: &egui::Context) {
+        let accepted = ".glb,.gltf,.vrm,.bin,.png,.jpg,.jpeg,.toml,.json,.zip";
+        crate::browser::files::choose(accepted, self.arriving.0.clone(), context.clone());
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
     fn drops(&mut self, context: &egui::Context) {
         for file in context.input(|input| input.raw.dropped_files.clone()) {
             if file.path().extension().is_some_and(|extension| extension == "toml") {
@@ -421,8 +520,9 @@ impl Studio {
         }
     }
 
+    #[cfg(not(target_arch = "wasm32"))]
     fn ask_for_file(&mut self, context: &egui::Context) {
-        let chosen = rfd::FileDialog::new().add_filter("Characters", &EXTENSIONS).pick_file();
+        let chosen = rfd::FileDialog::new().add_filter("Characters", &handed::CHARACTERS).pick_file();
         if let Some(path) = chosen {
             self.open(&path, context);
         }
@@ -551,7 +651,7 @@ fn panes() -> egui_tiles::Tree<Pane> {
         let children = panes.iter().map(|&pane| tiles.insert_pane(pane)).collect();
         tiles.insert_tab_tile(children)
     };
-    let left = tabs(&[Pane::Style, Pane::Effects, Pane::Corrections, Pane::Paint]);
+    let left = tabs(&[Pane::Style, Pane::Effects, Pane::Corrections, Pane::Paint, Pane::Draw]);
     let right = tabs(&[Pane::Bones, Pane::Why, Pane::Check, Pane::Keep]);
     let middle = tiles.insert_pane(Pane::Picture);
     let root = tiles.insert_horizontal_tile(vec![left, middle, right]);
@@ -589,6 +689,7 @@ impl egui_tiles::Behavior<Pane> for Panels<'_> {
                     Pane::Effects => effects::show(ui, desk),
                     Pane::Corrections => corrections::show(ui, desk),
                     Pane::Paint => paint::show(ui, desk),
+                    Pane::Draw => draw::show(ui, desk),
                     Pane::Why => {
                         if why::show(ui, desk) {
                             self.wanted = Some(Pane::Effects);

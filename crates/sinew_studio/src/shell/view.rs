@@ -4,6 +4,7 @@ use crate::brush::{SkinPlace, Stroke};
 use crate::document::Document;
 use crate::player::Frame;
 use crate::shell::desk::{Colour, Compare, Desk};
+use crate::shell::drawing;
 use crate::shell::gpu_easel::{GpuEasel, Placed, Shot, Side};
 use crate::shell::pick::{Picked, pick};
 use crate::words;
@@ -343,6 +344,9 @@ fn act(ui: &egui::Ui, desk: &mut Desk, response: &egui::Response, rect: Rect) {
     if wipes {
         ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);
     }
+    if !paints && !modifiers.alt && !middle && drawing::act(ui, desk, response, rect) {
+        return;
+    }
     if response.dragged() && began_on_wipe && !paints {
         desk.showing.wipe = (desk.showing.wipe + drag.x / rect.width()).clamp(0.02, 0.98);
     } else if paints {
@@ -499,6 +503,7 @@ fn overlay(ui: &mut egui::Ui, desk: &mut Desk, rect: Rect, response: &egui::Resp
         let radius = desk.brush.radius * desk.character().size() / projector.pixel_size(depth);
         painter.circle_stroke(at, radius as f32, egui::Stroke::new(1.5, ink));
     }
+    drawing::overlay(&painter, desk, rect);
     axes(ui, desk, rect);
 }
 

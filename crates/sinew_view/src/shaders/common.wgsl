@@ -77,6 +77,13 @@ fn packed_moments(moments: vec2f) -> vec4f {
     return pack(moments.x, sqrt(max(moments.y - moments.x * moments.x, 0.0)));
 }
 
+// A cell of a depth buffer. Sampled and not loaded: without a sampler of its own a depth texture counts as incomplete in
+// WebGL2, and reads 0.
+fn depth_at(held: texture_2d<f32>, nearest: sampler, cell: vec2i) -> f32 {
+    let place = (vec2f(cell) + 0.5) / vec2f(textureDimensions(held));
+    return textureSampleLevel(held, nearest, place, 0.0).x;
+}
+
 // A triangle that covers the picture.
 fn covering(index: u32) -> vec4f {
     let corner = vec2f(f32((index << 1u) & 2u), f32(index & 2u));

@@ -10,6 +10,7 @@ struct Filter {
 @group(1) @binding(0) var<uniform> filter_by: Filter;
 @group(1) @binding(1) var source: texture_2d<f32>;
 @group(1) @binding(2) var beside: texture_2d<f32>;
+@group(1) @binding(3) var nearest: sampler;
 
 @vertex
 fn filter_corner(@builtin(vertex_index) index: u32) -> @builtin(position) vec4f {
@@ -32,7 +33,7 @@ fn weight(offset: i32) -> f32 {
 fn moments(@builtin(position) at: vec4f) -> @location(0) vec4f {
     var sum = vec2f(0.0);
     for (var k = -2 * filter_by.radius; k <= 2 * filter_by.radius; k++) {
-        let d = textureLoad(source, tap(at, k), 0).x;
+        let d = depth_at(source, nearest, tap(at, k));
         sum += vec2f(d, d * d) * weight(k);
     }
     return packed_moments(sum);
@@ -56,7 +57,7 @@ fn soften(@builtin(position) at: vec4f) -> @location(0) vec4f {
 fn contact(@builtin(position) at: vec4f) -> @location(0) vec4f {
     var sum = 0.0;
     for (var k = -2 * filter_by.radius; k <= 2 * filter_by.radius; k++) {
-        let height = textureLoad(source, tap(at, k), 0).x * (1.0 + view.reach.x) - view.reach.x;
+        let height = depth_at(source, nearest, tap(at, k)) * (1.0 + view.reach.x) - view.reach.x;
         let near = max(1.0 - max(height, 0.0), 0.0);
         sum += near * near * weight(k);
     }
@@ -81,7 +82,7 @@ fn node_point(node: vec2f, depth: f32) -> vec3f {
 @fragment
 fn occlusion(@builtin(position) at: vec4f) -> @location(0) vec4f {
     let node = vec2i(at.xy);
-    let z = textureLoad(source, node * OCCLUSION_STEP, 0).x;
+    let z = depth_at(source, nearest, node * OCCLUSION_STEP);
     if z <= 0.0 {
         return pack(1.0, 0.0);
     }
@@ -99,7 +100,7 @@ fn occlusion(@builtin(position) at: vec4f) -> @location(0) vec4f {
             continue;
         }
         let tapped = floor(place);
-        let there = textureLoad(source, vec2i(tapped) * OCCLUSION_STEP, 0).x;
+        let there = depth_at(source, nearest, vec2i(tapped) * OCCLUSION_STEP);
         if there > 0.0 {
             let v = node_point(tapped, depth_of_z(there)) - start;
             let square = dot(v, v);
@@ -114,7 +115,7 @@ fn occlusion(@builtin(position) at: vec4f) -> @location(0) vec4f {
 @fragment
 fn occlusion_mean(@builtin(position) at: vec4f) -> @location(0) vec4f {
     let node = vec2i(at.xy);
-    let z = textureLoad(beside, node * OCCLUSION_STEP, 0).x;
+    let z = depth_at(beside, nearest, node * OCCLUSION_STEP);
     let here = depth_of_z(z);
     let last = vec2i(view.reach.zw) - 1;
     var sum = 0.0;
@@ -125,7 +126,7 @@ fn occlusion_mean(@builtin(position) at: vec4f) -> @location(0) vec4f {
             if any(other < vec2i(0)) || any(other > last) {
                 continue;
             }
-            let there = textureLoad(beside, other * OCCLUSION_STEP, 0).x;
+            let there = depth_at(beside, nearest, other * OCCLUSION_STEP);
             if there > 0.0 && (z <= 0.0 || abs(depth_of_z(there) - here) < 0.5 * view.reach.y) {
                 sum += unpack(textureLoad(source, other, 0)).x;
                 count += 1.0;

@@ -3,6 +3,7 @@
 @group(2) @binding(0) var sharp: texture_2d<f32>;
 @group(2) @binding(3) var open: texture_2d<f32>;
 @group(2) @binding(4) var solid_depth: texture_2d<f32>;
+@group(2) @binding(5) var nearest: sampler;
 
 // Part of the light that reaches a point.
 fn light_on_surface(from_eye: vec3f) -> f32 {
@@ -33,7 +34,7 @@ fn openness(pixel: vec2i, depth: f32) -> f32 {
         let share = mix(1.0 - part.x, part.x, f32(side.x)) * mix(1.0 - part.y, part.y, f32(side.y));
         let held = unpack(textureLoad(open, at, 0)).x;
         any = min(any, held);
-        if joined(depth, textureLoad(solid_depth, at * OCCLUSION_STEP, 0).x) {
+        if joined(depth, depth_at(solid_depth, nearest, at * OCCLUSION_STEP)) {
             sum += share * held;
             weight += share;
         }
@@ -145,7 +146,7 @@ fn ghost(in: Corner, @builtin(front_facing) is_front: bool) -> @location(0) vec4
     let grazing = 1.0 - clamp(dot(n, to_eye(in.from_eye)), 0.0, 1.0);
     let light = VEIL_LIGHT.x + VEIL_LIGHT.y * max(dot(n, view.key.xyz), 0.0);
     let alpha = min(draw.veil.a * (VEIL_OPACITY.x + VEIL_OPACITY.y * grazing * grazing), 1.0);
-    let z = textureLoad(solid_depth, vec2i(in.position.xy), 0).x;
+    let z = depth_at(solid_depth, nearest, vec2i(in.position.xy));
     var seen = 1.0;
     if z > 0.0 {
         // Gradual, so that surfaces that nearly coincide do not flicker through each other.

@@ -3,6 +3,7 @@
 pub mod bones;
 pub mod check;
 pub mod corrections;
+pub mod draw;
 pub mod effects;
 pub mod keep;
 pub mod paint;

@@ -33,7 +33,9 @@ pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
 }
 
 fn choose(ui: &mut egui::Ui, desk: &mut Desk) {
-    let names: Vec<String> = desk.document.map_names().into_iter().map(str::to_owned).collect();
+    let drawn = desk.document.drawn().clone();
+    let names = desk.document.map_names().into_iter().filter(|name| !drawn.is_made_of(name));
+    let names: Vec<String> = names.map(str::to_owned).collect();
     // Maps come and go by undo and redo.
     if desk.map.as_ref().is_none_or(|map| !names.contains(map)) {
         desk.map = names.first().cloned();

@@ -62,7 +62,7 @@ pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
     }
     if ui.button(NOTHING).on_hover_text(NOTHING_TIP).clicked() {
         desk.account.clear();
-        desk.change(|document| document.replace(NOTHING, "version = 1\n"));
+        desk.change(|document| document.restyle(NOTHING, "version = 1\n"));
     }
 }
 

@@ -1,23 +1,26 @@
-//! Strokes of files: places in the world, or pixels of a camera.
+//! Strokes as they are asked for: places in the world, or pixels of a camera.
 
+use crate::screen::{CameraSpec, Plane, ScreenSample, ScreenStroke};
 use glam::DVec3;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sinew::Rig;
 use sinew::strokes::{Sample, Stroke, simplify};
-use sinew_draw::{CameraSpec, Plane, ScreenSample, ScreenStroke};
 use sinew_render::Projector;
 
 /// A plane that is drawn on.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlaneSpec {
-    point: [f64; 3],
-    normal: [f64; 3],
+    /// A place on it.
+    pub point: [f64; 3],
+    /// Across it.
+    pub normal: [f64; 3],
 }
 
 /// Through what strokes are drawn.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Canvas {
+    /// The camera's.
     pub view: Projector,
     plane: Option<Plane>,
 }
@@ -86,14 +89,17 @@ pub fn length(given: Option<f64>, default: f64, what: &str) -> Result<f64, Strin
 }
 
 /// A character of a file, by number or by name.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(untagged)]
 pub enum CharacterName {
+    /// Among all of the file.
     Number(usize),
+    /// As its node is called.
     Name(String),
 }
 
 impl CharacterName {
+    /// Its number; in words where there is none.
     pub fn find(&self, rig: &Rig) -> Result<usize, String> {
         let characters = rig.characters();
         let found = match self {

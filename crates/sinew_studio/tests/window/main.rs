@@ -1,6 +1,9 @@
 //! The window as a person sees it: every panel on every built-in character, at the size of a laptop's screen. Screens are
 //! written to `target/tmp/studio`.
 
+mod drawing;
+
+use eframe::egui;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use sinew_render::{Image, Size, encode};
@@ -33,10 +36,16 @@ fn until(harness: &mut Harness<'_, Studio>, what: &str, mut is_so: impl FnMut(&S
 }
 
 fn open(name: &str) -> Result<Harness<'static, Studio>, Box<dyn std::error::Error>> {
+    open_by(|studio, context| studio.open_built_in(name, context))
+}
+
+fn open_by(
+    open: impl FnOnce(&mut Studio, &egui::Context),
+) -> Result<Harness<'static, Studio>, Box<dyn std::error::Error>> {
     let mut harness = window(Studio::new(None, None));
     harness.step();
     let context = harness.ctx.clone();
-    harness.state_mut().open_built_in(name, &context);
+    open(harness.state_mut(), &context);
     until(&mut harness, "the character", |studio| studio.desk().is_some())?;
     if let Some(desk) = harness.state_mut().desk_mut() {
         desk.is_playing = false;
@@ -129,6 +138,20 @@ fn a_style_is_chosen_painted_undone_and_exported() -> Outcome {
     Ok(())
 }
 
+/// Where joints lie in the picture whose names have a part.
+fn bones_in_picture(harness: &Harness<'_, Studio>, part: &str) -> Result<Vec<egui::Pos2>, Box<dyn std::error::Error>> {
+    let pictures = harness.query_all_by_label("Sinew Studio").map(|node| node.rect());
+    let rect = pictures.max_by(|a, b| a.area().total_cmp(&b.area())).ok_or("no picture")?;
+    let desk = harness.state().desk().ok_or("no desk")?;
+    let size = Size::new(rect.width() as u32, rect.height() as u32).ok_or("no picture")?;
+    let projector = desk.orbit.camera().projector(size);
+    let skeleton = desk.document.rig().skeleton();
+    let world = desk.player.last().world;
+    let joints = skeleton.bones().filter(|&bone| skeleton.name(bone).contains(part));
+    let places = joints.filter_map(|bone| projector.project(world.joint_origin(bone)).pixel());
+    Ok(places.map(|[x, y]| egui::pos2(rect.left() + x as f32, rect.top() + y as f32)).collect())
+}
+
 /// Every panel of every built-in character draws, and what it shows stays within the window.
 #[test]
 fn every_panel_draws() -> Outcome {
@@ -140,7 +163,7 @@ fn every_panel_draws() -> Outcome {
             desk.change(|document| document.choose_preset("cartoon"));
             desk.showing.skeleton = true;
         }
-        for pane in ["Style", "Effects", "Correct", "Paint", "Bones", "Why", "Check", "Export"] {
+        for pane in ["Style", "Effects", "Correct", "Paint", "Draw", "Bones", "Why", "Check", "Export"] {
             let tabs: Vec<_> = harness.query_all_by_label(pane).collect();
             tabs.first().ok_or("no tab")?.click();
             harness.run_steps(2);
@@ -161,7 +184,7 @@ fn looking_changes_nothing() -> Outcome {
         desk.change(|document| document.replace("by hand", text));
         desk.is_playing = true;
     }
-    for pane in ["Style", "Effects", "Correct", "Paint", "Bones", "Why", "Check", "Export"] {
+    for pane in ["Style", "Effects", "Correct", "Paint", "Draw", "Bones", "Why", "Check", "Export"] {
         let tabs: Vec<_> = harness.query_all_by_label(pane).collect();
         tabs.first().ok_or("no tab")?.click();
         harness.run_steps(3);
