@@ -58,6 +58,7 @@ pub fn open() -> Result<sinew_gpu::Gpu, Fault> {
 #[cfg(not(feature = "gpu"))]
 pub fn not_built() -> Fault {
     Fault::Usage(
-        "this sinew was built without the GPU; build it with: cargo install sinew_cli --features gpu".to_owned(),
+        "this sinew was built without the GPU; build it with: cargo install --path crates/sinew_cli --features gpu"
+            .to_owned(),
     )
 }

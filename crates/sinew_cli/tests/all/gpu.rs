@@ -14,7 +14,7 @@ fn a_program_built_without_says_how_to_build_one() {
     ] {
         let run = sinew(line);
         assert_eq!((run.code, run.stdout.as_str()), (2, ""), "{line:?}");
-        assert!(run.stderr.contains("cargo install sinew_cli --features gpu"), "{}", run.stderr);
+        assert!(run.stderr.contains("cargo install --path crates/sinew_cli --features gpu"), "{}", run.stderr);
     }
     assert!(!std::path::Path::new(&picture).exists() && !std::path::Path::new(&cache).exists());
 }
