@@ -47,10 +47,10 @@ pub fn find_node() -> Result<(), String> {
     }
 }
 
-/// The core compiles for browsers, and so does what draws in those that have WebGL2 alone.
+/// The core compiles for browsers, and so does the studio with all that it is made of.
 pub fn type_check() -> Result<(), String> {
     succeed(cargo("check --package sinew --target").arg(BROWSER))?;
-    succeed(cargo("check --package sinew_view --no-default-features --features webgl --target").arg(BROWSER))
+    succeed(cargo("check --package sinew_studio --bin sinew_studio --target").arg(BROWSER))
 }
 
 /// Frames of wasm are those of this machine; the error lists all that differ by more than the tolerances.

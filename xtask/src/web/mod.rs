@@ -5,8 +5,11 @@
 //! that needs wasm-bindgen's libraries is compiled with the feature `web`, which this command asks for when it runs.
 
 use crate::command::{cargo, program, root, stdout, succeed, target_dir};
+use serde_json::Value;
 use std::path::Path;
 
+/// Of a bake, as a share of the size.
+const TOLERANCE: f64 = 1e-3;
 /// Jobs run on the one stack that a module has, as large as the first of a program.
 const STACK: usize = 8 << 20;
 
@@ -23,8 +26,8 @@ pub fn run(folder: &str) -> Result<(), String> {
     succeed(cargo("run --quiet --package xtask --features web -- web-folder").arg(&module).arg(&folder))
 }
 
-/// The folder, opened in headless Chromium and used; what it exports is what the command makes, within what instruction sets
-/// differ by.
+/// The folder, opened in headless Chromium and used; what it exports is what the command makes of the recipe it
+/// saves, within the tolerance of the bake.
 pub fn check() -> Result<(), String> {
     run("target/studio-web")?;
     let packages = target_dir().join("web/node");
@@ -47,11 +50,15 @@ pub fn check() -> Result<(), String> {
     let native = screens.join("native.glb");
     let mut bake = cargo("run --quiet --package sinew_cli -- bake zoo:calf --force --recipe");
     succeed(bake.arg(screens.join("calf.sinew.toml")).arg("-o").arg(&native))?;
-    let mut diff = cargo("run --quiet --package sinew_cli -- diff");
-    // That they differ in the last digits is no fault; how far apart they move is told.
+    let mut diff = cargo("run --quiet --package sinew_cli -- diff --json");
+    // That they differ in the last digits is no fault; how far apart they move counts.
     let told = diff.arg(&native).arg(screens.join("calf-lively.glb")).output().map_err(|error| error.to_string())?;
-    println!("{}", String::from_utf8_lossy(&told.stdout));
-    Ok(())
+    let told: Value = serde_json::from_slice(&told.stdout).map_err(|error| format!("sinew diff: {error}"))?;
+    let motion = told["motion"].as_array().filter(|clips| clips.len() > 1).ok_or("the exported file does not play")?;
+    let shares = motion.iter().map(|clip| clip["share_of_size"].as_f64().unwrap_or(f64::INFINITY));
+    let apart = shares.fold(0.0, f64::max);
+    println!("the tab's export and the command's are {:.4} % of the size apart at most", 100.0 * apart);
+    if apart > TOLERANCE { Err(format!("they may be {} % apart", 100.0 * TOLERANCE)) } else { Ok(()) }
 }
 
 /// Without the feature there is nothing to do it with.
