@@ -155,22 +155,26 @@ impl Bvh {
         self.visit(meets, |index, _| see(index));
     }
 
-    /// At most `most` primitives, those of the smallest `gap` to a box, equal ones by index, in that order. `gap` gives `None`
-    /// for primitives that do not count, and is squared.
+    /// At most `most` of the primitives before `before`, those of the smallest `gap` to a box, equal ones by index, in that
+    /// order. `gap` gives `None` for primitives that do not count, and is squared.
     pub fn nearest_few(
         &self,
         (low, high): (DVec3, DVec3),
         within_squared: f64,
         most: usize,
+        before: u32,
         mut gap: impl FnMut(u32) -> Option<f64>,
     ) -> Vec<u32> {
         let mut found: Vec<(f64, u32)> = Vec::with_capacity(most + 1);
         let reach = |at: usize| {
             let node = &self.nodes[at];
             let d = (node.low - high).max(low - node.high).max(DVec3::ZERO).length_squared();
-            (d <= within_squared).then_some((d, node.least))
+            (d <= within_squared && node.least < before).then_some((d, node.least))
         };
         self.visit(reach, |index, limit| {
+            if index >= before {
+                return;
+            }
             let Some(key) = gap(index).filter(|&d| d <= within_squared).map(|d| (d, index)) else { return };
             let at = found.partition_point(|known| *known < key);
             found.insert(at, key);

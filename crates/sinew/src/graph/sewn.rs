@@ -101,8 +101,8 @@ impl Sewn {
         let graph = EdgeGraph::new(surface.points(), rig.adjacency(), &[]);
         let trees: Vec<Option<SurfaceTree<'_>>> =
             shells.iter().map(|shell| SurfaceTree::new(&shell.faces, surface.points())).collect();
-        let around = Bvh::new(&shells.iter().map(|shell| (shell.low, shell.high)).collect::<Vec<_>>());
-        let contacts = Contacts { surface: &surface, joints: &joints, shells: &shells, around, trees: &trees };
+        let carriers = rig.characters().iter().enumerate().map(|(at, _)| Carriers::of(at, &shells)).collect();
+        let contacts = Contacts { surface: &surface, joints: &joints, shells: &shells, carriers, trees: &trees };
         let mut distances = vec![f64::INFINITY; surface.points().len()];
         let seam = |at: usize| seam(rig, &graph, &shells[at], contacts.of(at), &mut distances);
         let seams: Vec<Seam> = (0..shells.len()).filter(|&at| !shells[at].rigid).filter_map(seam).collect();
@@ -295,13 +295,37 @@ struct Contact {
     stitches: Vec<Stitch>,
 }
 
+/// The shells of a character that others may follow. The body carries what is put on it, and does not bend to a sword.
+struct Carriers {
+    of_worn: Boxes,
+    of_body: Boxes,
+}
+
+/// Shells, ascending, and a tree over their boxes.
+struct Boxes {
+    shells: Vec<usize>,
+    tree: Bvh,
+}
+
+impl Carriers {
+    fn of(character: usize, all: &[Shell]) -> Self {
+        let boxes = |may: fn(&Shell) -> bool| {
+            let is_one = |at: &usize| all[*at].character == character && may(&all[*at]);
+            let shells: Vec<usize> = (0..all.len()).filter(is_one).collect();
+            let tree = Bvh::new(&shells.iter().map(|&at| (all[at].low, all[at].high)).collect::<Vec<_>>());
+            Boxes { shells, tree }
+        };
+        Self { of_worn: boxes(|_| true), of_body: boxes(|shell| !shell.worn) }
+    }
+}
+
 /// Finds out what a shell touches.
 struct Contacts<'a> {
     surface: &'a RestSurface<'a>,
     joints: &'a Joints<'a>,
     shells: &'a [Shell],
-    /// Their boxes.
-    around: Bvh,
+    /// Of each character.
+    carriers: Vec<Carriers>,
     trees: &'a [Option<SurfaceTree<'a>>],
 }
 
@@ -354,15 +378,16 @@ impl Contacts<'_> {
     /// The shells that one may follow, in their order.
     fn carriers(&self, at: usize, apart: f64) -> Vec<usize> {
         let shell = &self.shells[at];
+        let carriers = &self.carriers[shell.character];
+        let Boxes { shells, tree } = if shell.worn { &carriers.of_worn } else { &carriers.of_body };
         let gap = |index: u32| {
-            let other = &self.shells[index as usize];
+            let other = &self.shells[shells[index as usize]];
             let gap = (other.low - shell.high).max(shell.low - other.high).max(DVec3::ZERO);
-            // The body carries what is put on it, and does not bend to a sword.
-            let may = other.character == shell.character && (shell.worn || !other.worn);
-            ((index as usize) < at && gap.max_element() <= apart && may).then(|| gap.length_squared())
+            (gap.max_element() <= apart).then(|| gap.length_squared())
         };
-        let near = self.around.nearest_few((shell.low, shell.high), 3.0 * apart * apart, CARRIERS, gap);
-        let mut carriers: Vec<usize> = near.into_iter().map(|index| index as usize).collect();
+        let before = shells.partition_point(|&other| other < at) as u32;
+        let near = tree.nearest_few((shell.low, shell.high), 3.0 * apart * apart, CARRIERS, before, gap);
+        let mut carriers: Vec<usize> = near.into_iter().map(|index| shells[index as usize]).collect();
         carriers.sort_unstable();
         carriers
     }
