@@ -4,7 +4,9 @@
 //! Frames x = Q c are known by their coefficients ([`crate::range`]). With weights D² per point and γ² per frame, the
 //! best K targets in the weighted mean square are the leading left singular vectors of `D Q C γ`: with `Qᵀ D² Q = L Lᵀ`
 //! and B the leading eigenvectors of `Lᵀ C γ² Cᵀ L`, the targets are `M = Q L⁻ᵀ B`. They are orthonormal under D², so a
-//! frame's weights are `Mᵀ D² x` and do not depend on how many targets follow.
+//! frame's weights are `Mᵀ D² Q Qᵀ x` and do not depend on how many targets follow. What it has outside the range is taken
+//! off first: `Mᵀ D² x` would see it through D, in which it is not orthogonal to the range, and points that count little
+//! would pay for it.
 //!
 //! What counts is the largest error, and least squares spend their targets on the mean. Lawson's algorithm (1961: the
 //! best uniform approximation is a weighted least-squares one; multiply the weights by the errors, again and again)
@@ -14,12 +16,11 @@
 //! Oracle: without weights, the singular values of a matrix of known spectrum; the truncation error of Eckart and Young;
 //! reweighting never gives more targets than plain least squares.
 
-use crate::lanes::raise;
-use crate::matrix::Tall;
+use crate::matrix::{Tall, gram};
 use crate::range::Range;
+use crate::reach::{Reach, reach};
 use faer::linalg::triangular_solve::solve_upper_triangular_in_place;
-use faer::{Mat, MatRef, Par, Side};
-use rayon::prelude::*;
+use faer::{Mat, MatRef, Par, Scale, Side};
 
 /// The eigenvalue solver did not converge, or was given numbers that are not finite.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -38,30 +39,58 @@ pub(crate) fn principal_axes(symmetric: MatRef<'_, f64>) -> Result<(Vec<f64>, Ma
     Ok((values, Mat::from_fn(size, size, |row, column| vectors[(row, size - 1 - column)])))
 }
 
-/// Targets in the order of their importance, and the metric they are orthonormal under.
+/// Targets in the order of their importance, and what frames are projected on them by.
 #[derive(Clone, Debug)]
 pub struct Factors {
     /// One column per target: x of all points, y, z.
     pub targets: Tall,
-    /// D² per point.
-    pub point_weights: Vec<f32>,
+    /// `Q (Qᵀ D² Q) L⁻ᵀ B = Q L B`, one column per target.
+    duals: Tall,
 }
 
 impl Factors {
-    /// Weights of a frame for the first `count` targets.
-    pub fn weights(&self, frame: &[f32], count: usize) -> Vec<f32> {
-        let product = self.weights_of(std::iter::once(frame), count);
-        (0..count).map(|target| product[(target, 0)]).collect()
+    /// Keeps the first targets.
+    pub fn truncate(&mut self, count: usize) {
+        self.targets.truncate(count);
+        self.duals.truncate(count);
     }
 
     /// Weights of many frames for the first `count` targets, one column each.
-    pub fn weights_of<'a>(&self, frames: impl Iterator<Item = &'a [f32]>, count: usize) -> Mat<f32> {
-        let points = self.point_weights.len().max(1);
-        let mut weighted = Vec::with_capacity(frames.size_hint().0 * self.targets.rows());
-        for plane in frames.flat_map(|frame| frame.chunks_exact(points)) {
-            weighted.extend(plane.iter().zip(&self.point_weights).map(|(x, weight)| x * weight));
-        }
-        self.targets.first_transpose_times(count, &weighted)
+    pub fn weights_of(&self, frames: &[&[f32]], count: usize) -> Mat<f32> {
+        self.duals.first_transpose_times(count, &frames.concat())
+    }
+}
+
+/// The points that weights are found by. The others count least and are looked at when a number of targets would do by these;
+/// those that are off join them.
+struct Watch {
+    points: Vec<u32>,
+    /// Their rows of the range's basis.
+    basis: Tall,
+}
+
+/// Points watched at first, spread evenly: neighbours on a fine mesh say the same.
+const WATCHED: usize = 4096;
+
+impl Watch {
+    fn new(range: &Range) -> Self {
+        let points = (range.basis().rows() / 3) as u32;
+        Self::of(range, (0..points).step_by((points as usize).div_ceil(WATCHED).max(1)).collect())
+    }
+
+    fn of(range: &Range, points: Vec<u32>) -> Self {
+        let is_all = 3 * points.len() == range.basis().rows();
+        let basis = if is_all { range.basis().clone() } else { range.basis().of_points(&points) };
+        Self { points, basis }
+    }
+
+    /// With those that are off by more than `tolerance` as well.
+    fn joined(&self, range: &Range, off: &[f32], tolerance: f32) -> Self {
+        let mut points = self.points.clone();
+        points.extend((0u32..).zip(off).filter(|(_, off)| **off > tolerance).map(|(point, _)| point));
+        points.sort_unstable();
+        points.dedup();
+        Self::of(range, points)
     }
 }
 
@@ -71,6 +100,8 @@ struct Weighted {
     points: Vec<f32>,
     /// γ² per frame.
     frames: Vec<f64>,
+    /// L.
+    lower: Mat<f64>,
     /// `L⁻ᵀ B`: targets in the range's basis.
     axes: Mat<f64>,
     /// Weights of all kept frames for all targets.
@@ -78,49 +109,38 @@ struct Weighted {
 }
 
 impl Weighted {
-    fn solve(range: &Range, coefficients: &Mat<f64>, points: Vec<f32>, frames: Vec<f64>) -> Result<Self, FactorError> {
-        let metric = range.basis().weighted_gram(&points);
+    /// Points that are not watched have the least weight of all.
+    fn solve(watch: &Watch, coefficients: &Mat<f64>, points: Vec<f32>, frames: Vec<f64>) -> Result<Self, FactorError> {
+        let least = points.iter().copied().fold(f32::INFINITY, f32::min);
+        let beyond: Vec<f32> = watch.points.iter().map(|&point| points[point as usize] - least).collect();
+        // The basis is orthonormal: what all points have in common costs nothing.
+        let mut metric = Mat::<f64>::identity(watch.basis.columns(), watch.basis.columns()) * Scale(f64::from(least));
+        if beyond.iter().any(|weight| *weight > 0.0) {
+            metric += watch.basis.weighted_gram(&beyond);
+        }
         let lower = metric.llt(Side::Lower).map_err(|_| FactorError)?.L().to_owned();
         let scaled = Mat::from_fn(coefficients.nrows(), coefficients.ncols(), |row, column| {
             coefficients[(row, column)] * frames[column].sqrt()
         });
         let seen = lower.transpose() * &scaled;
-        let gram = &seen * seen.transpose();
-        let (_, mut axes) = principal_axes(gram.as_ref())?;
+        let (_, mut axes) = principal_axes(gram(seen.as_ref()).as_ref())?;
         let weights = axes.transpose() * (lower.transpose() * coefficients);
         solve_upper_triangular_in_place(lower.transpose(), axes.as_mut(), Par::Seq);
-        Ok(Self { points, frames, axes, weights })
+        Ok(Self { points, frames, lower, axes, weights })
     }
 
-    /// Largest error per point and per frame with the first `count` targets.
-    fn errors(&self, range: &Range, coefficients: &Mat<f64>, count: usize) -> (Vec<f32>, Vec<f32>) {
-        const FRAMES: usize = 16;
-        let rows = range.basis().rows();
+    /// Largest error per point of a basis and per frame with the first `count` targets.
+    fn errors(&self, basis: &Tall, coefficients: &Mat<f64>, count: usize) -> Reach {
         let (axes, weights) = (self.axes.subcols(0, count), self.weights.subrows(0, count));
         let residual = coefficients - axes * weights;
         let residual = Mat::from_fn(residual.nrows(), residual.ncols(), |r, c| residual[(r, c)] as f32);
-        let starts: Vec<usize> = (0..residual.ncols()).step_by(FRAMES).collect();
-        let piece = |&start: &usize| {
-            let wide = FRAMES.min(residual.ncols() - start);
-            let mut x = vec![0.0; rows * wide];
-            range.basis().add_product(1.0, residual.as_ref().subcols(start, wide), &mut x);
-            let mut per_point = vec![0.0f32; rows / 3];
-            let per_frame: Vec<f32> = x.chunks_exact(rows).map(|frame| raise(&mut per_point, frame)).collect();
-            per_point.iter_mut().for_each(|square| *square = square.sqrt());
-            (per_point, per_frame)
-        };
-        let pieces: Vec<(Vec<f32>, Vec<f32>)> = starts.par_iter().map(piece).collect();
-        let mut per_point = vec![0.0f32; rows / 3];
-        let mut per_frame = Vec::with_capacity(residual.ncols());
-        for (points, frames) in pieces {
-            per_point.iter_mut().zip(points).for_each(|(largest, here)| *largest = largest.max(here));
-            per_frame.extend(frames);
-        }
-        (per_point, per_frame)
+        reach(basis, residual.as_ref(), None)
     }
 
-    fn worst(&self, range: &Range, coefficients: &Mat<f64>, count: usize) -> f32 {
-        largest(&self.errors(range, coefficients, count).1)
+    /// Whether the first `count` targets leave no more than `tolerance`.
+    fn will_do(&self, range: &Range, watch: &Watch, coefficients: &Mat<f64>, count: usize, tolerance: f32) -> bool {
+        let is_within = |basis: &Tall| self.errors(basis, coefficients, count).largest() <= tolerance;
+        is_within(&watch.basis) && (watch.basis.rows() == range.basis().rows() || is_within(range.basis()))
     }
 }
 
@@ -128,8 +148,7 @@ fn largest(values: &[f32]) -> f32 {
     values.iter().copied().fold(0.0, f32::max)
 }
 
-/// Smallest D² beside the largest. What a frame has outside the range is projected along D and grows by up to the square
-/// root of their ratio on the points that count least.
+/// Smallest D² beside the largest: none is so small that its point is forgotten.
 const LEAST_POINT_WEIGHT: f32 = 0.01;
 
 /// Rounds of reweighting that are tried before a number of targets is given up.
@@ -143,29 +162,38 @@ pub fn factor(range: &Range, tolerance: f32, limit: Option<usize>) -> Result<(Fa
     let rank = range.basis().columns();
     let points = vec![1.0; range.basis().rows() / 3];
     if rank == 0 {
-        return Ok((Factors { targets: range.basis().clone(), point_weights: points }, 0));
+        return Ok((Factors { targets: range.basis().clone(), duals: range.basis().clone() }, 0));
     }
+    let mut watch = Watch::new(range);
     let frames = vec![1.0; coefficients.ncols()];
-    let mut best = Weighted::solve(range, &coefficients, points, frames)?;
-    let mut count = fewest(rank, rank.div_ceil(2), |count| best.worst(range, &coefficients, count) <= tolerance);
+    let mut best = Weighted::solve(&watch, &coefficients, points, frames)?;
+    let fewest_of = |best: &Weighted, watch: &Watch, most: usize, step: usize| {
+        fewest(most, step, |count| best.will_do(range, watch, &coefficients, count, tolerance))
+    };
+    let mut count = fewest_of(&best, &watch, rank, rank.div_ceil(2));
     // Fewer and fewer targets, each time from the weights that did for one step more.
     while count > 1 {
         let wanted = count - (count / 16).max(1);
-        let (better, worst) = reweighted(range, &coefficients, &best, wanted, tolerance)?;
+        let (better, worst) = reweighted(range, &mut watch, &coefficients, &best, wanted, tolerance)?;
         if worst > tolerance {
             break;
         }
-        count = fewest(wanted, 1, |count| better.worst(range, &coefficients, count) <= tolerance);
+        count = fewest_of(&better, &watch, wanted, 1);
         best = better;
     }
     if let Some(limit) = limit.filter(|&limit| limit < count) {
-        let (better, worst) = reweighted(range, &coefficients, &best, limit, tolerance)?;
-        if worst < best.worst(range, &coefficients, limit) {
+        let (better, _) = reweighted(range, &mut watch, &coefficients, &best, limit, tolerance)?;
+        let worst = |weighted: &Weighted| weighted.errors(range.basis(), &coefficients, limit).largest();
+        if worst(&better) < worst(&best) {
             best = better;
         }
     }
-    let axes = Mat::from_fn(rank, rank, |row, column| best.axes[(row, column)] as f32);
-    Ok((Factors { targets: range.basis().times(axes.as_ref()), point_weights: best.points }, count))
+    let duals = &best.lower * (best.lower.transpose() * &best.axes);
+    let in_space = |axes: &Mat<f64>| {
+        let single = Mat::from_fn(rank, rank, |row, column| axes[(row, column)] as f32);
+        range.basis().times(single.as_ref())
+    };
+    Ok((Factors { targets: in_space(&best.axes), duals: in_space(&duals) }, count))
 }
 
 /// The smallest number up to `most` that will do, for a test that fails below and passes above; `most` where none does.
@@ -186,25 +214,40 @@ fn fewest(most: usize, mut step: usize, will_do: impl Fn(usize) -> bool) -> usiz
 }
 
 /// The weights under which `count` targets have the smallest largest error, as far as a few rounds find them or until
-/// `tolerance` is met, and that error.
+/// `tolerance` is met, and that error, which is that of the points watched where it is not met.
 fn reweighted(
     range: &Range,
+    watch: &mut Watch,
     coefficients: &Mat<f64>,
     from: &Weighted,
     count: usize,
     tolerance: f32,
 ) -> Result<(Weighted, f32), FactorError> {
-    let (mut points, mut frames) = (from.points.clone(), from.frames.clone());
-    let (mut per_point, mut per_frame) = from.errors(range, coefficients, count);
+    let mut points = vec![LEAST_POINT_WEIGHT; from.points.len()];
+    watch.points.iter().for_each(|&point| points[point as usize] = from.points[point as usize]);
+    let mut frames = from.frames.clone();
+    let mut errors = from.errors(&watch.basis, coefficients, count);
     let mut best: Option<(Weighted, f32)> = None;
     for _ in 0..ROUNDS {
-        let worst = largest(&per_frame).max(f32::MIN_POSITIVE);
-        points.iter_mut().zip(&per_point).for_each(|(weight, error)| *weight *= (error / worst).max(1e-3));
-        frames.iter_mut().zip(&per_frame).for_each(|(weight, error)| *weight *= f64::from((error / worst).max(1e-3)));
+        let worst = errors.largest().max(f32::MIN_POSITIVE);
+        let share = |error: &f32| (error / worst).max(1e-3);
+        for (&point, error) in watch.points.iter().zip(&errors.points) {
+            points[point as usize] *= share(error);
+        }
+        frames.iter_mut().zip(&errors.columns).for_each(|(weight, error)| *weight *= f64::from(share(error)));
         normalise(&mut points, &mut frames);
-        let weighted = Weighted::solve(range, coefficients, points.clone(), frames.clone())?;
-        (per_point, per_frame) = weighted.errors(range, coefficients, count);
-        let worst = largest(&per_frame);
+        let weighted = Weighted::solve(watch, coefficients, points.clone(), frames.clone())?;
+        errors = weighted.errors(&watch.basis, coefficients, count);
+        let mut worst = errors.largest();
+        if worst <= tolerance && watch.basis.rows() < range.basis().rows() {
+            let all = weighted.errors(range.basis(), coefficients, count);
+            worst = all.largest();
+            if worst > tolerance {
+                *watch = watch.joined(range, &all.points, tolerance);
+                let of_watched = watch.points.iter().map(|&point| all.points[point as usize]).collect();
+                errors = Reach { points: of_watched, ..all };
+            }
+        }
         if best.as_ref().is_none_or(|(_, least)| worst < *least) {
             best = Some((weighted, worst));
         }
@@ -256,7 +299,7 @@ mod tests {
         let (factors, _) = factor(&range, 0.0, None).unwrap();
         let frames = frames(&range);
         let points = vec![1.0; 40];
-        let plain = Weighted::solve(&range, &range.coefficients(), points, vec![1.0; 50]).unwrap();
+        let plain = Weighted::solve(&Watch::new(&range), &range.coefficients(), points, vec![1.0; 50]).unwrap();
         for target in 0..8 {
             let energy: f64 = (0..50).map(|frame| plain.weights[(target, frame)].powi(2)).sum();
             assert!((energy.sqrt() - 0.5f64.powi(target as i32)).abs() < 1e-5, "{target}: {}", energy.sqrt());
@@ -268,10 +311,9 @@ mod tests {
         assert!((left - expected).abs() < 1e-5);
         // All targets together give every frame back.
         for frame in 0..50 {
-            let weights = factors.weights(frames.column(frame), factors.targets.columns());
-            let column = faer::MatRef::from_column_major_slice(&weights, weights.len(), 1);
+            let weights = factors.weights_of(&[frames.column(frame)], factors.targets.columns());
             let mut residual = frames.column(frame).to_vec();
-            factors.targets.add_product(-1.0, column, &mut residual);
+            factors.targets.add_product(-1.0, weights.as_ref(), &mut residual);
             assert!(largest_vector(&residual) < 1e-5);
         }
     }
@@ -282,23 +324,48 @@ mod tests {
         for seed in 0..6 {
             let range = spectrum(60, 80, 24, 0.85, &mut Random::new(seed));
             let coefficients = range.coefficients();
-            let plain = Weighted::solve(&range, &coefficients, vec![1.0; 60], vec![1.0; 80]).unwrap();
-            let tolerance = 1.1 * plain.worst(&range, &coefficients, 12);
-            let plain_count = fewest(24, 1, |count| plain.worst(&range, &coefficients, count) <= tolerance);
+            let plain = Weighted::solve(&Watch::new(&range), &coefficients, vec![1.0; 60], vec![1.0; 80]).unwrap();
+            let worst = |count: usize| plain.errors(range.basis(), &coefficients, count).largest();
+            let tolerance = 1.1 * worst(12);
+            let plain_count = fewest(24, 1, |count| worst(count) <= tolerance);
             let (factors, count) = factor(&range, tolerance, None).unwrap();
             assert!(count <= plain_count);
             fewer += plain_count - count;
             let frames = frames(&range);
             for frame in 0..80 {
-                let weights = factors.weights(frames.column(frame), count);
+                let weights = factors.weights_of(&[frames.column(frame)], count);
                 let mut residual = frames.column(frame).to_vec();
-                for (target, weight) in weights.iter().enumerate() {
-                    residual.iter_mut().zip(factors.targets.column(target)).for_each(|(x, m)| *x -= weight * m);
+                for target in 0..count {
+                    let column = residual.iter_mut().zip(factors.targets.column(target));
+                    column.for_each(|(x, m)| *x -= weights[(target, 0)] * m);
                 }
                 assert!(largest_vector(&residual) <= 1.001 * tolerance, "seed {seed} frame {frame}");
             }
         }
         assert!(fewer > 0, "reweighting never helped");
+    }
+
+    /// Of every two points one is watched at first; one of the others alone moves differently.
+    #[test]
+    fn points_that_are_not_watched_are_within_the_tolerance_too() {
+        let (points, frames, odd) = (WATCHED + 6, 24, 7);
+        let mut random = Random::new(3);
+        let mut data = vec![0.0f32; 3 * points * frames];
+        for frame in data.chunks_exact_mut(3 * points) {
+            let (all, own) = (random.between(-1.0, 1.0) as f32, random.between(-1.0, 1.0) as f32);
+            frame[..points].fill(all);
+            frame[odd] = own;
+        }
+        let mut range = Range::new(3 * points, 1e-4, 8);
+        range.add(data.clone()).unwrap();
+        assert!(Watch::new(&range).points.binary_search(&(odd as u32)).is_err());
+        let (factors, count) = factor(&range, 0.01, None).unwrap();
+        assert_eq!(count, 2);
+        for frame in data.chunks_exact(3 * points) {
+            let mut left = frame.to_vec();
+            factors.targets.add_product(-1.0, factors.weights_of(&[frame], 2).as_ref(), &mut left);
+            assert!(largest_vector(&left) <= 0.0101, "{}", largest_vector(&left));
+        }
     }
 
     #[test]

@@ -2,9 +2,8 @@
 //! played frame misses them.
 
 use crate::Subject;
-use crate::pull_back::PullBack;
-use crate::pulled::Pulled;
-use glam::{DMat3, DVec3, Vec3};
+use crate::pulled::{Pulled, Turned};
+use glam::Vec3;
 use sinew::Workspace;
 use sinew::raw::RawMorph;
 use std::ops::Range;
@@ -113,20 +112,17 @@ impl Field {
         }
     }
 
-    /// The right morph at this frame, x y z per direction. `pulls` is per point: what carries it, back from there, and
-    /// whether it is seen.
-    pub fn deltas(&self, workspace: &Workspace, pulls: &[(DMat3, PullBack, bool)]) -> Vec<f32> {
+    /// The right morph at this frame, x y z per direction; `turned` is per point.
+    pub fn deltas(&self, workspace: &Workspace, turned: &[Turned]) -> Vec<f32> {
         let rest = self.morphed(&workspace.pose().morph_weights);
         let mut out = Vec::with_capacity(3 * self.len());
         for ((&vertex, &point), rest) in self.vertices.iter().zip(&self.points).zip(rest) {
-            let (world_from_rest, pull, is_seen) = &pulls[point as usize];
-            let rest = rest.as_dvec3();
-            let length = (*world_from_rest * rest).length();
-            let wanted = self.wanted(workspace, vertex as usize).as_dvec3();
-            let delta = pull.rest_from_world * (wanted * length) - rest;
+            let Turned { world_from_rest, rest_from_world, is_told } = turned[point as usize];
+            let length = (world_from_rest * rest).length();
+            let delta = rest_from_world * (self.wanted(workspace, vertex as usize) * length) - rest;
             // Where skinning is flat, a direction cannot be told: it stays as it is.
-            let delta = if pull.flattened || !is_seen || !delta.is_finite() { DVec3::ZERO } else { delta };
-            out.extend(delta.as_vec3().to_array());
+            let delta = if is_told && delta.is_finite() { delta } else { Vec3::ZERO };
+            out.extend(delta.to_array());
         }
         out
     }
@@ -137,10 +133,11 @@ impl Field {
         let rest = self.morphed(morph_weights);
         let morphs = wanted.chunks_exact(3).zip(played.chunks_exact(3));
         for ((&point, rest), (wanted, played)) in self.points.iter().zip(rest).zip(morphs) {
-            let world_from_rest = pulled.carry(point as usize);
-            let wanted = world_from_rest * (rest + Vec3::from_slice(wanted));
-            let after = angle(world_from_rest * (rest + Vec3::from_slice(played)), wanted);
-            let before = angle(world_from_rest * rest, wanted);
+            let product = |u: Vec3, v: Vec3| pulled.product(point as usize, u.as_dvec3(), v.as_dvec3());
+            let [wanted, played] = [wanted, played].map(|morph| rest + Vec3::from_slice(morph));
+            let of_wanted = product(wanted, wanted);
+            let after = angle(product(played, played), of_wanted, product(played, wanted));
+            let before = angle(product(rest, rest), of_wanted, product(rest, wanted));
             angles.largest = angles.largest.max(after);
             angles.largest_before = angles.largest_before.max(before);
             angles.sum += after;
@@ -164,14 +161,14 @@ fn displacements(morph: &RawMorph, kind: Kind) -> &[Vec3] {
     own.as_deref().unwrap_or_default()
 }
 
-/// Between two directions; 0 where one has no length.
-fn angle(a: Vec3, b: Vec3) -> f64 {
-    let (sine, cosine) = (a.cross(b).length(), a.dot(b));
+/// Between two directions, from the squares of their lengths and their product; 0 where one has no length.
+fn angle(a: f64, b: f64, cosine: f64) -> f64 {
+    let sine = (a * b - cosine * cosine).max(0.0).sqrt();
     let (small, large) = (sine.min(cosine.abs()), sine.max(cosine.abs()));
     if !(large > 0.0 && large.is_finite()) {
         return 0.0;
     }
-    let acute = arctangent(small / large);
+    let acute = arctangent((small / large) as f32);
     let steep = if sine > cosine.abs() { std::f32::consts::FRAC_PI_2 - acute } else { acute };
     f64::from(if cosine < 0.0 { std::f32::consts::PI - steep } else { steep })
 }
@@ -187,15 +184,17 @@ fn arctangent(x: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use glam::DVec3;
 
     #[test]
     fn angles_are_those_of_the_library() {
         for degrees in 0..=180 {
             let truth = f64::from(degrees).to_radians();
-            let (a, b) = (Vec3::new(0.0, 3e-3, 0.0), Vec3::new(0.0, truth.cos() as f32, truth.sin() as f32));
-            assert!((angle(a, b) - truth).abs() < 2e-5, "{degrees}: {}", angle(a, b));
+            let (a, b) = (DVec3::new(0.0, 3e-3, 0.0), DVec3::new(0.0, truth.cos(), truth.sin()));
+            let found = angle(a.dot(a), b.dot(b), a.dot(b));
+            assert!((found - truth).abs() < 2e-5, "{degrees}: {found}");
         }
-        assert_eq!(angle(Vec3::ZERO, Vec3::X), 0.0);
-        assert_eq!(angle(Vec3::NAN, Vec3::X), 0.0);
+        assert_eq!(angle(0.0, 1.0, 0.0), 0.0);
+        assert_eq!(angle(f64::NAN, 1.0, f64::NAN), 0.0);
     }
 }

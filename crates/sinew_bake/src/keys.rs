@@ -13,13 +13,10 @@
 //!
 //! Oracle: parabolas, whose best lines are known; what is allowed is met at every moment.
 
-use crate::lanes::largest_vector;
 use crate::matrix::Tall;
+use crate::reach::reach;
 use faer::Mat;
 use rayon::prelude::*;
-
-/// Moments evaluated at a time by one thread.
-const MOMENTS: usize = 16;
 
 /// Weights over a clip: straight between keys.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,20 +62,9 @@ pub(crate) struct Moved<'a> {
 
 impl Moved<'_> {
     /// The largest `γ |M δ|` for each δ.
-    pub fn errors<W: AsRef<[f32]> + Sync>(&self, offsets: &[W]) -> Vec<f32> {
-        let rows = self.targets.rows();
-        let points = rows / 3;
-        let piece = |offsets: &[W]| -> Vec<f32> {
-            let deltas =
-                Mat::from_fn(self.targets.columns(), offsets.len(), |row, column| offsets[column].as_ref()[row]);
-            let mut moved = vec![0.0; rows * offsets.len()];
-            self.targets.add_product(1.0, deltas.as_ref(), &mut moved);
-            for plane in moved.chunks_exact_mut(points.max(1)) {
-                plane.iter_mut().zip(self.stretch).for_each(|(x, stretch)| *x *= stretch);
-            }
-            moved.chunks_exact(rows).map(largest_vector).collect()
-        };
-        offsets.par_chunks(MOMENTS).flat_map_iter(piece).collect()
+    pub fn errors<W: AsRef<[f32]>>(&self, offsets: &[W]) -> Vec<f32> {
+        let deltas = Mat::from_fn(self.targets.columns(), offsets.len(), |row, column| offsets[column].as_ref()[row]);
+        reach(self.targets, deltas.as_ref(), Some(self.stretch)).columns
     }
 }
 

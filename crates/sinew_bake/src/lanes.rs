@@ -52,16 +52,39 @@ pub fn largest_vector(column: &[f32]) -> f32 {
     dispatch!(Level::new(), _simd => here(planes(column))).sqrt()
 }
 
-/// Raises squares per point to those of the vectors of a frame; tells the length of the longest.
-pub fn raise(squares: &mut [f32], frame: &[f32]) -> f32 {
+/// Raises squares per point to those of vectors, each multiplied by its entry of `factors` if there are any; tells the square of
+/// the longest.
+pub fn raise_by(squares: &mut [f32], planes: [&[f32]; 3], factors: Option<&[f32]>) -> f32 {
     #[inline(always)]
-    fn here(squares: &mut [f32], [x, y, z]: [&[f32]; 3]) {
-        for (((largest, x), y), z) in squares.iter_mut().zip(x).zip(y).zip(z) {
-            *largest = larger(square(*x, *y, *z), *largest);
+    fn here(squares: &mut [f32], [xs, ys, zs]: [&[f32]; 3], factor: impl Fn(usize) -> f32) -> f32 {
+        let count = squares.len();
+        let (xs, ys, zs) = (&xs[..count], &ys[..count], &zs[..count]);
+        let (whole, _) = squares.as_chunks_mut::<LANES>();
+        let (mut tops, ended) = ([0.0f32; LANES], whole.len() * LANES);
+        for (chunk, squares) in whole.iter_mut().enumerate() {
+            let at = chunk * LANES;
+            for lane in 0..LANES {
+                let i = at + lane;
+                let here = square(xs[i], ys[i], zs[i]) * factor(i);
+                squares[lane] = larger(here, squares[lane]);
+                tops[lane] = larger(here, tops[lane]);
+            }
         }
+        let mut top = tops.into_iter().fold(0.0, |top, square| larger(square, top));
+        for i in ended..count {
+            let here = square(xs[i], ys[i], zs[i]) * factor(i);
+            squares[i] = larger(here, squares[i]);
+            top = larger(here, top);
+        }
+        top
     }
-    dispatch!(Level::new(), _simd => here(squares, planes(frame)));
-    largest_vector(frame)
+    match factors {
+        Some(factors) => {
+            let factors = &factors[..squares.len()];
+            dispatch!(Level::new(), _simd => here(squares, planes, |i| factors[i] * factors[i]))
+        }
+        None => dispatch!(Level::new(), _simd => here(squares, planes, |_| 1.0)),
+    }
 }
 
 /// The sum over the 3-vectors of a column of their lengths, none counted as more than `most`.
@@ -123,7 +146,7 @@ mod tests {
             let bounded: f64 = lengths.iter().map(|&length| f64::from(length.min(0.9))).sum();
             assert!((sum_of_lengths(&a, 0.9) - bounded).abs() <= 1e-5 * (1 + points) as f64);
             let mut squares = vec![0.25; points];
-            assert_eq!(raise(&mut squares, &a), largest_vector(&a));
+            assert_eq!(raise_by(&mut squares, planes(&a), None).sqrt(), largest_vector(&a));
             assert!(
                 squares.iter().zip(&lengths).all(|(square, length)| (square.sqrt() - length.max(0.5)).abs() <= 1e-6)
             );

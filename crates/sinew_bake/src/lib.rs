@@ -12,6 +12,7 @@
 //! | [`pull_back`] | world displacements to rest space |
 //! | `range` | one pass over frames, in bounded memory |
 //! | `factor` | few targets for many frames |
+//! | `reach` | how far products of targets and weights move points |
 //! | `keys` | the moments that become keys |
 //! | `directions`, `field` | normals and tangents on the same weights |
 //! | `play` | whole frames one after the other, for caches |
@@ -34,6 +35,7 @@ mod play;
 pub mod pull_back;
 mod pulled;
 mod range;
+mod reach;
 pub mod report;
 mod sampling;
 mod tolerance;

@@ -4,13 +4,14 @@
 //! the same bits at any thread count.
 
 use faer::linalg::matmul::matmul;
+use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::{Accum, Mat, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-/// Columns of the right-hand side one thread takes at a time.
-const COLUMNS: usize = 8;
-/// Rows one thread takes at a time.
+/// Rows one thread takes at a time: few enough that those of all columns stay in the second cache.
 const ROWS: usize = 2048;
+/// Pieces whose sums are held at a time.
+const TOGETHER: usize = 16;
 
 /// A matrix with many rows, grown column by column.
 #[derive(Clone, Debug)]
@@ -82,37 +83,57 @@ impl Tall {
         MatRef::from_column_major_slice(&self.data, self.rows, self.columns())
     }
 
+    /// Rows of some points alone, x of all of them, y, z; `self` has three times as many rows as there are points.
+    pub fn of_points(&self, points: &[u32]) -> Self {
+        let all = self.rows / 3;
+        let mut some = Self::new(3 * points.len());
+        some.data.reserve(some.rows * self.columns());
+        for plane in self.data.chunks_exact(all.max(1)).take(3 * self.columns()) {
+            some.data.extend(points.iter().map(|&point| plane[point as usize]));
+        }
+        some
+    }
+
     /// `selfᵀ x`, one column per column of `x`.
     pub fn transpose_times(&self, x: &[f32]) -> Mat<f32> {
         self.first_transpose_times(self.columns(), x)
     }
 
-    /// `selfᵀ x` for the first `count` columns of `self`.
+    /// `selfᵀ x` for the first `count` columns of `self`, summed over pieces in f64.
     pub fn first_transpose_times(&self, count: usize, x: &[f32]) -> Mat<f32> {
         let wide = x.len() / self.rows;
-        let mut product = vec![0.0; count * wide];
-        if count > 0 {
-            let first = self.view().subcols(0, count);
-            let pieces = product.par_chunks_mut(COLUMNS * count).zip(x.par_chunks(COLUMNS * self.rows));
-            pieces.for_each(|(product, x)| {
-                let wide = x.len() / self.rows;
-                let out = MatMut::from_column_major_slice_mut(product, count, wide);
-                let x = MatRef::from_column_major_slice(x, self.rows, wide);
-                matmul(out, Accum::Replace, first.transpose(), x, 1.0, Par::Seq);
-            });
+        let (first, x) = (self.view().subcols(0, count), MatRef::from_column_major_slice(x, self.rows, wide));
+        let starts: Vec<usize> = (0..self.rows).step_by(ROWS).collect();
+        let piece = |&start: &usize| {
+            let rows = ROWS.min(self.rows - start);
+            let mut product = Mat::<f32>::zeros(count, wide);
+            let (first, x) = (first.subrows(start, rows), x.subrows(start, rows));
+            matmul(&mut product, Accum::Replace, first.transpose(), x, 1.0, Par::Seq);
+            product
+        };
+        let mut sum = Mat::<f64>::zeros(count, wide);
+        for some in starts.chunks(TOGETHER) {
+            let products: Vec<Mat<f32>> = some.par_iter().map(piece).collect();
+            for product in products {
+                for column in 0..wide {
+                    for row in 0..count {
+                        sum[(row, column)] += f64::from(product[(row, column)]);
+                    }
+                }
+            }
         }
-        MatRef::from_column_major_slice(&product, count, wide).to_owned()
+        Mat::from_fn(count, wide, |row, column| sum[(row, column)] as f32)
     }
 
     /// `x ← x + factor · self c`.
     pub fn add_product(&self, factor: f32, c: MatRef<'_, f32>, x: &mut [f32]) {
-        if self.columns() == 0 {
+        if self.columns() == 0 || x.is_empty() {
             return;
         }
-        x.par_chunks_mut(COLUMNS * self.rows).enumerate().for_each(|(piece, x)| {
-            let wide = x.len() / self.rows;
-            let out = MatMut::from_column_major_slice_mut(x, self.rows, wide);
-            matmul(out, Accum::Add, self.view(), c.subcols(piece * COLUMNS, wide), factor, Par::Seq);
+        let wide = x.len() / self.rows;
+        by_rows(MatMut::from_column_major_slice_mut(x, self.rows, wide), 0, &|out, start| {
+            let piece = self.view().subrows(start, out.nrows());
+            matmul(out, Accum::Add, piece, c, factor, Par::Seq);
         });
     }
 
@@ -139,15 +160,49 @@ impl Tall {
             }
             let scaled = MatRef::from_column_major_slice(&scaled, rows, columns);
             let mut gram = Mat::zeros(columns, columns);
-            matmul(&mut gram, Accum::Replace, scaled.transpose(), scaled, 1.0, Par::Seq);
+            lower_gram(scaled.transpose(), &mut gram);
             gram
         };
         let mut sum = Mat::zeros(columns, columns);
-        // A few at a time: their grams may be large.
-        for some in starts.chunks(16) {
+        for some in starts.chunks(TOGETHER) {
             let grams: Vec<Mat<f64>> = some.par_iter().map(|&start| piece(start)).collect();
             grams.iter().for_each(|gram| sum += gram);
         }
+        mirror(&mut sum);
         sum
     }
+}
+
+/// `a aᵀ`.
+pub fn gram(a: MatRef<'_, f64>) -> Mat<f64> {
+    let mut product = Mat::zeros(a.nrows(), a.nrows());
+    lower_gram(a, &mut product);
+    mirror(&mut product);
+    product
+}
+
+/// The lower half of `a aᵀ`, which is symmetric.
+fn lower_gram(a: MatRef<'_, f64>, out: &mut Mat<f64>) {
+    let (half, all) = (BlockStructure::TriangularLower, BlockStructure::Rectangular);
+    triangular::matmul(out, half, Accum::Replace, a, all, a.transpose(), all, 1.0, Par::Seq);
+}
+
+fn mirror(lower: &mut Mat<f64>) {
+    for column in 0..lower.ncols() {
+        for row in 0..column {
+            lower[(row, column)] = lower[(column, row)];
+        }
+    }
+}
+
+/// Cuts a matrix into pieces of [`ROWS`] rows; `see` is given each, and where it begins.
+fn by_rows(out: MatMut<'_, f32>, start: usize, see: &(impl Fn(MatMut<'_, f32>, usize) + Sync)) {
+    let rows = out.nrows();
+    if rows <= ROWS {
+        see(out, start);
+        return;
+    }
+    let above = rows.div_ceil(ROWS).div_ceil(2) * ROWS;
+    let (top, bottom) = out.split_at_row_mut(above);
+    rayon::join(|| by_rows(top, start, see), || by_rows(bottom, start + above, see));
 }

@@ -7,7 +7,9 @@
 //!
 //! Oracle: `A u = d` for regular A; for A = diag(1, 1, s) the closed form; bounded by |d| / (ε s) always.
 
+use crate::lanes::larger;
 use glam::{DMat3, DVec3};
+use sinew::LANES;
 
 /// Smallest singular value, as a share of the largest, that is inverted as it is: beyond it a target would have to move
 /// a point by fifty times what is seen.
@@ -42,6 +44,47 @@ impl PullBack {
         let inverted = DMat3::from_diagonal(DVec3::ONE / values.max(DVec3::splat(floor)));
         let rest_from_world = vectors * inverted * vectors.transpose() * world_from_rest.transpose();
         Self { rest_from_world, flattened: values.min_element() < floor }
+    }
+}
+
+/// The same of many points at once, in single precision: what is far from flat, which is nearly all of a character.
+pub(crate) struct Regular {
+    /// Inverses, entry by entry as the matrices.
+    pub inverses: [[f32; LANES]; 9],
+    /// Whether a matrix was far enough from flat; the inverses of others mean nothing.
+    pub is_regular: [bool; LANES],
+}
+
+/// Bound on the condition below which single precision is enough: by the product of the squared Frobenius norms, in which a
+/// rotation counts 9.
+const REGULAR: f32 = 100.0;
+
+impl Regular {
+    /// Inverts matrices whose entries are given row by row, divided by the largest stretch of their points.
+    #[inline(always)]
+    pub fn new(a: &[[f32; LANES]; 9]) -> Self {
+        let mut out = Self { inverses: [[0.0; LANES]; 9], is_regular: [false; LANES] };
+        for lane in 0..LANES {
+            let [a, b, c, d, e, f, g, h, i] = a.map(|entries| entries[lane]);
+            let (first, second, third) = (e * i - f * h, f * g - d * i, d * h - e * g);
+            let by = 1.0 / (a * first + b * second + c * third);
+            let inverse = [
+                first * by,
+                (c * h - b * i) * by,
+                (b * f - c * e) * by,
+                second * by,
+                (a * i - c * g) * by,
+                (c * d - a * f) * by,
+                third * by,
+                (b * g - a * h) * by,
+                (a * e - b * d) * by,
+            ];
+            let squares: f32 = [a, b, c, d, e, f, g, h, i].iter().map(|x| x * x).sum();
+            let of_inverse: f32 = inverse.iter().map(|x| x * x).sum();
+            out.is_regular[lane] = larger(squares, 1.0) * of_inverse < REGULAR;
+            (0..9).for_each(|entry| out.inverses[entry][lane] = inverse[entry]);
+        }
+        out
     }
 }
 
@@ -84,6 +127,38 @@ mod tests {
 
     fn turn(random: &mut Random) -> DMat3 {
         DMat3::from_quat(DQuat::from_scaled_axis(4.0 * random_vector(random)))
+    }
+
+    #[test]
+    fn many_are_inverted_as_one_is_and_the_flat_are_told() {
+        let mut random = Random::new(9);
+        let mut flat = 0;
+        for round in 0..200 {
+            let matrices: [DMat3; LANES] = std::array::from_fn(|lane| {
+                let least = if (lane + round) % 3 == 0 { 10f64.powf(random.between(-9.0, 0.0)) } else { 0.5 };
+                let stretch = DVec3::new(1.0, random.between(0.5, 1.0), least);
+                turn(&mut random) * DMat3::from_diagonal(stretch) * turn(&mut random)
+            });
+            let entries = matrices.map(|matrix| matrix.transpose().to_cols_array());
+            let a = std::array::from_fn(|entry| std::array::from_fn(|lane| entries[lane][entry] as f32));
+            let regular = Regular::new(&a);
+            for (lane, matrix) in matrices.iter().enumerate() {
+                let one = PullBack::new(*matrix, 1.0);
+                if !regular.is_regular[lane] {
+                    flat += 1;
+                    continue;
+                }
+                assert!(!one.flattened);
+                let expected = one.rest_from_world.transpose().to_cols_array();
+                for (entry, expected) in expected.iter().enumerate() {
+                    let found = f64::from(regular.inverses[entry][lane]);
+                    assert!((found - expected).abs() < 1e-4, "{found} {expected}");
+                }
+            }
+        }
+        assert!(flat > 200 && flat < 1600, "{flat}");
+        assert!(Regular::new(&[[f32::NAN; LANES]; 9]).is_regular.iter().all(|is_regular| !is_regular));
+        assert!(Regular::new(&[[0.0; LANES]; 9]).is_regular.iter().all(|is_regular| !is_regular));
     }
 
     #[test]

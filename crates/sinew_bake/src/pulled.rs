@@ -5,10 +5,10 @@ use crate::field::{Field, Kind};
 use crate::groups::{Group, Point};
 use crate::lanes::larger;
 use crate::matrix::Tall;
-use crate::pull_back::PullBack;
+use crate::pull_back::{PullBack, Regular};
 use crate::{BakeFailure, Subject};
 use fearless_simd::{Level, dispatch};
-use glam::{DMat3, Mat3, Vec3};
+use glam::{DMat3, DVec3, Mat3, Vec3};
 use rayon::prelude::*;
 
 use sinew::{Cpu, LANES, Outputs, Playing, Stage, Workspace};
@@ -87,8 +87,8 @@ pub(crate) struct PulledGroup {
 pub(crate) struct Pulled {
     /// Rest displacements in world lengths: x of all points, y, z.
     pub x: Vec<f32>,
-    /// What carries such a displacement into the world: nine planes, row by row.
-    pub linear: Vec<f32>,
+    /// AᵀA of what carries such a displacement into the world, by which lengths there are found: planes of xx, yy, zz, xy, xz, yz.
+    pub metric: Vec<f32>,
     /// Points where skinning is too flat.
     pub flattened: Vec<Flattened>,
     /// Length of the largest displacement in the world, and its point.
@@ -102,6 +102,17 @@ pub(crate) struct Pulled {
 pub(crate) struct Flattened {
     pub point: usize,
     pub left: Vec3,
+    /// What carries its rest displacements, in world lengths, into the world.
+    carry: Mat3,
+}
+
+/// How directions of a point come back from the world.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Turned {
+    pub world_from_rest: Mat3,
+    pub rest_from_world: Mat3,
+    /// Whether they can be told there.
+    pub is_told: bool,
 }
 
 impl PulledGroup {
@@ -129,63 +140,141 @@ impl PulledGroup {
 
     /// Pulls the frame in `workspace` back. `None` where something is not finite.
     pub fn pull(&self, workspace: &Workspace) -> Option<Pulled> {
+        dispatch!(Level::new(), _simd => self.pull_here(workspace))
+    }
+
+    #[inline(always)]
+    fn pull_here(&self, workspace: &Workspace) -> Option<Pulled> {
         let count = self.group.points.len();
-        let mut out = Pulled { x: vec![0.0; 3 * count], linear: vec![0.0; 9 * count], ..Pulled::default() };
-        let mut pulls = Vec::with_capacity(if workspace.outputs.directions { count } else { 0 });
-        for (index, (point, &scale)) in self.group.points.iter().zip(&self.scales).enumerate() {
-            let (slot, vertex) = (point.slot as usize, point.vertex as usize);
-            let world_from_rest = workspace.engine().world_from_rest(slot);
-            let rows = (world_from_rest * (1.0 / scale)).transpose().to_cols_array();
-            rows.iter().enumerate().for_each(|(plane, &value)| out.linear[plane * count + index] = value as f32);
-            let moved = workspace.mesh().positions[vertex] - workspace.engine().position(slot);
-            // Most skin is where no effect acts.
-            if moved == Vec3::ZERO && !workspace.outputs.directions {
-                continue;
+        let mut out = Pulled { x: vec![0.0; 3 * count], metric: vec![0.0; 6 * count], ..Pulled::default() };
+        let mut turned = vec![Turned::default(); if workspace.outputs.directions { count } else { 0 }];
+        let mut largest = (0.0f32, 0);
+        for first in (0..count).step_by(LANES) {
+            let points = self.group.points[first..].iter().zip(&self.scales[first..]).take(LANES);
+            let (mut a, mut d, len) = ([[0.0f32; LANES]; 9], [[0.0f32; LANES]; 3], points.len());
+            for (lane, (point, &scale)) in points.enumerate() {
+                let rows = (workspace.engine().world_from_rest(point.slot as usize) * (1.0 / scale)).transpose();
+                rows.to_cols_array().iter().enumerate().for_each(|(entry, &x)| a[entry][lane] = x as f32);
+                moved(workspace, point).to_array().iter().enumerate().for_each(|(axis, &x)| d[axis][lane] = x);
             }
-            let seen = seen(stretch(world_from_rest) / scale);
-            let d = moved.as_dvec3() * seen;
-            let pull = PullBack::new(world_from_rest, scale);
-            let u = pull.rest_from_world * d;
-            if !(u.is_finite() && world_from_rest.is_finite()) {
-                return None;
+            let metric = metric(&a);
+            let regular = Regular::new(&a);
+            let mut x = [[0.0f32; LANES]; 3];
+            let (mut squares, mut is_plain) = ([0.0f32; LANES], [false; LANES]);
+            for lane in 0..LANES {
+                let d = d.map(|d| d[lane]);
+                for (axis, x) in x.iter_mut().enumerate() {
+                    let row = |entry: usize| regular.inverses[3 * axis + entry][lane] * d[entry];
+                    x[lane] = row(0) + row(1) + row(2);
+                }
+                squares[lane] = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
+                let stretch = metric[0][lane] + metric[1][lane] + metric[2][lane];
+                is_plain[lane] = regular.is_regular[lane] && stretch > 3.0 * (SEEN.1 * SEEN.1) as f32;
             }
-            if d.length() > out.largest.0 {
-                out.largest = (d.length(), index);
+            for (plane, values) in out.metric.chunks_exact_mut(count).zip(&metric) {
+                plane[first..first + len].copy_from_slice(&values[..len]);
             }
-            let x = u * scale;
-            (0..3).for_each(|axis| out.x[axis * count + index] = x[axis] as f32);
-            if pull.flattened && seen > 0.0 {
-                let left = (d - world_from_rest * u).as_vec3();
-                out.flattened.push(Flattened { point: index, left });
+            for (plane, values) in out.x.chunks_exact_mut(count).zip(&x) {
+                plane[first..first + len].copy_from_slice(&values[..len]);
             }
-            if workspace.outputs.directions {
-                pulls.push((world_from_rest, pull, seen > 0.0));
+            for lane in 0..len {
+                let index = first + lane;
+                if !is_plain[lane] {
+                    let (square, here) = self.pull_one(workspace, index, &mut out)?;
+                    squares[lane] = square;
+                    turned.get_mut(index).into_iter().for_each(|turned| *turned = here);
+                } else if let Some(turned) = turned.get_mut(index) {
+                    let rows = |entries: &[[f32; LANES]; 9]| {
+                        Mat3::from_cols_array(&std::array::from_fn(|entry| entries[entry][lane])).transpose()
+                    };
+                    let (world_from_rest, rest_from_world) = (rows(&a), rows(&regular.inverses));
+                    *turned = Turned { world_from_rest, rest_from_world, is_told: true };
+                }
+                if squares[lane] > largest.0 {
+                    largest = (squares[lane], index);
+                }
             }
+        }
+        out.largest = (f64::from(largest.0).sqrt(), largest.1);
+        if !(is_finite(&out.metric) && is_finite(&out.x)) {
+            return None;
         }
         if workspace.outputs.directions {
-            out.deltas = self.fields.iter().map(|field| field.deltas(workspace, &pulls)).collect();
+            out.deltas = self.fields.iter().map(|field| field.deltas(workspace, &turned)).collect();
         }
-        out.linear.iter().all(|x| x.is_finite()).then_some(out)
+        Some(out)
     }
+
+    /// Pulls back one point that may be flat or hidden; tells the square of its displacement as far as it is seen.
+    fn pull_one(&self, workspace: &Workspace, index: usize, out: &mut Pulled) -> Option<(f32, Turned)> {
+        let (count, point, scale) = (self.group.points.len(), &self.group.points[index], self.scales[index]);
+        let world_from_rest = workspace.engine().world_from_rest(point.slot as usize);
+        let seen = seen(stretch(world_from_rest) / scale);
+        let d = moved(workspace, point).as_dvec3() * seen;
+        let pull = PullBack::new(world_from_rest, scale);
+        let u = pull.rest_from_world * d;
+        if !(u.is_finite() && world_from_rest.is_finite()) {
+            return None;
+        }
+        (0..3).for_each(|axis| out.x[axis * count + index] = (u[axis] * scale) as f32);
+        let carry = (world_from_rest * (1.0 / scale)).as_mat3();
+        if pull.flattened && seen > 0.0 && d != DVec3::ZERO {
+            let left = (d - world_from_rest * u).as_vec3();
+            out.flattened.push(Flattened { point: index, left, carry });
+        }
+        let rest_from_world = (pull.rest_from_world * scale).as_mat3();
+        let is_told = !pull.flattened && seen > 0.0;
+        Some((d.length_squared() as f32, Turned { world_from_rest: carry, rest_from_world, is_told }))
+    }
+}
+
+/// What the effects do to a point.
+#[inline(always)]
+fn moved(workspace: &Workspace, point: &Point) -> Vec3 {
+    workspace.mesh().positions[point.vertex as usize] - workspace.engine().position(point.slot as usize)
+}
+
+/// AᵀA: xx, yy, zz, xy, xz, yz.
+#[inline(always)]
+fn metric(a: &[[f32; LANES]; 9]) -> [[f32; LANES]; 6] {
+    let mut metric = [[0.0; LANES]; 6];
+    for (plane, [p, q]) in metric.iter_mut().zip([[0, 0], [1, 1], [2, 2], [0, 1], [0, 2], [1, 2]]) {
+        for lane in 0..LANES {
+            plane[lane] = a[p][lane] * a[q][lane] + a[p + 3][lane] * a[q + 3][lane] + a[p + 6][lane] * a[q + 6][lane];
+        }
+    }
+    metric
+}
+
+#[inline(always)]
+fn is_finite(numbers: &[f32]) -> bool {
+    // Nothing is taken from itself and leaves more than nothing but what is not finite.
+    let (chunks, last) = numbers.as_chunks::<LANES>();
+    let mut left = [0.0f32; LANES];
+    for chunk in chunks {
+        (0..LANES).for_each(|lane| left[lane] += chunk[lane] - chunk[lane]);
+    }
+    left.iter().chain(last).all(|x| x.is_finite())
 }
 
 impl Pulled {
     /// Number of points.
     fn len(&self) -> usize {
-        self.linear.len() / 9
+        self.metric.len() / 6
     }
 
     /// Bytes it takes.
     pub fn bytes(&self) -> usize {
-        4 * (self.x.len() + self.linear.len() + self.deltas.iter().map(Vec::len).sum::<usize>())
+        4 * (self.x.len() + self.metric.len() + self.deltas.iter().map(Vec::len).sum::<usize>())
     }
 
-    /// What carries a point's rest displacements, in world lengths, into the world.
-    pub fn carry(&self, point: usize) -> Mat3 {
+    /// The product in the world of two vectors that a point's matrix carries there.
+    pub fn product(&self, point: usize, u: DVec3, v: DVec3) -> f64 {
         let count = self.len();
-        let row =
-            |row: usize| Vec3::from_array(std::array::from_fn(|axis| self.linear[(3 * row + axis) * count + point]));
-        Mat3::from_cols(row(0), row(1), row(2)).transpose()
+        let [xx, yy, zz, xy, xz, yz] = std::array::from_fn(|plane| f64::from(self.metric[plane * count + point]));
+        let carried =
+            DVec3::new(xx * v.x + xy * v.y + xz * v.z, xy * v.x + yy * v.y + yz * v.z, xz * v.x + yz * v.y + zz * v.z);
+        u.dot(carried)
     }
 
     /// Largest and summed length in the world of what a rest displacement `e` off the right one leaves.
@@ -212,18 +301,19 @@ impl Pulled {
         let (ex, ey, ez) = (&ex[..len], &ey[..len], &ez[..len]);
         let mut lengths = [0.0f32; TILE];
         let squares = &mut lengths[..len];
-        for row in 0..3 {
-            let plane = |axis: usize| &self.linear[(3 * row + axis) * count + first..][..len];
-            let (ax, ay, az) = (plane(0), plane(1), plane(2));
-            for i in 0..len {
-                let moved = ax[i] * ex[i] + ay[i] * ey[i] + az[i] * ez[i];
-                squares[i] += moved * moved;
-            }
+        let plane = |plane: usize| &self.metric[plane * count + first..][..len];
+        let [xx, yy, zz, xy, xz, yz] = [plane(0), plane(1), plane(2), plane(3), plane(4), plane(5)];
+        for i in 0..len {
+            let (x, y, z) = (ex[i], ey[i], ez[i]);
+            let square =
+                x * (xx[i] * x + 2.0 * (xy[i] * y + xz[i] * z)) + y * (yy[i] * y + 2.0 * yz[i] * z) + zz[i] * z * z;
+            // Rounding may leave less than nothing.
+            squares[i] = larger(square, 0.0);
         }
         let flat = self.flattened.partition_point(|flat| flat.point < first);
         for flat in self.flattened[flat..].iter().take_while(|flat| flat.point < first + len) {
             let i = flat.point - first;
-            squares[i] = (self.carry(flat.point) * Vec3::new(ex[i], ey[i], ez[i]) + flat.left).length_squared();
+            squares[i] = (flat.carry * Vec3::new(ex[i], ey[i], ez[i]) + flat.left).length_squared();
         }
         // Lanes of their own, which the compiler may keep in one register.
         let (mut sums, mut tops) = ([0.0f32; LANES], [0.0f32; LANES]);
@@ -247,19 +337,17 @@ impl Pulled {
     /// row of AᵀA without signs.
     pub fn raise_stretch_bounds(&self, bounds: &mut [f32]) {
         #[inline(always)]
-        fn here(a: [&[f32]; 9], bounds: &mut [f32]) {
+        fn here(metric: [&[f32]; 6], bounds: &mut [f32]) {
             let count = bounds.len();
-            let a = a.map(|plane| &plane[..count]);
+            let [xx, yy, zz, xy, xz, yz] = metric.map(|plane| &plane[..count]);
             for i in 0..count {
-                let dot =
-                    |p: usize, q: usize| a[p][i] * a[q][i] + a[p + 3][i] * a[q + 3][i] + a[p + 6][i] * a[q + 6][i];
-                let (xy, xz, yz) = (dot(0, 1).abs(), dot(0, 2).abs(), dot(1, 2).abs());
-                let [x, y, z] = [dot(0, 0) + xy + xz, dot(1, 1) + xy + yz, dot(2, 2) + xz + yz];
+                let (xy, xz, yz) = (xy[i].abs(), xz[i].abs(), yz[i].abs());
+                let [x, y, z] = [xx[i] + xy + xz, yy[i] + xy + yz, zz[i] + xz + yz];
                 bounds[i] = larger(x, larger(y, larger(z, bounds[i])));
             }
         }
         let count = self.len();
-        let planes = std::array::from_fn(|plane| &self.linear[plane * count..][..count]);
+        let planes = std::array::from_fn(|plane| &self.metric[plane * count..][..count]);
         dispatch!(Level::new(), _simd => here(planes, bounds));
     }
 }

@@ -1,7 +1,7 @@
 //! One pass over all frames, whatever their number: an orthonormal basis Q of what the effects do, and the
 //! coefficients of the frames in it.
 //!
-//! Frames come in blocks. A block is projected on what is known (twice: the second time takes out what rounding left);
+//! Frames come in blocks. A block is projected on what is known (twice where rounding may leave too much the first time);
 //! the frame that is worst represented, in the length of its worst point, joins the basis, until every frame of the block
 //! is represented to `precision`. So `|x − Q c|∞ ≤ precision` holds for every frame seen, unless the basis is full: then it
 //! is turned to its principal axes and the weaker half is given up. Coefficients are kept of the frames that made the
@@ -12,12 +12,16 @@
 
 use crate::factor::{FactorError, principal_axes};
 use crate::lanes::{dot, largest_vector, subtract};
-use crate::matrix::Tall;
+use crate::matrix::{Tall, gram};
 use faer::Mat;
 use rayon::prelude::*;
 
 /// Frames whose coefficients are kept beside those that made the basis grow: past it, every second one.
 const MOST_FRAMES: usize = 1024;
+
+/// What rounding may leave of a projected frame, as a share of its largest displacement: sums of a few hundred numbers of which
+/// each may be off by half a unit in its last place.
+const ROUNDING: f32 = 64.0 * f32::EPSILON;
 
 /// What has been seen so far.
 #[derive(Debug)]
@@ -75,7 +79,10 @@ impl Range {
         if self.most_columns < rows && columns + count > self.most_columns && columns > self.most_columns / 2 {
             self.give_up_half()?;
         }
-        for _ in 0..2 {
+        // Where rounding may leave more than the precision, it is taken out once more.
+        let top = residual.columns_mut().map(|column| largest_vector(column)).reduce(|| 0.0, f32::max);
+        let passes = if ROUNDING * top > self.precision { 2 } else { 1 };
+        for _ in 0..passes {
             let part = self.basis.transpose_times(residual.data());
             self.basis.add_product(-1.0, part.as_ref(), residual.data_mut());
             for (column, Kept { coefficients, .. }) in kept.iter_mut().enumerate() {
@@ -134,8 +141,7 @@ impl Range {
 
     fn give_up_half(&mut self) -> Result<(), FactorError> {
         let coefficients = self.coefficients();
-        let gram = &coefficients * coefficients.transpose();
-        let (_, axes) = principal_axes(gram.as_ref())?;
+        let (_, axes) = principal_axes(gram(coefficients.as_ref()).as_ref())?;
         let kept = axes.subcols(0, self.most_columns / 2);
         let turn = Mat::from_fn(kept.nrows(), kept.ncols(), |row, column| kept[(row, column)] as f32);
         self.basis = self.basis.times(turn.as_ref());

@@ -10,6 +10,11 @@ use std::sync::Arc;
 const HELD_BYTES: usize = if usize::BITS > 32 { 1 << 30 } else { 256 << 20 };
 /// Samples that normals are fitted to and measured at, over all clips: up to twice as many.
 const FITTED: usize = 384;
+/// With more samples than this every second one will do: what lies between two looks much like both.
+const FITTED_ALL: usize = 128;
+
+/// Frames looked at together at the least: what is done with all targets is done for so many of them at once.
+const LEAST_BLOCK: usize = 16;
 
 /// One frame, group by group.
 #[derive(Debug)]
@@ -35,7 +40,8 @@ impl Frames {
 impl Run<'_> {
     /// Whether normals are looked at there.
     pub(super) fn is_fitted(&self, place: usize) -> bool {
-        let stride = (self.samples() / FITTED).max(1);
+        let samples = self.samples();
+        let stride = (samples / FITTED).max(if samples > FITTED_ALL { 2 } else { 1 });
         place.is_multiple_of(2) && (place / 2).is_multiple_of(stride)
     }
 
@@ -93,6 +99,6 @@ impl Run<'_> {
             48 * group.group.points.len() + group.fields.iter().map(|field| 12 * field.len()).sum::<usize>()
         };
         let bytes: usize = self.groups.iter().map(of_group).sum();
-        (super::BLOCK_BYTES / bytes.max(1)).clamp(4, 64)
+        (super::BLOCK_BYTES / bytes.max(1)).clamp(LEAST_BLOCK, 64)
     }
 }

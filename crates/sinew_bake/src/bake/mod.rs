@@ -309,7 +309,8 @@ impl Extent {
 
 fn add(ranges: &mut [Range], groups: &[usize], frames: &[Arc<Frame>]) -> Result<(), BakeFailure> {
     for (&group, range) in groups.iter().zip(ranges) {
-        range.add(frames.iter().flat_map(|frame| &frame.groups[group].x).copied().collect())?;
+        let of_frames: Vec<&[f32]> = frames.iter().map(|frame| &frame.groups[group].x[..]).collect();
+        range.add(of_frames.concat())?;
     }
     Ok(())
 }

@@ -7,11 +7,12 @@ use super::trade::{FrameFit, Trade, written_targets};
 use crate::BakeFailure;
 use crate::factor::FactorError;
 use crate::keys::{self, Moved, WeightCurve};
+use crate::lanes::subtract;
 use crate::matrix::Tall;
 use crate::pulled::{Pulled, PulledGroup, Wanted};
 use crate::report::Seam;
 use crate::sampling::Grid;
-use faer::MatRef;
+use faer::Mat;
 use rayon::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -61,7 +62,7 @@ impl Solution {
         grids: &[Grid],
     ) -> Result<Self, FactorError> {
         let points = group.group.points.len();
-        trade.factors.targets.truncate(directions);
+        trade.factors.truncate(directions);
         let mut spans = vec![(0.0f32, 0.0f32); directions];
         for fit in trade.fits.iter().flatten() {
             for ((low, high), &weight) in spans.iter_mut().zip(&fit.weights) {
@@ -117,14 +118,6 @@ impl Solution {
         })
     }
 
-    /// The weights of a frame outside the grid, and the error they leave.
-    pub(super) fn project(&self, pulled: &Pulled) -> (Vec<f32>, f32) {
-        let weights = unit_weights(&self.trade.factors.weights(&pulled.x, self.directions), &self.spans);
-        let mut error = pulled.x.clone();
-        self.played.add_product(-1.0, column(&weights), &mut error);
-        (weights, pulled.world_error(&error).largest)
-    }
-
     /// What weights do to points, at the most.
     fn moved(&self) -> Moved<'_> {
         Moved { targets: &self.played, stretch: &self.trade.stretch }
@@ -154,13 +147,28 @@ impl Solution {
         }
     }
 
-    /// Puts a key where the curve would be off by more than `tolerance`; tells whether it did.
-    fn put_key_unless_within(&mut self, tolerance: f64, clip: usize, time: f64, weights: Vec<f32>, error: f32) -> bool {
-        let played = self.curves[clip].at(time);
-        let offset: Vec<f32> = played.iter().zip(&weights).map(|(a, b)| a - b).collect();
-        let moved = self.moved().errors(&[offset])[0];
-        let is_off = f64::from(error + moved) > tolerance;
-        if is_off {
+    /// Puts keys where the curve would be off by more than `tolerance`, at moments with their frames; tells where it did.
+    fn put_keys_unless_within(&mut self, tolerance: f64, clip: usize, moments: &[(f64, &Pulled)]) -> Vec<bool> {
+        let displaced: Vec<&[f32]> = moments.iter().map(|(_, pulled)| &pulled.x[..]).collect();
+        let found = self.trade.factors.weights_of(&displaced, self.directions);
+        let of_moment = |at: usize| -> Vec<f32> { (0..self.directions).map(|row| found[(row, at)]).collect() };
+        let weights: Vec<Vec<f32>> = (0..moments.len()).map(|at| unit_weights(&of_moment(at), &self.spans)).collect();
+        let matrix = Mat::from_fn(self.count, moments.len(), |row, column| weights[column][row]);
+        let played = self.played.times(matrix.as_ref());
+        let left = |(at, (_, pulled)): (usize, &(f64, &Pulled))| {
+            let mut error = pulled.x.clone();
+            subtract(&mut error, 1.0, played.column(at));
+            pulled.world_error(&error).largest
+        };
+        let errors: Vec<f32> = moments.par_iter().enumerate().map(left).collect();
+        let offset = |((time, _), weights): (&(f64, &Pulled), &Vec<f32>)| -> Vec<f32> {
+            self.curves[clip].at(*time).iter().zip(weights).map(|(a, b)| a - b).collect()
+        };
+        let offsets: Vec<Vec<f32>> = moments.iter().zip(&weights).map(offset).collect();
+        let moved = self.moved().errors(&offsets);
+        let is_off = |(error, moved): (&f32, &f32)| f64::from(error + moved) > tolerance;
+        let is_off: Vec<bool> = errors.iter().zip(&moved).map(is_off).collect();
+        for ((&(time, _), weights), _) in moments.iter().zip(weights).zip(&is_off).filter(|(_, is_off)| **is_off) {
             self.curves[clip].insert(time, weights);
         }
         is_off
@@ -197,23 +205,22 @@ impl Run<'_> {
             }
             self.meter.total.fetch_add(times.len(), Ordering::Relaxed);
             let frames = self.evaluate(index, &times, |_| Wanted::Positions, "placing keys")?;
-            let project = |(stretch, frame): (&Stretch, &Arc<Frame>)| -> Vec<(Vec<f32>, f32)> {
-                stretch.groups.iter().map(|&group| solutions[group].project(&frame.groups[group])).collect()
-            };
-            let fits: Vec<_> = open.par_iter().zip(&frames).map(project).collect();
+            let mut is_off = vec![Vec::new(); open.len()];
+            for (group, solution) in solutions.iter_mut().enumerate() {
+                let places: Vec<usize> = (0..open.len()).filter(|&at| open[at].groups.contains(&group)).collect();
+                let tolerance = self.options.tolerance.units(self.groups[group].group.size);
+                for places in places.chunks(self.block()) {
+                    let moments: Vec<_> = places.iter().map(|&at| (times[at], &frames[at].groups[group])).collect();
+                    let found = solution.put_keys_unless_within(tolerance, index, &moments);
+                    let off = places.iter().zip(found).filter(|(_, is_off)| *is_off);
+                    off.for_each(|(&at, _)| is_off[at].push(group));
+                }
+            }
             let mut next = Vec::new();
-            for (stretch, fits) in open.into_iter().zip(fits) {
-                let middle = stretch.middle();
-                let mut groups = stretch.groups;
-                let mut fits = fits.into_iter();
-                groups.retain(|&group| {
-                    let Some((weights, error)) = fits.next() else { return false };
-                    let tolerance = self.options.tolerance.units(self.groups[group].group.size);
-                    solutions[group].put_key_unless_within(tolerance, index, middle, weights, error)
-                });
+            for (Stretch { from, to, .. }, (&middle, groups)) in open.iter().zip(times.iter().zip(is_off)) {
                 if !groups.is_empty() {
-                    next.push(Stretch { from: stretch.from, to: middle, groups: groups.clone() });
-                    next.push(Stretch { from: middle, to: stretch.to, groups });
+                    next.push(Stretch { from: *from, to: middle, groups: groups.clone() });
+                    next.push(Stretch { from: middle, to: *to, groups });
                 }
             }
             open = next;
@@ -265,9 +272,4 @@ fn unit_weights(weights: &[f32], spans: &[(f32, f32)]) -> Vec<f32> {
     };
     let all_on = (!spans.is_empty()).then_some(if moves { 1.0 } else { 0.0 });
     weights.iter().zip(spans).map(unit).chain(all_on).collect()
-}
-
-/// Weights as a matrix.
-pub(super) fn column(weights: &[f32]) -> MatRef<'_, f32> {
-    MatRef::from_column_major_slice(weights, weights.len(), 1)
 }

@@ -54,8 +54,8 @@ impl Trade {
         let of_frames: Vec<Vec<f32>> = some.iter().map(|(at, _)| of_frame(*at)).collect();
         let of_frames: Vec<&[f32]> = of_frames.iter().map(Vec::as_slice).collect();
         for (field, fit) in self.directions.iter_mut().enumerate() {
-            let deltas = some.iter().flat_map(|(_, pulled)| &pulled.deltas[field]).copied();
-            fit.add(deltas.collect(), &of_frames);
+            let deltas: Vec<&[f32]> = some.iter().map(|(_, pulled)| &pulled.deltas[field][..]).collect();
+            fit.add(deltas.concat(), &of_frames);
         }
     }
 }
@@ -123,7 +123,8 @@ impl Run<'_> {
                     groups.iter().zip(trades.iter_mut().zip(&mut sums).zip(&mut stretch))
                 {
                     let pulled: Vec<&Pulled> = found.iter().map(|frame| &frame.groups[group]).collect();
-                    let weights = trade.factors.weights_of(pulled.iter().map(|pulled| &pulled.x[..]), trade.most());
+                    let displaced: Vec<&[f32]> = pulled.iter().map(|pulled| &pulled.x[..]).collect();
+                    let weights = trade.factors.weights_of(&displaced, trade.most());
                     trade.fit_directions(&pulled, weights.as_ref());
                     let (known, weights) = (&*trade, weights.as_ref());
                     let fits: Vec<(Vec<FrameFit>, Vec<f32>)> = pulled
