@@ -301,15 +301,15 @@ impl Bvh {
         }
     }
 
-    /// Every primitive of leaves whose boxes, as [`Self::refit`] left them, are within a distance of a point.
-    pub fn within(&self, boxes: &Boxes, point: DVec3, squared: f64, mut see: impl FnMut(u32)) {
+    /// Every primitive of leaves whose boxes, as [`Self::refit`] left them, are within a distance of a box.
+    pub fn within(&self, boxes: &Boxes, around: (DVec3, DVec3), squared: f64, mut see: impl FnMut(u32)) {
         let mut stack = [0u32; STACK];
         let mut depth = usize::from(!self.nodes.is_empty());
         while depth > 0 {
             depth -= 1;
             let index = stack[depth] as usize;
             let (low, high) = boxes.0[index];
-            if (point.max(low).min(high) - point).length_squared() > squared {
+            if (low - around.1).max(around.0 - high).max(DVec3::ZERO).length_squared() > squared {
                 continue;
             }
             let node = &self.nodes[index];

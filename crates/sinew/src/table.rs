@@ -4,6 +4,7 @@
 //! that a recipe has, by names; bound to a rig the same rows hold bones and painted values.
 
 use crate::param::{Range, ValueError};
+use crate::recipe::KeyCurve;
 use crate::simd::Lanes;
 use crate::skeleton::BoneId;
 
@@ -49,6 +50,8 @@ pub struct CellSpec {
 pub enum CellKind {
     /// A number.
     Number(Range),
+    /// A number, or keys of it over time.
+    Keyed(Range),
     /// So many numbers.
     Numbers {
         /// Each of them.
@@ -108,6 +111,8 @@ impl RowKind {
 pub enum CellOf<B, M> {
     /// A number.
     Number(f64),
+    /// A number over time.
+    Keyed(KeyCurve),
     /// So many numbers.
     Numbers(Vec<f64>),
     /// Lists of so many numbers.
@@ -137,7 +142,8 @@ impl CellKind {
             ranges.iter().zip(values).try_for_each(|(&range, &value)| number(range, value))
         };
         match (self, cell) {
-            (Self::Number(range), &Cell::Number(value)) => number(range, value),
+            (Self::Number(range) | Self::Keyed(range), &Cell::Number(value)) => number(range, value),
+            (Self::Keyed(range), Cell::Keyed(curve)) => curve.keys().iter().try_for_each(|key| number(range, key.1)),
             (Self::Numbers { each, .. }, Cell::Numbers(values)) => numbers(each, values),
             (Self::Lists { each, .. }, Cell::Lists(lists)) => lists.iter().try_for_each(|list| numbers(each, list)),
             (Self::Word(words), Cell::Word(word)) if words.contains(word) => Ok(()),
@@ -186,6 +192,14 @@ impl<B, M> RowOf<B, M> {
     pub fn number(&self, name: &str) -> Option<f64> {
         match self.get(name)? {
             CellOf::Number(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// A number over time, where given as such.
+    pub fn curve(&self, name: &str) -> Option<&KeyCurve> {
+        match self.get(name)? {
+            CellOf::Keyed(curve) => Some(curve),
             _ => None,
         }
     }
@@ -325,6 +339,7 @@ mod tests {
                 CellSpec::by_itself("share", SHARE, ""),
                 CellSpec::new("turn", CellKind::Numbers { each: &[SHARE; 2], form: "" }, ""),
                 CellSpec::new("form", CellKind::Word(&["round"]), ""),
+                CellSpec::new("swell", CellKind::Keyed(SHARE), ""),
             ]),
         },
     ];
@@ -335,6 +350,7 @@ mod tests {
         assert_eq!(tables.add("joints", "a*", Row::one(Cell::Number(0.5))), Ok(()));
         assert_eq!(tables.rows("joints")[0].1.number(""), Some(0.5));
         let out = Err(ValueError::OutOfRange { min: 0.0, max: 1.0 });
+        let keyed = |keys: &[(f64, f64)]| Cell::Keyed(KeyCurve::new(keys.to_vec()).unwrap());
         for (key, row, expected) in [
             ("joints", Row::one(Cell::Number(1.5)), out),
             ("joints", Row::one(Cell::Number(f64::NAN)), out),
@@ -347,9 +363,14 @@ mod tests {
             ("limbs", Row::of([("turn", Cell::Word("round"))]), Err(ValueError::WrongKind)),
             ("limbs", Row::of([("form", Cell::Word("square"))]), Err(ValueError::Unknown)),
             ("limbs", Row::of([("form", Cell::Word("round"))]), Ok(())),
+            ("limbs", Row::of([("swell", Cell::Number(1.0))]), Ok(())),
+            ("limbs", Row::of([("swell", Cell::Number(2.0))]), out),
+            ("limbs", Row::of([("swell", keyed(&[(0.0, 0.0), (1.0, 1.0)]))]), Ok(())),
+            ("limbs", Row::of([("swell", keyed(&[(0.0, 0.0), (1.0, 2.0)]))]), out),
+            ("limbs", Row::of([("share", keyed(&[(0.0, 0.0)]))]), Err(ValueError::WrongKind)),
         ] {
             assert_eq!(tables.add(key, "b", row.clone()), expected, "{key}: {row:?}");
         }
-        assert_eq!((tables.rows("joints").len(), tables.rows("limbs").len()), (1, 2));
+        assert_eq!((tables.rows("joints").len(), tables.rows("limbs").len()), (1, 4));
     }
 }

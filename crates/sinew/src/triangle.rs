@@ -45,9 +45,9 @@ pub(crate) fn nearest_on(p: DVec3, triangle: [DVec3; 3]) -> DVec3 {
     a * shares.x + b * shares.y + c * shares.z
 }
 
-/// How far apart two segments are, squared (Ericson 2005, 5.1.9).
-fn segments_apart_squared([a, b]: [DVec3; 2], [c, d]: [DVec3; 2]) -> f64 {
-    let (u, v, w) = (b - a, d - c, a - c);
+/// How far apart two segments are, squared, each given by where it begins and its way (Ericson 2005, 5.1.9).
+fn segments_apart_squared([a, u]: [DVec3; 2], [c, v]: [DVec3; 2]) -> f64 {
+    let w = a - c;
     let (uu, vv, uv, uw, vw) = (u.dot(u), v.dot(v), u.dot(v), u.dot(w), v.dot(w));
     // 0/0 where a segment is a point, or both run alike: any place on them will do.
     let share = |part: f64, whole: f64| if whole > 0.0 { (part / whole).clamp(0.0, 1.0) } else { 0.0 };
@@ -57,26 +57,70 @@ fn segments_apart_squared([a, b]: [DVec3; 2], [c, d]: [DVec3; 2]) -> f64 {
     (w + u * s - v * t).length_squared()
 }
 
-/// Whether an edge goes through a triangle.
-fn pierces([a, b]: [DVec3; 2], [p, q, r]: [DVec3; 3]) -> bool {
-    let volume = |i: DVec3, j: DVec3, k: DVec3| (i - a).dot((j - a).cross(k - a));
-    let normal = (q - p).cross(r - p);
-    let (above, below) = ((a - p).dot(normal), (b - p).dot(normal));
-    let sides = [volume(b, p, q), volume(b, q, r), volume(b, r, p)];
-    above * below < 0.0 && (sides.iter().all(|&side| side > 0.0) || sides.iter().all(|&side| side < 0.0))
+/// A triangle with what its distances are told by.
+struct Sides {
+    corners: [DVec3; 3],
+    /// From each corner to the next.
+    edges: [DVec3; 3],
+    normal: DVec3,
+}
+
+impl Sides {
+    fn new([a, b, c]: [DVec3; 3]) -> Self {
+        Self { corners: [a, b, c], edges: [b - a, c - b, a - c], normal: (b - a).cross(c - a) }
+    }
+
+    /// How far corners of another triangle are above the plane, times the length of the normal.
+    fn heights(&self, other: &Self) -> [f64; 3] {
+        other.corners.map(|corner| (corner - self.corners[0]).dot(self.normal))
+    }
+
+    /// Whether an edge of another triangle goes through this one.
+    fn is_pierced(&self, other: &Self, heights: &[f64; 3]) -> bool {
+        for k in 0..3 {
+            if heights[k] * heights[(k + 1) % 3] < 0.0 {
+                let from = other.corners[k];
+                let [p, q, r] = self.corners.map(|corner| corner - from);
+                let along = other.edges[k];
+                let sides = [along.dot(p.cross(q)), along.dot(q.cross(r)), along.dot(r.cross(p))];
+                if sides.iter().all(|&side| side > 0.0) || sides.iter().all(|&side| side < 0.0) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Whether a point is above or below the inside.
+    fn is_over(&self, p: DVec3) -> bool {
+        (0..3).all(|k| self.edges[k].cross(p - self.corners[k]).dot(self.normal) > 0.0)
+    }
 }
 
 /// How far apart two triangles are, squared: 0 where they cross.
 pub(crate) fn apart_squared(one: [DVec3; 3], two: [DVec3; 3]) -> f64 {
-    let edges = |[a, b, c]: [DVec3; 3]| [[a, b], [b, c], [c, a]];
-    let crosses = |one: [DVec3; 3], two: [DVec3; 3]| edges(one).into_iter().any(|edge| pierces(edge, two));
-    if crosses(one, two) || crosses(two, one) {
+    let (one, two) = (Sides::new(one), Sides::new(two));
+    let (of_two, of_one) = (one.heights(&two), two.heights(&one));
+    if one.is_pierced(&two, &of_two) || two.is_pierced(&one, &of_one) {
         return 0.0;
     }
-    let corners = one.iter().map(|&p| nearest_on(p, two).distance_squared(p));
-    let others = two.iter().map(|&p| nearest_on(p, one).distance_squared(p));
-    let between = edges(one).into_iter().flat_map(|a| edges(two).map(|b| segments_apart_squared(a, b)));
-    corners.chain(others).chain(between).fold(f64::INFINITY, f64::min)
+    let mut nearest = f64::INFINITY;
+    for (face, other, heights) in [(&one, &two, &of_two), (&two, &one, &of_one)] {
+        let area = face.normal.length_squared();
+        for k in 0..3 {
+            let squared = heights[k] * heights[k] / area;
+            if squared < nearest && face.is_over(other.corners[k]) {
+                nearest = squared;
+            }
+        }
+    }
+    for i in 0..3 {
+        for j in 0..3 {
+            let own = [one.corners[i], one.edges[i]];
+            nearest = nearest.min(segments_apart_squared(own, [two.corners[j], two.edges[j]]));
+        }
+    }
+    nearest
 }
 
 #[cfg(test)]

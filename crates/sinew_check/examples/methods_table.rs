@@ -10,6 +10,8 @@
 
 #[path = "../tests/elbow/mod.rs"]
 mod elbow;
+#[path = "methods/fineness.rs"]
+mod fineness;
 
 use elbow::{Elbow, ROUND, placed};
 use glam::DVec3;
@@ -284,6 +286,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut text = HEAD.to_owned();
     characters(only, frames, &methods, &mut text)?;
     bends(&methods, &mut text)?;
+    let named = |name: &str| METHODS.iter().find(|method| method.0 == name).map(|method| recipe(method.1));
+    fineness::table(|name| named(name).unwrap_or_else(|| recipe("")), &mut text)?;
     if out == "-" {
         println!("{text}");
     } else {

@@ -6,7 +6,9 @@
 //! - a joint is joined to its parent where the line between them runs inside the body, most of it from the root, half of
 //!   it from a joint with several children; an only child is always joined;
 //! - of joints that are joined to one another, a group that lies on a joint of a larger group steers it and moves no skin;
-//! - nor does a joint outside the body that no child is joined to.
+//! - nor does a joint outside the body that no child is joined to;
+//! - any other group that is not joined to its parent, as a foot that hangs on the root, goes on from a last joint of a larger
+//!   one, the nearest from which most of the line to it runs inside the body.
 //!
 //! Where the skeleton fans out, a bone is a line to each child, but only half as long as the shortest: farther out there
 //! are other bones, and a centre of gravity would take what is theirs.
@@ -14,7 +16,8 @@
 //! A bone without child joints is a point to the paper (with its parent's length). That point is also the end of its
 //! parent's line, so everything beyond it (a fingertip, a skull) would be as near to the one as to the other and follow
 //! both by half. Here the line goes on in the parent's direction to nine tenths of the way to the skin; it stays a
-//! point where the joint is outside the body or has no parent to tell a direction. A neck rises and a snout does not: where
+//! point where the joint is outside the body or has no parent to tell a direction. Where other joints lie ahead, as neck and head
+//! before a rib cage that ends under them, it goes half the way to the first of them. A neck rises and a snout does not: where
 //! the skin that is nearest to the joint goes on farther another way, a second line goes there.
 
 use super::BindError;
@@ -29,6 +32,8 @@ use rayon::prelude::*;
 const INTO_THE_TIP: f64 = 0.9;
 /// Skin that is as far from a joint as this share of the farthest is where its line goes on to.
 const FAR: f64 = 0.85;
+/// Tangent of the angle within which a joint lies ahead.
+const AHEAD: f64 = 0.5;
 /// A line that goes on this much farther than in the parent's direction is one more.
 const FARTHER: f64 = 1.25;
 /// Share of a line from the root that is inside the body.
@@ -80,6 +85,11 @@ fn along(a: DVec3, b: DVec3) -> impl Iterator<Item = DVec3> {
     (0..PLACES).map(move |k| a.lerp(b, (k as f64 + 0.5) / PLACES as f64))
 }
 
+/// Whether at least a share of a line is inside the body.
+fn runs_inside(shell: &Shell, a: DVec3, b: DVec3, least: f64) -> bool {
+    along(a, b).filter(|&place| shell.is_inside(place)).count() as f64 >= least * PLACES as f64
+}
+
 pub(super) fn joints_of_skin(raw: &RawRig, skin: usize) -> Result<Joints, BindError> {
     let found = raw.skins.get(skin).ok_or(BindError::NoSkin { skin, count: raw.skins.len() })?;
     if found.joints.is_empty() {
@@ -123,13 +133,15 @@ pub(super) fn lines(Joints { places, parents }: &Joints, shell: &Shell) -> Vec<O
     let is_inside: Vec<bool> = places.par_iter().map(|&place| shell.is_inside(place)).collect();
     let is_joined = |joint: usize| {
         let Some(parent) = parents[joint] else { return false };
-        let least = match (parents[parent], children[parent].len()) {
-            (None, _) => MOST,
-            (Some(_), 1) => return true,
+        // Exporters put joints of their own on the root.
+        let on_root = |above: usize| places[above].distance(places[parent]) <= SAME_PLACE * shell.size();
+        let is_root = std::iter::successors(parents[parent], |&above| parents[above]).all(on_root);
+        let least = match children[parent].len() {
+            _ if is_root => MOST,
+            1 => return true,
             _ => HALF,
         };
-        let inside = along(places[parent], places[joint]).filter(|&place| shell.is_inside(place)).count();
-        inside as f64 >= least * PLACES as f64
+        runs_inside(shell, places[parent], places[joint], least)
     };
     let is_joined: Vec<bool> = (0..count).into_par_iter().map(is_joined).collect();
     children.iter_mut().for_each(|children| children.retain(|&child| is_joined[child]));
@@ -149,6 +161,14 @@ pub(super) fn lines(Joints { places, parents }: &Joints, shell: &Shell) -> Vec<O
         };
         steers[group_of[joint]] |= (0..count).any(steered);
     }
+
+    let hung = hung(places, &is_joined, (&group_of, &steers), &children, shell);
+    let (mut parents, mut is_joined) = (parents.clone(), is_joined);
+    for (joint, above) in hung {
+        children[above].push(joint);
+        (parents[joint], is_joined[joint]) = (Some(above), true);
+    }
+    let (parents, is_joined) = (&parents, &is_joined);
 
     let had_children = parents.iter().flatten().fold(vec![false; count], |mut had, &parent| {
         had[parent] = true;
@@ -175,7 +195,10 @@ pub(super) fn lines(Joints { places, parents }: &Joints, shell: &Shell) -> Vec<O
         let mut ends: Vec<DVec3> = ways().map(|way| place + way.clamp_length_max(longest)).collect();
         if let (true, Some(parent)) = (children.is_empty() && is_inside[joint], parents[joint]) {
             let direction = place - places[parent];
-            let tip = shell.way_out(place, direction).map(|way| place + direction * (INTO_THE_TIP * way));
+            let others = (0..count).filter(|&other| other != joint && other != parent && !steers[group_of[other]]);
+            let ahead = others.filter_map(|other| way_to(places[other] - place, direction));
+            let most = 0.5 * ahead.fold(f64::INFINITY, f64::min);
+            let tip = shell.way_out(place, direction).map(|way| place + direction * most.min(INTO_THE_TIP * way));
             ends.extend(tip.filter(|tip| tip.is_finite()));
             // Feet that hang on the root of the skeleton have no direction that tells front from back.
             let far = is_joined[joint].then(|| farthest(shell, place, direction, &around[joint])).flatten();
@@ -186,6 +209,38 @@ pub(super) fn lines(Joints { places, parents }: &Joints, shell: &Shell) -> Vec<O
         Some(Line { joint: place, ends })
     };
     (0..count).into_par_iter().map(line).collect()
+}
+
+/// Joints that nothing carries inside the body, each with the last joint that it goes on from.
+fn hung(
+    places: &[DVec3],
+    is_joined: &[bool],
+    (group_of, steers): (&[usize], &[bool]),
+    children: &[Vec<usize>],
+    shell: &Shell,
+) -> Vec<(usize, usize)> {
+    let sizes = group_of.iter().fold(vec![0; places.len()], |mut sizes, &group| {
+        sizes[group] += 1;
+        sizes
+    });
+    let nearest = |joint: usize| {
+        let place = places[joint];
+        let is_last = |&other: &usize| {
+            children[other].is_empty() && !steers[group_of[other]] && sizes[group_of[other]] > sizes[group_of[joint]]
+        };
+        let mut others: Vec<usize> = (0..places.len()).filter(is_last).collect();
+        others.sort_by(|&a, &b| places[a].distance_squared(place).total_cmp(&places[b].distance_squared(place)));
+        others.into_iter().find(|&other| runs_inside(shell, places[other], place, MOST))
+    };
+    let is_loose = |&joint: &usize| !is_joined[joint] && !steers[group_of[joint]];
+    (0..places.len()).into_par_iter().filter(is_loose).filter_map(|joint| Some((joint, nearest(joint)?))).collect()
+}
+
+/// How far along a direction something lies that is ahead, in lengths of that.
+fn way_to(to: DVec3, direction: DVec3) -> Option<f64> {
+    let way = to.dot(direction) / direction.length_squared();
+    let off = (to - direction * way).length();
+    (way > 0.0 && off < AHEAD * way * direction.length()).then_some(way)
 }
 
 /// The middle of the farthest of some points that are not behind a place and in its sight.

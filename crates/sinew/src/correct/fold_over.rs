@@ -23,7 +23,7 @@ use glam::DVec3;
 use std::sync::Arc;
 
 /// r from which a face begins to count as folded, and below which it is.
-const FOLDING: [f64; 2] = [0.35, -0.05];
+const FOLDING: [f64; 2] = [0.5, -0.25];
 /// How far along the skin the level of a folded face falls from 1 to 0, in radii of the limb.
 const REACH: f64 = 10.0;
 /// Level from which the skin is moved all the way.

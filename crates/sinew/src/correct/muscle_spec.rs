@@ -95,12 +95,17 @@ pub(super) const FORCES: [ParamSpec; 7] = [
     ),
 ];
 
+/// Settings that are run ahead over a clip, so that they are the same all along it.
+const PACE: usize = 2;
+
 /// A setting of one muscle.
 const fn own(setting: usize) -> CellSpec {
     let ParamSpec { name, about, kind, .. } = SETTINGS[setting];
     match kind {
         ParamKind::Number { unit, min, max, .. } => {
-            CellSpec::new(name, CellKind::Number(Range { min, max, unit }), about)
+            let range = Range { min, max, unit };
+            let kind = if setting < PACE { CellKind::Number(range) } else { CellKind::Keyed(range) };
+            CellSpec::new(name, kind, about)
         }
         _ => panic!("settings of muscles are numbers"),
     }
@@ -116,10 +121,17 @@ pub(super) const MUSCLE_TABLE: TableSpec = TableSpec {
     examples: &[
         "\"upper_arm.*\" = { flexed_by = [\"forearm.*\"], map = \"NAME\", shape = \"region\" }",
         "\"belly\" = { frequency = 2.0, damping = 0.15, gravity = 3.0 }",
+        "\"chest\" = { target = \"NAME\", contraction = [[0.0, 0.0], [0.4, 1.0]] }",
     ],
     row: RowKind::Cells(&[
         CellSpec::new("flexed_by", CellKind::Bones, "bones whose bending contracts it"),
         CellSpec::new("map", CellKind::Map, "how much of it each place takes, and where a region is"),
+        CellSpec::new(
+            "target",
+            CellKind::Map,
+            "where its contraction pushes the skin, outwards or (negative) inwards, in radii of the muscle, in place of a bulge; \
+             without `flexed_by` it is contracted by `contraction` alone",
+        ),
         CellSpec::new("shape", CellKind::Word(FittedShape::WORDS), "what it is fitted to the skin as"),
         CellSpec::new(
             "ellipsoid",

@@ -16,7 +16,7 @@
 //! ahead; size is all that scale changes (tests/muscles.rs).
 
 use super::body::{AllWays, Body, Reach, Surface, Ways};
-use super::bound::{Binding, Bound, Log, PosedBones, Work};
+use super::bound::{Binding, Bound, Log, PosedBones, Work, node_means};
 use super::entry::{Correction, bones};
 use super::flesh::{Flesh, flesh};
 use super::muscle_spec::{FLESH_SIGNALS, FORCE_SIGNALS, FORCES, FittedShape, MUSCLE_TABLE, SETTINGS};
@@ -25,10 +25,11 @@ use crate::kinodynamic::{Blocks, Follow, Followers, Following, Muscle, Shape, Sw
 use crate::motion::{Filter, FilteredSignal, Oscillator, Signal, Window};
 use crate::param::{ParamSpec, Values};
 use crate::polar::polar_rotation;
+use crate::recipe::KeyCurve;
 use crate::rig::Rig;
 use crate::simd::{LANES, Lanes};
 use crate::skeleton::BoneId;
-use crate::table::{Row, RowOf, Tables};
+use crate::table::{BoundRow, Row, RowOf, Tables};
 use glam::{DAffine3, DMat3, DQuat, DVec3};
 use std::f64::consts::TAU;
 use std::sync::Arc;
@@ -239,17 +240,14 @@ struct Motion {
 }
 
 impl Motion {
-    fn of(binding: &Binding<'_>, row: Option<usize>) -> Self {
-        let Binding { rig, surface, values, gain, tables, .. } = *binding;
-        let row = row.map(|row| &tables.rows(MUSCLE_TABLE.key)[row].1);
-        let number = |name: &str| setting(values, row, name);
+    fn new(number: impl Fn(&str) -> f64, gain: f64, size: f64) -> Self {
         let stiffness = (TAU * number("frequency")).powi(2);
         let density = number("density");
         let strength = gain * (density - 1.0) / (density + 1.0) / stiffness;
         Self {
             inertia: strength * (1.0 - number("life")),
-            gravity: strength * number("gravity") * rig.characters()[surface.character].size,
-            wind: strength * rig.characters()[surface.character].size,
+            gravity: strength * number("gravity") * size,
+            wind: strength * size,
             pace: (number("frequency"), number("damping")),
             stretch: gain * number("stretch"),
             contraction: gain * number("contraction"),
@@ -257,6 +255,42 @@ impl Motion {
             limit: number("limit"),
             full: (0.5 * number("full_at")).to_radians().sin().powi(2),
         }
+    }
+}
+
+/// How a muscle moves over time.
+#[derive(Clone, Debug)]
+struct Motions {
+    /// Without keys.
+    constant: Motion,
+    /// What all of it is made of, where some of it is keyed: each setting, and its keys.
+    keyed: Vec<(f64, Option<KeyCurve>)>,
+    gain: f64,
+    size: f64,
+}
+
+impl Motions {
+    fn of(binding: &Binding<'_>, row: Option<usize>) -> Self {
+        let Binding { rig, surface, values, gain, tables, .. } = *binding;
+        let row = row.map(|row| &tables.rows(MUSCLE_TABLE.key)[row].1);
+        let number = |name: &str| setting(values, row, name);
+        let size = rig.characters()[surface.character].size;
+        let curve = |name: &str| row.and_then(|row| row.curve(name)).cloned();
+        let keyed: Vec<_> = SETTINGS.iter().map(|spec| (number(spec.name), curve(spec.name))).collect();
+        let is_keyed = keyed.iter().any(|(_, curve)| curve.is_some());
+        Self { constant: Motion::new(number, gain, size), keyed: if is_keyed { keyed } else { Vec::new() }, gain, size }
+    }
+
+    /// Now.
+    fn at(&self, time: f64) -> Motion {
+        if self.keyed.is_empty() {
+            return self.constant;
+        }
+        let number = |name: &str| {
+            let (value, curve) = &self.keyed[SETTINGS.iter().position(|spec| spec.name == name).unwrap_or(0)];
+            curve.as_ref().map_or(*value, |curve| curve.at(time))
+        };
+        Motion::new(number, self.gain, self.size)
     }
 }
 
@@ -295,7 +329,7 @@ struct Placed {
     flexed_by: Vec<(BoneId, DQuat)>,
     /// Its share of each node, where it has a map of its own.
     painted: Option<Vec<f64>>,
-    motion: Motion,
+    motions: Motions,
     from: Source,
 }
 
@@ -326,11 +360,19 @@ impl Muscles {
         type Shares = Option<Vec<f64>>;
         let mut place = |bone: BoneId, shape: Option<Shape>, flexed_by: &[BoneId], painted: Shares, from: Source| {
             if let Some(muscle) = shape.and_then(|shape| Muscle::new(&shape, samples, number("reach"))) {
-                let muscle = if flexed_by.is_empty() { muscle } else { muscle.contractible() };
+                let target = from.row.and_then(|row| asked[row].1.map("target"));
+                let muscle = match target {
+                    Some(target) => {
+                        let pushed = skin.pushed(bone, target, muscle.radius());
+                        muscle.contractible_to(&pushed)
+                    }
+                    None if flexed_by.is_empty() => muscle,
+                    None => muscle.contractible(),
+                };
                 let painted = leaving_alone(rig, surface, bone, flexed_by, painted);
                 let flexed_by = flexed_by.iter().map(rest_turn).collect();
-                let motion = Motion::of(binding, from.row);
-                muscles.push(Placed { bone, muscle, flexed_by, painted, motion, from });
+                let motions = Motions::of(binding, from.row);
+                muscles.push(Placed { bone, muscle, flexed_by, painted, motions, from });
             }
         };
         let named = !(binding.distances.is_empty() && asked.is_empty());
@@ -389,7 +431,7 @@ impl Muscles {
 
     /// The sway of a muscle at one of the moments read.
     fn sway(&self, place: &PosedBones<'_>, placed: &Placed, moment: usize) -> Sway {
-        let motion = &placed.motion;
+        let motion = placed.motions.at(place.time);
         let at = placed.from.pace * self.moments() + moment;
         let Some(read) = self.signals.get(at) else { return Sway::ZERO };
         let felt = |signal: usize| {
@@ -435,7 +477,7 @@ impl Muscles {
                 None => &mut fields[0],
             };
             let contraction = match contracts {
-                true => placed.motion.contraction * (placed.bend(place) / placed.motion.full).min(1.0),
+                true => placed.contraction(place),
                 false => 0.0,
             };
             let mut world_from_limb = place.world.world_from_bone(placed.bone);
@@ -497,6 +539,14 @@ impl Muscles {
 }
 
 impl Placed {
+    /// How far it is contracted.
+    fn contraction(&self, place: &PosedBones<'_>) -> f64 {
+        let motion = self.motions.at(place.time);
+        // What nothing flexes is contracted by its setting alone; without a target there is nothing to be contracted.
+        let flexed = if self.flexed_by.is_empty() { 1.0 } else { (self.bend(place) / motion.full).min(1.0) };
+        motion.contraction * flexed
+    }
+
     /// How far the bones that flex it are bent, all together: 1 is half a turn of one.
     fn bend(&self, place: &PosedBones<'_>) -> f64 {
         let bent = self.flexed_by.iter().map(|&(bone, rest)| {
@@ -513,11 +563,12 @@ impl Bound for Muscles {
     fn can_follow(&self, binding: &Binding<'_>, repainted: bool) -> bool {
         // Muscles with maps of their own are fitted to them.
         let mut muscles = binding.tables.rows(MUSCLE_TABLE.key).iter();
-        self.form == form_of(binding) && !(repainted && muscles.any(|(_, row)| row.map("map").is_some()))
+        let has_map = |row: &BoundRow| row.map("map").is_some() || row.map("target").is_some();
+        self.form == form_of(binding) && !(repainted && muscles.any(|(_, row)| has_map(row)))
     }
 
     fn retune(&mut self, binding: &Binding<'_>, _: bool) {
-        self.muscles.iter_mut().for_each(|placed| placed.motion = Motion::of(binding, placed.from.row));
+        self.muscles.iter_mut().for_each(|placed| placed.motions = Motions::of(binding, placed.from.row));
         self.accumulates = accumulates(binding);
         let (signals, axes) = read_signals(binding);
         self.signals.clear();
@@ -632,6 +683,17 @@ impl<'a> Skin<'a> {
         let own = palette.iter().position(|entry| entry.bone == bone && entry.character as usize == character);
         let nodes = painted.iter().copied().enumerate().filter(|&(_, share)| share > 0.0);
         own.map_or_else(Vec::new, |entry| self.seen_from(entry as u32, nodes))
+    }
+
+    /// All of the skin in a bone's frame, and where a painted target pushes it, in lengths of that frame.
+    fn pushed(&self, bone: BoneId, target: &[Lanes], radius: f64) -> Vec<(DVec3, DVec3)> {
+        let (palette, character) = (self.rig.palette(), self.surface.character);
+        let own = palette.iter().position(|entry| entry.bone == bone && entry.character as usize == character);
+        let Some(entry) = own else { return Vec::new() };
+        let skin = self.seen_from(entry as u32, (0..self.surface.nodes()).map(|node| (node, 1.0)));
+        let pushes = node_means(self.surface, target);
+        let pushed = |((at, area), push): ((DVec3, DVec3), f64)| (at, area.normalize_or_zero() * (push * radius));
+        skin.into_iter().zip(pushes).map(pushed).collect()
     }
 
     fn seen_from(&self, entry: u32, nodes: impl Iterator<Item = (usize, f64)>) -> Vec<(DVec3, DVec3)> {

@@ -503,6 +503,7 @@ fn bound_tables(maps: Maps<'_>, tables: &Tables, place: &'static str) -> Result<
     let cell = |cell: &Cell| {
         Ok(match cell {
             Cell::Number(value) => CellOf::Number(*value),
+            Cell::Keyed(curve) => CellOf::Keyed(curve.clone()),
             Cell::Numbers(values) => CellOf::Numbers(values.clone()),
             Cell::Lists(lists) => CellOf::Lists(lists.clone()),
             Cell::Word(word) => CellOf::Word(word),

@@ -122,6 +122,8 @@ const PLASTIC_SHELLS: [f64; 8] = [0.3, 0.6, 1.0, 1.3, 1.6, 2.0, 2.4, 2.9];
 /// Tikhonov's parameter of the plastic fit, over the largest column of its matrix and the root of the samples: with less,
 /// neighbouring vortices work against each other, and the skin ripples.
 const PLASTIC_DAMPING: f64 = 0.0125;
+/// Places of the skin that a target is fitted to.
+const MOST_TARGETS: usize = 2000;
 /// How fast a contraction of 1 shortens in its middle; it widens half as fast, which keeps the volume.
 const CONTRACTION: f64 = 0.7;
 
@@ -179,11 +181,30 @@ impl Muscle {
     }
 
     /// Fits the vortices of a contraction.
-    pub fn contractible(mut self) -> Self {
-        let targets: Vec<DVec3> = self.plastic_places().map(|place| self.contraction(place)).collect();
+    pub fn contractible(self) -> Self {
+        let targets: Vec<(DVec3, DVec3)> =
+            self.plastic_places().map(|place| (place, self.contraction(place))).collect();
+        self.fitted_to(&targets)
+    }
+
+    /// Fits the vortices of a contraction that moves places of the skin as it is told; those that are far from the muscle,
+    /// and most of very many, are left out.
+    pub fn contractible_to(self, skin: &[(DVec3, DVec3)]) -> Self {
+        let end = PLASTIC_SHELLS[PLASTIC_SHELLS.len() - 1] * self.axes[0].length();
+        let near: Vec<(DVec3, DVec3)> = skin.iter().copied().filter(|(at, _)| at.distance(self.centre) < end).collect();
+        let targets: Vec<(DVec3, DVec3)> = near.iter().step_by(near.len() / MOST_TARGETS + 1).copied().collect();
+        self.fitted_to(&targets)
+    }
+
+    fn fitted_to(mut self, targets: &[(DVec3, DVec3)]) -> Self {
         (self.plastic, self.residual) =
-            self.plastic_vorticity(&targets, PLASTIC_DAMPING * (self.samples.len() as f64).sqrt());
+            self.plastic_vorticity(targets, PLASTIC_DAMPING * (self.samples.len() as f64).sqrt());
         self
+    }
+
+    /// Its smallest radius.
+    pub fn radius(&self) -> f64 {
+        self.radius
     }
 
     /// What a contraction of 1 asks for at a place: `g A p + ∇g×Φ`, `g = h(u²) h(v² + w²)`, `h(x) = (1 − x)²`.
@@ -212,20 +233,20 @@ impl Muscle {
         PLASTIC_SHELLS.into_iter().flat_map(shell)
     }
 
-    /// Vorticities that move the plastic places by `targets`, in the sense of least squares, and what they miss over what was
+    /// Vorticities that move places as they are told to, in the sense of least squares, and what they miss over what was
     /// asked for.
-    fn plastic_vorticity(&self, targets: &[DVec3], damping: f64) -> (Vec<DVec3>, f64) {
+    fn plastic_vorticity(&self, targets: &[(DVec3, DVec3)], damping: f64) -> (Vec<DVec3>, f64) {
         let columns = self.samples.len() * 3;
-        let places: Vec<DVec3> = self.plastic_places().collect();
         let vortex =
             |i: usize, vorticity: DVec3| Vortex { at: self.samples[i].at, vorticity, reach: self.plastic_reach };
-        let entry =
-            |row: usize, column: usize| vortex(column / 3, DVec3::AXES[column % 3]).velocity(places[row / 3])[row % 3];
-        let wanted: Vec<f64> = targets.iter().flat_map(|target| target.to_array()).collect();
+        let entry = |row: usize, column: usize| {
+            vortex(column / 3, DVec3::AXES[column % 3]).velocity(targets[row / 3].0)[row % 3]
+        };
+        let wanted: Vec<f64> = targets.iter().flat_map(|target| target.1.to_array()).collect();
         let found = least_squares(wanted.len(), columns, entry, &wanted, damping);
         let vorticity: Vec<DVec3> = found.chunks_exact(3).map(|v| DVec3::new(v[0], v[1], v[2])).collect();
         let (mut missed, mut asked) = (0.0, 0.0);
-        for (&place, &target) in places.iter().zip(targets) {
+        for &(place, target) in targets {
             let given: DVec3 = (0..self.samples.len()).map(|i| vortex(i, vorticity[i]).velocity(place)).sum();
             missed += (given - target).length_squared();
             asked += target.length_squared();
@@ -507,19 +528,20 @@ mod tests {
             let known: Vec<DVec3> = (0..muscle.samples.len())
                 .map(|k| DVec3::new((k as f64).sin(), (1.7 * k as f64).cos(), (0.3 * k as f64).sin()))
                 .collect();
-            let targets: Vec<DVec3> = muscle
+            let targets: Vec<(DVec3, DVec3)> = muscle
                 .plastic_places()
                 .map(|place| {
                     let parts = muscle.samples.iter().zip(&known).map(|(sample, &vorticity)| {
                         Vortex { at: sample.at, vorticity, reach: muscle.plastic_reach }.velocity(place)
                     });
-                    parts.sum()
+                    (place, parts.sum())
                 })
                 .collect();
             let (_, residual) = muscle.plastic_vorticity(&targets, 1e-12);
             assert!(residual < 1e-10, "{shape:?}: {residual:e}");
             // What is missed grows with the damping, and is told.
-            let swelling: Vec<DVec3> = muscle.plastic_places().map(|place| place - muscle.centre).collect();
+            let swelling: Vec<(DVec3, DVec3)> =
+                muscle.plastic_places().map(|place| (place, place - muscle.centre)).collect();
             let missed = [1e-6, 1e-2, 1.0].map(|damping| muscle.plastic_vorticity(&swelling, damping).1);
             println!("swelling missed by {missed:.3?}");
             assert!(missed[0] > 0.1 && missed.windows(2).all(|m| m[0] < m[1]) && missed[2] <= 1.0, "{missed:?}");

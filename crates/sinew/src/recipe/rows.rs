@@ -1,6 +1,7 @@
 //! Tables by bone name, read and written as their [`TableSpec`] says.
 
 use super::edit::Literal;
+use super::effect::Setting;
 use super::parse::{At, Reader};
 use crate::param::Range;
 use crate::table::{Cell, CellKind, CellSpec, Row, RowKind, TableSpec};
@@ -55,6 +56,10 @@ impl Reader {
     fn cell(&mut self, at: &At<'_>, kind: CellKind) -> Option<Cell> {
         match kind {
             CellKind::Number(range) => self.number(at, range).map(Cell::Number),
+            CellKind::Keyed(range) => self.setting(at, range, true).map(|setting| match setting {
+                Setting::Constant(value) => Cell::Number(value),
+                Setting::Keyed(curve) => Cell::Keyed(curve),
+            }),
             CellKind::Numbers { each, form } => self.list_of(at, form, each).map(Cell::Numbers),
             CellKind::Lists { each, form } => {
                 let mut lists = Vec::new();
@@ -129,6 +134,7 @@ impl From<&Cell> for Literal {
     fn from(cell: &Cell) -> Self {
         match cell {
             Cell::Number(value) => (*value).into(),
+            Cell::Keyed(curve) => Self::list(curve.keys().iter().map(|&(time, value)| Self::from(&[time, value][..]))),
             Cell::Numbers(values) => values.as_slice().into(),
             Cell::Lists(lists) => Self::list(lists.iter().map(|list| Self::from(list.as_slice()))),
             Cell::Word(word) => (*word).into(),

@@ -264,6 +264,7 @@ fn param_words(spec: &ParamSpec) -> String {
 fn cell_words(CellSpec { kind, about, .. }: &CellSpec) -> String {
     match kind {
         CellKind::Number(range) => format!("{range}: {about}"),
+        CellKind::Keyed(range) => format!("{range}, or keys [[seconds, value], …]: {about}"),
         CellKind::Numbers { form, .. } | CellKind::Lists { form, .. } => format!("{about}: {form}"),
         CellKind::Word(words) => format!("{}: {about}", one_of(words.iter().copied())),
         CellKind::Bones => format!("bone names: {about}"),

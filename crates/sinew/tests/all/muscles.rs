@@ -2,7 +2,7 @@
 use crate::common::{Subject, bits, largest_difference};
 use glam::DVec3;
 use sinew::anatomy::{Anatomy, Role, Side};
-use sinew::recipe::{CorrectionSpec, Place};
+use sinew::recipe::{CorrectionSpec, KeyCurve, Place};
 use sinew::table::{Cell, Row};
 use sinew::{
     Cpu, DeformedMesh, Filter, FilteredSignal, Kinematics, Motion, MotionSettings, Oscillator, Recipe, RecipeFile,
@@ -352,6 +352,63 @@ fn settings_of_a_muscle_are_those_of_all_for_it_alone() {
     one.corrections[0].tables.add("muscles", "tube.3", own).expect("a muscle");
     let [both, one] = [both, one].map(|recipe| at(&subject, &recipe, 0, &[0.4]).remove(0));
     assert!(largest_difference(&both, &one) < 1e-6 * subject.size());
+}
+
+#[test]
+fn settings_of_a_muscle_are_keyed_over_time() {
+    let subject = Subject::zoo("tube:vertices=600,bones=4");
+    let at = |cell: (&'static str, Cell)| at(&subject, &alone(&[], &[cell]), 0, &[0.4]).remove(0);
+    let plain = at(("life", Cell::Number(0.0)));
+    for (name, value) in [("density", 3.0), ("gravity", 1.5), ("life", 0.25), ("stretch", 0.125), ("stiffening", 5.0)] {
+        let keys = KeyCurve::new(vec![(0.0, 0.0), (0.8, 2.0 * value)]).expect("keys");
+        let (keyed, constant) = (at((name, Cell::Keyed(keys))), at((name, Cell::Number(value))));
+        assert_eq!(bits(&keyed), bits(&constant), "{name}");
+        assert!(largest_difference(&keyed, &plain) > 0.0, "{name}");
+    }
+    // What is run ahead over a clip has one pace.
+    let mut tables = muscles(&[], &[]).corrections.remove(0).tables;
+    let keys = KeyCurve::new(vec![(0.0, 1.0), (1.0, 2.0)]).expect("keys");
+    tables.add("muscles", "tube.3", Row::of([("frequency", Cell::Keyed(keys))])).expect_err("no number");
+}
+
+#[test]
+fn a_contraction_goes_where_it_is_painted() {
+    let mut zoo = sinew_zoo::build("tube:vertices=2500,bones=3").unwrap();
+    let primitive = &mut zoo.raw.meshes[0].primitives[0];
+    let (low, high) =
+        primitive.positions.iter().fold((f32::MAX, f32::MIN), |(low, high), p| (low.min(p.y), high.max(p.y)));
+    let (middle, half) = (0.5 * (low + high), 0.25 * (high - low));
+    let radius = primitive.positions.iter().map(|p| p.x).fold(0.0, f32::max);
+    let painted: Vec<f32> = primitive
+        .positions
+        .iter()
+        .map(|p| 0.2 * (p.x / radius).max(0.0).powi(2) * (1.0 - ((p.y - middle) / half).powi(2)).max(0.0))
+        .collect();
+    primitive.maps.push(("out".to_owned(), painted.clone()));
+    primitive.maps.push(("in".to_owned(), painted.iter().map(|value| -value).collect()));
+    let subject = Subject::new(&zoo.raw, zoo.clips);
+    let posed = |recipe: &Recipe| subject.posed(recipe, &subject.rig.rest_pose());
+    let base = posed(&Recipe::default());
+    let pushed = |map: &str, contraction: f64| {
+        let cells = [("target", Cell::Map(map.to_owned())), ("contraction", Cell::Number(contraction))];
+        let mut recipe = muscles(&[("life", 1.0)], &[]);
+        recipe.corrections[0].tables.add("muscles", "tube.2", Row::of(cells)).expect("a muscle");
+        let mesh = posed(&recipe);
+        let along = |v: usize| f64::from(mesh.positions[v].x - base.positions[v].x);
+        let mean = |chosen: &dyn Fn(f32, f32) -> bool| {
+            let of: Vec<f64> =
+                (0..painted.len()).filter(|&v| chosen(painted[v], base.positions[v].x)).map(along).collect();
+            of.iter().sum::<f64>() / of.len() as f64
+        };
+        let [there, across] = [mean(&|painted, _| painted > 0.15), mean(&|_, x| x < -0.9 * radius)];
+        (there / f64::from(radius), across / f64::from(radius))
+    };
+    let (out, far) = pushed("out", 1.0);
+    let (inwards, _) = pushed("in", 1.0);
+    let (half, _) = pushed("out", 0.5);
+    println!("pushed out by {out:.3} radii, {far:.3} on the other side; in by {inwards:.3}; half {half:.3}");
+    assert!(out > 0.06 && far.abs() < 0.3 * out, "{out} {far}");
+    assert!((inwards / out + 1.0).abs() < 0.2 && (half / out - 0.5).abs() < 0.1, "{inwards} {half}");
 }
 
 #[test]

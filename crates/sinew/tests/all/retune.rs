@@ -138,7 +138,7 @@ fn every_parameter_of_every_correction() {
         assert!(follows(&subject, &with(spec.clone()), &none, entry.name).rebuilt, "no {}", entry.name);
         if entry.name == "muscles" {
             for cell in entry.tables.iter().flat_map(|table| table.row.cells()) {
-                let CellKind::Number(range) = cell.kind else { continue };
+                let (CellKind::Number(range) | CellKind::Keyed(range)) = cell.kind else { continue };
                 let at = |share: f64| {
                     let mut tables = Tables::none(entry.tables);
                     let value = Cell::Number(range.min + share * (range.max - range.min));

@@ -21,10 +21,12 @@ pub(crate) struct Body {
     /// Per node, where volume is to be careful: shares of its moves, and how far it may go. Empty where it is not.
     pub ease: Vec<f64>,
     pub most: Vec<f64>,
+    /// Per node, how far volume has moved it; empty where it has not.
+    pub spent: Vec<f64>,
     /// Memory for whoever asks where skin folds.
     pub levels: Levels,
     crooks: Levels,
-    rooms: Rooms,
+    careful: Careful,
     /// Nodes at hand; of those, nodes that volume may move; triangles at hand, which are all around the latter.
     pub nodes: Vec<u32>,
     pub free: Vec<u32>,
@@ -66,6 +68,17 @@ pub(crate) struct Body {
     pub moves: Vec<DVec3>,
 }
 
+/// Memory of [`Body::take_care`].
+#[derive(Clone, Debug, Default)]
+struct Careful {
+    /// Per node.
+    places: Vec<DVec3>,
+    goes_far: Vec<f64>,
+    /// Per segment.
+    scales: Vec<f64>,
+    rooms: Rooms,
+}
+
 /// r of [`super::folds`] up to which volume leaves skin alone, and from which it moves it freely.
 const OPEN: [f64; 2] = [0.8, 1.2];
 /// r from which skin folds, so that volume keeps away from it, and up to which it does fully; how far away, in radii, and
@@ -77,8 +90,9 @@ const HALF: f64 = 0.5;
 /// radii.
 const CLOSING: [f64; 2] = [0.7, 0.2];
 const AROUND: f64 = 4.0;
-/// Part of the volume that blending takes from which volume moves skin far enough to touch other skin.
-const BENDS: f64 = 0.005;
+/// Part of the volume that blending takes from which volume moves skin towards other skin, and from which far enough to
+/// touch it.
+const BENDS: [f64; 2] = [0.005, 0.02];
 /// How far volume moves skin at most, in radii of the limb.
 const MOST_MOVED: f64 = 0.22;
 
@@ -296,6 +310,9 @@ impl Body {
         let [mut levels, mut crooks] = [&mut self.levels, &mut self.crooks].map(std::mem::take);
         crooks.begin(surface);
         let [mut ease, mut most] = [&mut self.ease, &mut self.most].map(std::mem::take);
+        let Careful { mut places, mut scales, mut goes_far, mut rooms } = std::mem::take(&mut self.careful);
+        places.clear();
+        places.extend((0..surface.nodes() as u32).map(|node| place(self, node)));
         ease.clear();
         ease.resize(surface.nodes(), 1.0);
         let at_most = |corners: [u32; 3], r: f64| {
@@ -306,34 +323,37 @@ impl Body {
             }
             crooks.fold(ways, corners, smoothstep(CLOSING, r), AROUND);
         };
-        levels.measure((surface, self, ways), FOLDING, AWAY, |node| place(self, node), at_most);
+        levels.measure((surface, self, ways), FOLDING, AWAY, |node| places[node as usize], at_most);
         crooks.spread(ways);
         for &node in &levels.reached {
             ease[node as usize] *= 1.0 - smoothstep([0.0, HALF], levels.levels[node as usize]);
         }
+        scales.clear();
+        scales.extend((0..surface.segments.len()).map(|segment| self.scale(surface, segment)));
         most.clear();
         let radii = ways.radii.iter().zip(&surface.segment_of_node);
-        most.extend(radii.map(|(radius, &segment)| MOST_MOVED * radius * self.scale(surface, segment as usize)));
+        most.extend(radii.map(|(radius, &segment)| MOST_MOVED * radius * scales[segment as usize]));
         let freedom = ways.freedom(surface, MOST_MOVED);
         for ((ease, most), freedom) in ease.iter_mut().zip(&mut most).zip(freedom) {
             *ease *= freedom;
             *most *= freedom;
         }
         let clearance = ways.clearance(surface, MOST_MOVED);
-        let mut rooms = std::mem::take(&mut self.rooms);
         let is_moved = |node: usize| moves.map_or(ease[node] > 0.0, |moves| moves(node));
         let is_moved = |node: usize| is_moved(node) && self.is_at_hand(surface, node as u32);
-        let place = |node: u32| place(self, node);
-        let is_active = |segment: usize| self.active[segment];
-        clearance.lower_elsewhere(surface, place, (is_moved, is_active), &mut rooms, &mut most);
-        let folds = (surface, self.bind(surface), &crooks);
+        clearance.begin(surface, &places, |segment| self.active[segment], &most, &mut rooms);
+        clearance.lower_elsewhere(surface, &places, is_moved, &mut rooms, &mut most);
         if !self.opens_later {
-            let bends = |node: usize| bend(surface.influences_of(node), &self.from_bind) > BENDS;
-            let goes_far = |node: usize| is_moved(node) && (moves.is_some() || bends(node));
-            let scale = |segment: usize| self.scale(surface, segment);
-            clearance.lower_at_folds(folds, place, (goes_far, scale), &mut rooms, &mut most);
+            goes_far.clear();
+            goes_far.resize(surface.nodes(), 0.0);
+            for node in crooks.reached.iter().map(|&node| node as usize).filter(|&node| is_moved(node)) {
+                let bends = || smoothstep(BENDS, bend(surface.influences_of(node), &self.from_bind));
+                goes_far[node] = if moves.is_some() { 1.0 } else { bends() };
+            }
+            let folds = (surface, self.bind(surface), &crooks);
+            clearance.lower_at_folds(folds, &places, (&goes_far, &scales), &mut rooms, &mut most);
         }
-        self.rooms = rooms;
+        self.careful = Careful { places, scales, goes_far, rooms };
         (self.ease, self.most) = (ease, most);
         (self.levels, self.crooks) = (levels, crooks);
     }
@@ -353,10 +373,23 @@ impl Body {
         self.most.get(node).copied().unwrap_or(f64::INFINITY)
     }
 
+    /// How far volume may move a node yet.
+    pub fn left_of(&self, node: usize) -> f64 {
+        (self.most_of(node) - self.spent.get(node).copied().unwrap_or(0.0)).max(0.0)
+    }
+
+    /// Takes `factor` times the moves off how far volume may move nodes.
+    pub fn spend(&mut self, factor: f64) {
+        self.spent.resize(self.points.len(), 0.0);
+        for &node in &self.free {
+            self.spent[node as usize] += (self.moves[node as usize] * factor).length();
+        }
+    }
+
     /// The part of a move of that length that a node may take where skin touches, after [`Self::take_care`]: all of it
     /// where none does, and towards no farther than half the way to what it touches.
     pub fn part_of(&self, node: usize, length: f64) -> f64 {
-        let (most, whole) = (self.most[node], self.rooms.whole[node]);
+        let (most, whole) = (self.most[node], self.careful.rooms.whole[node]);
         if most < whole { (1.0 + length * (most.recip() - whole.recip())).recip() } else { 1.0 }
     }
 

@@ -189,16 +189,26 @@ pub(crate) struct Levels {
     pub levels: Vec<f64>,
     /// Nodes whose level is above 0.
     pub reached: Vec<u32>,
+    /// The gentlest slope that has come to each node.
+    gentlest: Vec<f64>,
+    /// The highest level that begins at each node, with its slope.
+    begun: Vec<(f64, f64)>,
     heap: BinaryHeap<Reached>,
 }
 
 /// A node that a level has come to.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 struct Reached {
     level: f64,
     node: u32,
     /// What the level falls by along a unit of length.
     slope: f64,
+}
+
+impl PartialEq for Reached {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other).is_eq()
+    }
 }
 
 impl Eq for Reached {}
@@ -211,7 +221,8 @@ impl PartialOrd for Reached {
 
 impl Ord for Reached {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.level.total_cmp(&other.level).then(other.node.cmp(&self.node)).then(self.slope.total_cmp(&other.slope))
+        // No level is negative, so bits are ordered as they are.
+        self.level.to_bits().cmp(&other.level.to_bits()).then(other.node.cmp(&self.node))
     }
 }
 
@@ -235,9 +246,13 @@ impl Levels {
 
     /// Nothing folds yet.
     pub fn begin(&mut self, surface: &Surface) {
-        let Self { levels, reached, heap } = self;
+        let Self { levels, reached, gentlest, begun, heap } = self;
         levels.clear();
         levels.resize(surface.nodes(), 0.0);
+        gentlest.clear();
+        gentlest.resize(surface.nodes(), f64::INFINITY);
+        begun.clear();
+        begun.resize(surface.nodes(), (0.0, f64::INFINITY));
         reached.clear();
         reached.reserve(surface.nodes());
         heap.clear();
@@ -247,26 +262,39 @@ impl Levels {
     pub fn fold(&mut self, ways: &Ways, corners: [u32; 3], level: f64, reach: f64) {
         if level > 0.0 {
             let radius = corners.iter().map(|&node| ways.radii[node as usize]).sum::<f64>() / 3.0;
-            self.heap.extend(corners.map(|node| Reached { level, node, slope: 1.0 / (reach * radius) }));
+            let slope = 1.0 / (reach * radius);
+            for node in corners {
+                let begun = &mut self.begun[node as usize];
+                if level > begun.0 {
+                    *begun = (level, slope);
+                } else if slope >= begun.1 {
+                    // Nowhere higher than what begins here already.
+                    continue;
+                }
+                self.heap.push(Reached { level, node, slope });
+            }
         }
     }
 
     /// Levels fall along the skin.
     pub fn spread(&mut self, ways: &Ways) {
-        let Self { levels, reached, heap } = self;
+        let Self { levels, reached, gentlest, heap, .. } = self;
+        // The highest comes first, and what comes later to a node goes on only where it falls more gently: else a little more
+        // or less of one fold would decide which of two fills the skin beyond.
         while let Some(Reached { level, node, slope }) = heap.pop() {
-            let known = &mut levels[node as usize];
-            if level <= *known {
+            if slope >= gentlest[node as usize] {
                 continue;
             }
+            gentlest[node as usize] = slope;
+            let known = &mut levels[node as usize];
             if *known == 0.0 {
+                *known = level;
                 reached.push(node);
             }
-            *known = level;
             let first = ways.neighbours.start_of(node as usize);
             for (k, &to) in ways.neighbours.of(node as usize).iter().enumerate() {
                 let level = level - slope * ways.lengths[first + k];
-                if level > levels[to as usize] {
+                if level > 0.0 && slope < gentlest[to as usize] {
                     heap.push(Reached { level, node: to, slope });
                 }
             }

@@ -97,6 +97,7 @@ pub(super) fn restore(surface: &Surface, body: &mut Body, gamma: &[f64], limits:
     let wanted = before + (target - before) * limits.gain;
     let mut restored = Restored { target, before, after: before, rounds: 0, outcome: Outcome::Restored };
     let mut local = limits.local;
+    body.spent.clear();
     let close = |volume: f64| (wanted - volume).abs() <= EXACT * target.abs().max(before.abs());
     while !close(restored.after) {
         if restored.rounds == ROUNDS {
@@ -112,20 +113,21 @@ pub(super) fn restore(surface: &Surface, body: &mut Body, gamma: &[f64], limits:
         }
         let aimed = aim(surface, body, gamma, local, missing);
         if aimed == Aimed::Nowhere {
-            restored.outcome = Outcome::NothingMayMove;
+            restored.outcome = if restored.rounds == 1 { Outcome::NothingMayMove } else { Outcome::MoveBound };
             break;
         }
         let [c1, c2, c3] = cubic(body.shell(surface), &body.points, &body.moves).map(|c| c / missing);
         let root = first_root([c1, c2, c3]);
-        let is_short = aimed == Aimed::Short && root.is_err();
+        // Beyond 1 the moves would go farther than they may.
+        let is_short = aimed == Aimed::Short && !root.is_ok_and(|root| root <= 1.0);
         let factor = match root {
-            _ if limits.linear => 1.0,
+            _ if limits.linear || is_short => 1.0,
             Ok(root) => root,
-            Err(_) if is_short => 1.0,
             Err(turning) => 0.5 * turning.min(1.0),
         };
         let allowed = body.bounded(&body.free, factor, |_| limits.max_move * body.size);
         body.step(surface, allowed);
+        body.spend(allowed);
         let after = body.volume(surface);
         let stuck = (wanted - after).abs() >= (wanted - restored.after).abs();
         restored.after = after;
@@ -193,10 +195,10 @@ impl Stretch {
             slope += does;
             all += does / length * stretch.most(length, most);
         }
-        if !(slope > 0.0 && (missing / slope).is_finite()) {
+        let wanted = missing.abs().min(STRETCHED * all);
+        if !(slope > 0.0 && wanted > 0.0 && (missing / slope).is_finite()) {
             return (stretch, Aimed::Nowhere);
         }
-        let wanted = missing.abs().min(STRETCHED * all);
         let aimed = if wanted < missing.abs() { Aimed::Short } else { Aimed::There };
         // Increasing and concave: Newton comes from below.
         stretch.factor = wanted / slope;
@@ -248,12 +250,12 @@ pub(super) fn aim(surface: &Surface, body: &mut Body, gamma: &[f64], local: f64,
     let each = body.free.iter().map(|&node| {
         let node = node as usize;
         let w = body.moves[node];
-        (w.length(), w.dot(body.gradients[node]), body.most_of(node))
+        (w.length(), w.dot(body.gradients[node]), body.left_of(node))
     });
     let (stretch, aimed) = Stretch::new(missing, each);
     let mut finite = true;
     for &node in &body.free {
-        let most = body.most_of(node as usize);
+        let most = body.left_of(node as usize);
         let w = &mut body.moves[node as usize];
         *w *= stretch.of(w.length(), most);
         finite &= w.is_finite();

@@ -72,9 +72,11 @@ impl WholeFrame<'_> {
 
         let (target, mut rounds, mut outcome) = (target / cube, 0, Outcome::Restored);
         let (mut before, mut wanted) = (0.0, 0.0);
+        self.scratch.spent.clear();
         let mut after;
         loop {
             of.advance(self.factor, self.scratch);
+            self.spend();
             self.factor = 0.0;
             let slopes = of.aim(share, shares, frame, self.scratch);
             after = match body.all_free {
@@ -106,18 +108,18 @@ impl WholeFrame<'_> {
                 linear = 1.0;
             }
             if aimed == Aimed::Nowhere {
-                outcome = Outcome::NothingMayMove;
+                outcome = if rounds == 0 { Outcome::NothingMayMove } else { Outcome::MoveBound };
                 break;
             }
             rounds += 1;
             let [second, third] = of.bent(frame, self.scratch);
             let c = [first, second / 6.0 * linear * linear / missing, third / 18.0 * linear.powi(3) / missing];
             let root = first_root(c);
-            let is_short = aimed == Aimed::Short && root.is_err();
+            // Beyond 1 the moves would go farther than they may.
+            let is_short = aimed == Aimed::Short && !root.is_ok_and(|root| root <= 1.0);
             let (step, is_root) = match root {
-                _ if limits.linear => (1.0, true),
+                _ if limits.linear || is_short => (1.0, true),
                 Ok(root) => (root, true),
-                Err(_) if is_short => (1.0, true),
                 Err(turning) => (0.5 * turning.min(1.0), false),
             };
             let full = step * linear;
@@ -147,10 +149,21 @@ impl WholeFrame<'_> {
         Some(Restored { target: target * cube, before: before * cube, after: after * cube, rounds, outcome })
     }
 
+    /// Takes the moves that have been made off how far each may go.
+    fn spend(&mut self) {
+        let VolumeScratch { points, moves, spent, capped, .. } = &mut *self.scratch;
+        if self.factor != 0.0 && !self.body.most.is_empty() {
+            spent.resize(points.len(), 0.0);
+            capped
+                .iter()
+                .for_each(|&(at, ..)| spent[at as usize] += place(&moves[at as usize]).length() * self.factor.abs());
+        }
+    }
+
     /// Brings the moves to what they may be and together do what is missing, to first order: whether they can, what they do
     /// of it, and the longest.
     fn stretch(&mut self, share: Share, missing: f64) -> (Aimed, f64, f64) {
-        let VolumeScratch { moves, bends, capped, .. } = &mut *self.scratch;
+        let VolumeScratch { moves, bends, capped, spent, .. } = &mut *self.scratch;
         let (shares, unit) = (self.shares, self.unit);
         let weight = |gamma: f64, at: usize| gamma * f64::from(share.k.mul_add(bends[at], share.even));
         capped.clear();
@@ -158,7 +171,9 @@ impl WholeFrame<'_> {
             let at = self.of.record_of[node];
             let (length, weight) = (place(&moves[at as usize]).length(), weight(gamma, at as usize));
             if length > 0.0 && weight > 0.0 {
-                capped.push((at, length, length * length / weight / 6.0, self.body.most[node] / unit));
+                let spent = spent.get(at as usize).copied().unwrap_or(0.0);
+                let most = (self.body.most[node] / unit - spent).max(0.0);
+                capped.push((at, length, length * length / weight / 6.0, most));
             }
         };
         for node in 0..self.surface.nodes() {

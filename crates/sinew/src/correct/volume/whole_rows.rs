@@ -127,6 +127,8 @@ pub(super) struct VolumeScratch {
     pub matrices: Vec<[f32; 10]>,
     /// Records that move: how far, what that does to the volume, how far they may.
     pub capped: Vec<(u32, f64, f64, f64)>,
+    /// Per record, how far it has come by moves that are bounded; empty where none has.
+    pub spent: Vec<f64>,
     /// Per row: some node of it is at hand; may move.
     pub at_hand: Vec<bool>,
     pub free: Vec<bool>,
