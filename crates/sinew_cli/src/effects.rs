@@ -69,6 +69,7 @@ impl Key {
 fn takes(kind: CellKind) -> String {
     match kind {
         CellKind::Number(range) => range.to_string(),
+        CellKind::Keyed(range) => format!("{range}, or keys of it over time"),
         CellKind::Numbers { each, .. } => format!("{} numbers", each.len()),
         CellKind::Lists { each, .. } => format!("lists of {} numbers", each.len()),
         CellKind::Word(words) => words.join(", "),
