@@ -7,11 +7,12 @@
 //!   it from a joint with several children; an only child is always joined;
 //! - of joints that are joined to one another, a group that lies on a joint of a larger group steers it and moves no skin;
 //! - nor does a joint outside the body that no child is joined to;
-//! - any other group that is not joined to its parent, as a foot that hangs on the root, goes on from a last joint of a larger
-//!   one, the nearest from which most of the line to it runs inside the body.
+//! - any other group that hangs on the root and is not joined to it, as feet do, goes on from the nearest last joint of a larger
+//!   one, if most of the line between runs inside the body.
 //!
 //! Where the skeleton fans out, a bone is a line to each child, but only half as long as the shortest: farther out there
-//! are other bones, and a centre of gravity would take what is theirs.
+//! are other bones, and a centre of gravity would take what is theirs. Children that lie in one direction, as a forearm's fingers,
+//! are no fan.
 //!
 //! A bone without child joints is a point to the paper (with its parent's length). That point is also the end of its
 //! parent's line, so everything beyond it (a fingertip, a skull) would be as near to the one as to the other and follow
@@ -133,12 +134,9 @@ pub(super) fn lines(Joints { places, parents }: &Joints, shell: &Shell) -> Vec<O
     let is_inside: Vec<bool> = places.par_iter().map(|&place| shell.is_inside(place)).collect();
     let is_joined = |joint: usize| {
         let Some(parent) = parents[joint] else { return false };
-        // Exporters put joints of their own on the root.
-        let on_root = |above: usize| places[above].distance(places[parent]) <= SAME_PLACE * shell.size();
-        let is_root = std::iter::successors(parents[parent], |&above| parents[above]).all(on_root);
-        let least = match children[parent].len() {
-            _ if is_root => MOST,
-            1 => return true,
+        let least = match (parents[parent], children[parent].len()) {
+            (None, _) => MOST,
+            (Some(_), 1) => return true,
             _ => HALF,
         };
         runs_inside(shell, places[parent], places[joint], least)
@@ -162,7 +160,23 @@ pub(super) fn lines(Joints { places, parents }: &Joints, shell: &Shell) -> Vec<O
         steers[group_of[joint]] |= (0..count).any(steered);
     }
 
-    let hung = hung(places, &is_joined, (&group_of, &steers), &children, shell);
+    // Exporters put joints of their own on the root.
+    let is_root = |joint: usize| {
+        let on_it = |above: usize| places[above].distance(places[joint]) <= SAME_PLACE * shell.size();
+        std::iter::successors(parents[joint], |&above| parents[above]).all(on_it)
+    };
+    let hangs = |joint: usize| !is_joined[joint] && !steers[group_of[joint]] && parents[joint].is_some_and(is_root);
+    let hangs: Vec<usize> = (0..count).filter(|&joint| hangs(joint)).collect();
+    let is_last = |joint: usize| children[joint].is_empty() && !steers[group_of[joint]];
+    let lasts: Vec<usize> = (0..count).filter(|&joint| is_last(joint)).collect();
+    let hung = hangs.into_iter().filter_map(|joint| {
+        let place = places[joint];
+        let larger = lasts.iter().copied().filter(|&last| sizes[group_of[last]] > sizes[group_of[joint]]);
+        let to = |last: usize| places[last].distance_squared(place);
+        let nearest = larger.min_by(|&a, &b| to(a).total_cmp(&to(b)))?;
+        runs_inside(shell, places[nearest], place, MOST).then_some((joint, nearest))
+    });
+    let hung: Vec<(usize, usize)> = hung.collect();
     let (mut parents, mut is_joined) = (parents.clone(), is_joined);
     for (joint, above) in hung {
         children[above].push(joint);
@@ -191,7 +205,8 @@ pub(super) fn lines(Joints { places, parents }: &Joints, shell: &Shell) -> Vec<O
         }
         let ways = || children.iter().map(|&child| places[child] - place);
         let shortest = ways().map(DVec3::length).fold(f64::INFINITY, f64::min);
-        let longest = if children.len() > 1 { HALF * shortest } else { shortest };
+        let fans_out = ways().any(|way| ways().any(|other| way_to(other, way).is_none()));
+        let longest = if fans_out { HALF * shortest } else { shortest };
         let mut ends: Vec<DVec3> = ways().map(|way| place + way.clamp_length_max(longest)).collect();
         if let (true, Some(parent)) = (children.is_empty() && is_inside[joint], parents[joint]) {
             let direction = place - places[parent];
@@ -209,31 +224,6 @@ pub(super) fn lines(Joints { places, parents }: &Joints, shell: &Shell) -> Vec<O
         Some(Line { joint: place, ends })
     };
     (0..count).into_par_iter().map(line).collect()
-}
-
-/// Joints that nothing carries inside the body, each with the last joint that it goes on from.
-fn hung(
-    places: &[DVec3],
-    is_joined: &[bool],
-    (group_of, steers): (&[usize], &[bool]),
-    children: &[Vec<usize>],
-    shell: &Shell,
-) -> Vec<(usize, usize)> {
-    let sizes = group_of.iter().fold(vec![0; places.len()], |mut sizes, &group| {
-        sizes[group] += 1;
-        sizes
-    });
-    let nearest = |joint: usize| {
-        let place = places[joint];
-        let is_last = |&other: &usize| {
-            children[other].is_empty() && !steers[group_of[other]] && sizes[group_of[other]] > sizes[group_of[joint]]
-        };
-        let mut others: Vec<usize> = (0..places.len()).filter(is_last).collect();
-        others.sort_by(|&a, &b| places[a].distance_squared(place).total_cmp(&places[b].distance_squared(place)));
-        others.into_iter().find(|&other| runs_inside(shell, places[other], place, MOST))
-    };
-    let is_loose = |&joint: &usize| !is_joined[joint] && !steers[group_of[joint]];
-    (0..places.len()).into_par_iter().filter(is_loose).filter_map(|joint| Some((joint, nearest(joint)?))).collect()
 }
 
 /// How far along a direction something lies that is ahead, in lengths of that.
