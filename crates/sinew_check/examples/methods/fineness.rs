@@ -140,7 +140,7 @@ pub fn table(recipe: impl Fn(&str) -> Result<Recipe, Box<dyn Error>>, text: &mut
         text,
         "\n## Coarse and fine\n\nA tube bent at a joint by {BENDS:.0?}°, and CesiumMan's walk in {FRAMES} frames; beside each the same with every edge \
          halved, and\nhalved again. *mean* and *largest* are how far the corners of the coarse one are from the same corners of the \
-         finer one, in\npercent of the size: {ALIKE} and less is alike.\n\n| skin | method | vertices | mean | largest | vertices | \
+         finer one, in\npercent of the size: {ALIKE} and less is alike, **!** marks more.\n\n| skin | method | vertices | mean | largest | vertices | \
          mean | largest |\n|---|---|---|---|---|---|---|---|"
     )?;
     let tube = sinew_zoo::build(TUBE)?.raw;
