@@ -707,9 +707,9 @@ impl Meter {
     }
 }
 
-/// Evenly spaced from the first key to the last, both included.
+/// Evenly spaced from the first key to the last, both included, or to that which a loop lacks.
 fn times(report: &MotionReport) -> impl Iterator<Item = f64> {
-    let (start, length) = (report.start, report.last_key - report.start);
+    let (start, length) = (report.start, report.period.unwrap_or(report.last_key - report.start));
     // A clip of 2 s keyed in f32 is 1.9999999 s long.
     let steps = (length * RATE - 1e-3).ceil().clamp(0.0, MOST_FRAMES) as u32;
     (0..=steps).map(move |step| start + length * f64::from(step) / f64::from(steps.max(1)))

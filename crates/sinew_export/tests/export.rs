@@ -5,6 +5,7 @@ use sinew::{Clip, Curve, LoopVerdict, Motion, Stage, Workspace};
 use sinew::{RecipeFile, presets};
 use sinew_export::{ExportError, Options, Packing, Sequence, Shipping, Tolerance, bake, bake_clips, bake_shipped};
 use sinew_gltf::{Asset, Document, strip};
+use sinew_testkit::assets;
 use sinew_testkit::spec::SpecFile;
 
 fn tube() -> Asset {
@@ -147,6 +148,39 @@ fn a_loop_gets_its_closing_key_in_the_copy() {
     // As one that does not loop, it is left as it is.
     let once = RecipeFile::parse(&format!("{lively}\n[clip.\"*\"]\nloop = \"no\"\n")).expect("a recipe");
     assert!(bake(&open, &once, &coarse()).expect("bakes").closed.is_empty());
+}
+
+/// What is previewed of it is what is baked: the key that is added changes no frame, of bones that follow others either.
+#[test]
+fn a_loop_without_its_closing_key_plays_as_its_closed_copy_does() {
+    let recipe = "version = 1\n[[effect]]\ntype = \"floppy\"\ntranslation = 0.01\nrotation = 0.07\nroot = 0.6\n[[effect]]\n\
+                  type = \"squash\"\ntranslation = 0.15\nrotation = 0.05\nroot = 0.6\n";
+    let recipe = RecipeFile::parse(recipe).expect("a recipe");
+    let named = ["Quaternius_Velociraptor.glb", "RobotExpressive.glb", "CesiumMan.glb"];
+    let real = named.into_iter().filter_map(assets::asset).map(|path| Asset::open(path).expect("opens"));
+    for asset in std::iter::once(open_loop()).chain(real) {
+        let stage = Stage::new(&asset.rig, recipe.recipe()).expect("fits");
+        let size = asset.rig.characters()[0].size;
+        let mut open_loops = 0;
+        for clip in &asset.clips {
+            let settings = recipe.motion(&clip.name);
+            let motion = Motion::new(asset.rig.puppet(), clip, &settings, &[]).expect("binds");
+            let Some((closed, _)) = motion.closed(clip, asset.rig.skeleton()) else { continue };
+            open_loops += 1;
+            let (open, closed) = (stage.motion(clip, &settings), stage.motion(&closed, &settings));
+            let (open, closed) = (open.expect("a motion"), closed.expect("a motion"));
+            let (start, length) = (open.report().start, open.report().period.expect("a loop"));
+            for step in 0..20 {
+                let time = start + length * f64::from(step) / 20.0;
+                let (mut here, mut there) = (Workspace::default(), Workspace::default());
+                let (a, b) = (open.frame(time, &mut here), closed.frame(time, &mut there));
+                let apart = a.positions.iter().zip(&b.positions).map(|(a, b)| f64::from(a.distance(*b)));
+                let apart = apart.fold(0.0, f64::max) / size;
+                assert!(apart < 1e-5, "{} {} at {time}: {apart}", asset.name, clip.name);
+            }
+        }
+        assert!(open_loops > 0, "{}", asset.name);
+    }
 }
 
 #[test]

@@ -223,8 +223,8 @@ impl<'a> Relative<'a> {
                 }
             }
         }
-        let closes = self.timeline.loops && self.timeline.end <= self.timeline.last_key;
-        if closes {
+        // With its closing key or without: what a follower lacks at the end of a loop is taken out evenly either way.
+        if self.timeline.loops {
             let (first, last) = (self.placement(start, Side::After), self.placement(self.timeline.end, Side::After));
             let gaps = [last.0 - first.0, first.1.way_to(last.1)];
             for (curve, gap) in rates.iter_mut().zip(gaps) {
