@@ -47,6 +47,11 @@ pub(crate) struct WorstGap {
 impl WorstGap {
     pub const NONE: Self = Self { gap: UNSEEN, point: u32::MAX, time: 0.0 };
 
+    /// None, where nobody asks for what is narrower than a share of the size.
+    pub fn none_below(gap: f64) -> Self {
+        Self { gap: gap.max(UNSEEN), ..Self::NONE }
+    }
+
     pub fn join(&mut self, later: Self) {
         if later.gap > self.gap {
             *self = later;
@@ -176,12 +181,13 @@ impl Gaps {
         Self { contacts, pairs }
     }
 
-    /// Looks at a frame; `fitted` are the boxes in the base and with effects.
+    /// Looks at a frame; `fitted` are the boxes in the base and with effects, `moved` those around what effects move the points of pieces by.
     pub fn look(
         &self,
         shape: &Shape,
         trees: &[Tree],
         [base, effects]: [&[DVec3]; 2],
+        moved: &[[DVec3; 2]],
         time: f64,
         fitted: &mut [Fitted; 2],
         worst: &mut [WorstGap],
@@ -194,7 +200,12 @@ impl Gaps {
             };
             let size = shape.size(contact.edge[0] as usize);
             let worst = &mut worst[contact.pair as usize];
-            let at = place(effects);
+            let (at, before) = (place(effects), place(base));
+            // Nothing parts farther than it is moved against the other piece.
+            let [low, high] = moved[contact.other as usize].map(|moved| (at - before - moved).abs());
+            if low.max(high).length() <= worst.gap * size {
+                continue;
+            }
             // A gap is at most the distance to any point of the other piece.
             let face = shape.triangles[contact.face as usize].map(|p| effects[p as usize]);
             let most = nearest_on_triangle(at, face).distance_squared(at);
@@ -207,7 +218,6 @@ impl Gaps {
             if apart <= worst.gap * size || is_inside(shape, effects, at, &found) {
                 continue;
             }
-            let before = place(base);
             let in_base = fitted[0].nearest(shape, trees, other, base, before, f64::INFINITY);
             let gap = (apart - in_base.map_or(0.0, |nearest| nearest.distance_squared.sqrt())) / size;
             worst.join(WorstGap { gap, point: contact.edge[0], time });
