@@ -404,7 +404,7 @@ impl View {
         let leading = self.leading(comparing, watch.parts);
         let is_crossing = |moment: &Moment| {
             moment.crossed.as_ref().is_some_and(|crossed| {
-                crossed.deepest.is_some_and(|deepest| deepest.depth > depth) || is_crossed && crossed.within[1] > 0
+                crossed.deepest.map_or(0.0, |deepest| deepest.depth) > depth || is_crossed && crossed.within[1] > 0
             })
         };
         let comes_near = |(&frame, moment): (&usize, &Moment)| {
