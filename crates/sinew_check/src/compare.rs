@@ -400,8 +400,7 @@ impl Comparing<'_> {
         let Skin { shape, trees, gaps, calipers, .. } = self.skin;
         let Memory { base, effects, fitted } = memory;
         strain::look(shape, self.groups, base, effects, time, &mut seen.strains);
-        let moved = crossings::movements(shape, base, effects);
-        gaps.look(shape, trees, [base, effects], &moved, time, fitted, &mut seen.gaps);
+        gaps.look(shape, trees, [base, effects], time, fitted, &mut seen.gaps);
         distortion::look(shape, base, effects, time, &mut seen.distortions);
         thickness::look(shape, calipers, base, effects, time, &mut seen.thinnest);
         let middles = middles(shape, base);

@@ -7,6 +7,7 @@
 //!
 //! Oracle: a foot moved off its leg by a known amount (`truth.rs`).
 
+use crate::crossings::movements;
 use crate::shape::{Shape, u32_of};
 use crate::tree::{Bounds, Nearest, Steps, Tree, nearest_on_triangle};
 use glam::DVec3;
@@ -181,18 +182,18 @@ impl Gaps {
         Self { contacts, pairs }
     }
 
-    /// Looks at a frame; `fitted` are the boxes in the base and with effects, `moved` those around what effects move the points of pieces by.
+    /// Looks at a frame; `fitted` are the boxes in the base and with effects.
     pub fn look(
         &self,
         shape: &Shape,
         trees: &[Tree],
         [base, effects]: [&[DVec3]; 2],
-        moved: &[[DVec3; 2]],
         time: f64,
         fitted: &mut [Fitted; 2],
         worst: &mut [WorstGap],
     ) {
         fitted.iter_mut().for_each(|fitted| fitted.clear(trees.len()));
+        let moved = movements(shape, base, effects);
         for contact in &self.contacts {
             let place = |points: &[DVec3]| {
                 let [a, b] = contact.edge.map(|p| points[p as usize]);
