@@ -31,7 +31,7 @@ use sinew::{MotionReport, Playing, Rig, Workspace};
 
 /// Frames of a clip at which crossings are looked for, at most.
 const CROSSING_FRAMES: usize = 16;
-/// Share of the size: pieces that move less against each other are left aside at a glance, well within what a gate lets
+/// Share of the size: what goes in or parts by less is left aside at a glance, well within what gates let
 /// through.
 const UNNOTICED: f64 = 0.004;
 /// Points of a bone whose trembling is looked at, at most.
@@ -362,6 +362,11 @@ impl Comparing<'_> {
         }
     }
 
+    /// The same for those who glance: what parts by less than gates take notice of is not looked at.
+    pub fn nothing_noticed(&self) -> Compared {
+        Compared { gaps: vec![WorstGap::none_below(UNNOTICED); self.skin.gaps.pairs.len()], ..self.nothing() }
+    }
+
     /// Looks at a frame; `around` are the frames before and after, and the seconds between those.
     pub fn look(
         &self,
@@ -660,21 +665,17 @@ impl Comparing<'_> {
         self.crossings_of(&asked, &found)
     }
 
-    /// The pairs of a frame's base that cross; `None` where too many triangles lie at one place.
-    pub fn crossing_base(&self, base: &[DVec3], boxes: &mut Boxes) -> Option<[crossings::Pairs; 2]> {
-        self.skin.crossing_at_rest.as_ref()?;
-        crossings::all(&self.skin.shape, &self.skin.trees, base, boxes, |_, _| true)
+    /// How many pairs cross within pieces of a frame's base, but for the `rigid` ones; `None` where too many triangles lie at one place.
+    pub fn crossing_base(&self, base: &[DVec3], rigid: &[usize], boxes: &mut Boxes) -> Option<usize> {
+        let Skin { shape, trees, crossing_at_rest: Some([rest, _]), .. } = self.skin else { return None };
+        crossings::count_within(shape, trees, rest, base, boxes, |piece| rigid.contains(&piece))
     }
 
-    /// What crosses at a frame of whose base that is known; pieces that hardly move against each other are left aside.
-    pub fn crossing_glance(
-        &self,
-        [base, effects]: [&[DVec3]; 2],
-        in_base: &[crossings::Pairs; 2],
-        boxes: &mut [Boxes; 2],
-    ) -> Crossed {
+    /// What crosses at a frame that does not in its base; pieces that hardly move against each other are left aside, and `rigid` ones
+    /// within themselves.
+    pub fn crossing_glance(&self, frame: [&[DVec3]; 2], rigid: &[usize], boxes: &mut [Boxes; 2]) -> Crossed {
         let Skin { shape, trees, crossing_at_rest: Some(rest), .. } = self.skin else { return Crossed::default() };
-        crossings::glance(shape, trees, [rest, in_base], [base, effects], UNNOTICED, boxes)
+        crossings::glance(shape, trees, rest, frame, UNNOTICED, boxes, |piece| rigid.contains(&piece))
     }
 
     /// What crosses at all frames looked at.

@@ -58,37 +58,106 @@ pub(crate) fn all(
     boxes: &mut Boxes,
     of_interest: impl Fn(usize, usize) -> bool,
 ) -> Option<[Pairs; 2]> {
+    all_but(shape, trees, points, boxes, of_interest, |_| false)
+}
+
+/// The same without those within pieces that do not bend, which cross themselves as they do at rest.
+fn all_but(
+    shape: &Shape,
+    trees: &[Tree],
+    points: &[DVec3],
+    boxes: &mut Boxes,
+    of_interest: impl Fn(usize, usize) -> bool,
+    is_rigid: impl Fn(usize) -> bool,
+) -> Option<[Pairs; 2]> {
     let mut steps = Steps::for_triangles(shape.triangles.len());
-    let corners = |face: u32| shape.triangles[face as usize].map(|p| points[p as usize]);
-    let Boxes(boxes, of_faces) = boxes;
-    of_faces.clear();
-    of_faces.extend((0..shape.triangles.len()).map(|face| Bounds::of(corners(u32_of(face)))));
-    let meet = |a: u32, b: u32| of_faces[a as usize].meets(&of_faces[b as usize]);
-    boxes.resize(trees.len(), Vec::new());
-    trees.iter().zip(&mut *boxes).for_each(|(tree, boxes)| tree.fit_around(|face| of_faces[face as usize], boxes));
-    let (mut within, mut between) = (Pairs::new(), Pairs::new());
-    for (tree, boxes) in trees.iter().zip(&*boxes) {
-        tree.own_pairs(boxes, &mut steps, |a, b| {
-            let (one, two) = (shape.triangles[a as usize], shape.triangles[b as usize]);
-            if meet(a, b) && !one.iter().any(|p| two.contains(p)) && cross(corners(a), corners(b)) {
-                within.push((a.min(b), a.max(b)));
-            }
-        });
+    boxes.fit(shape, trees, points);
+    let found = [
+        boxes.within(shape, trees, points, &mut steps, is_rigid),
+        boxes.between(shape, trees, points, &mut steps, of_interest),
+    ];
+    (!steps.ran_out()).then_some(found)
+}
+
+/// How many pairs cross within pieces at a frame that do not at rest, those left aside that do not bend; `None` as for all pairs.
+pub(crate) fn count_within(
+    shape: &Shape,
+    trees: &[Tree],
+    rest: &Pairs,
+    points: &[DVec3],
+    boxes: &mut Boxes,
+    is_rigid: impl Fn(usize) -> bool,
+) -> Option<usize> {
+    let mut steps = Steps::for_triangles(shape.triangles.len());
+    boxes.fit(shape, trees, points);
+    let found = boxes.within(shape, trees, points, &mut steps, is_rigid);
+    (!steps.ran_out()).then(|| missing(&found, &[rest]).len())
+}
+
+fn corners(shape: &Shape, points: &[DVec3], face: u32) -> [DVec3; 3] {
+    shape.triangles[face as usize].map(|p| points[p as usize])
+}
+
+impl Boxes {
+    fn fit(&mut self, shape: &Shape, trees: &[Tree], points: &[DVec3]) {
+        let Self(of_trees, of_faces) = self;
+        of_faces.clear();
+        of_faces.extend((0..shape.triangles.len()).map(|face| Bounds::of(corners(shape, points, u32_of(face)))));
+        of_trees.resize(trees.len(), Vec::new());
+        trees.iter().zip(of_trees).for_each(|(tree, boxes)| tree.fit_around(|face| of_faces[face as usize], boxes));
     }
-    for [one, two] in near_pieces(shape, points, 0.0, &mut steps) {
-        let (one, two) = (one as usize, two as usize);
-        if !of_interest(one, two) {
-            continue;
+
+    fn meet(&self, a: u32, b: u32) -> bool {
+        self.1[a as usize].meets(&self.1[b as usize])
+    }
+
+    fn within(
+        &self,
+        shape: &Shape,
+        trees: &[Tree],
+        points: &[DVec3],
+        steps: &mut Steps,
+        is_rigid: impl Fn(usize) -> bool,
+    ) -> Pairs {
+        let mut found = Pairs::new();
+        for (_, (tree, boxes)) in trees.iter().zip(&self.0).enumerate().filter(|(piece, _)| !is_rigid(*piece)) {
+            tree.own_pairs(boxes, steps, |a, b| {
+                let (one, two) = (shape.triangles[a as usize], shape.triangles[b as usize]);
+                if self.meet(a, b)
+                    && !one.iter().any(|p| two.contains(p))
+                    && cross(corners(shape, points, a), corners(shape, points, b))
+                {
+                    found.push((a.min(b), a.max(b)));
+                }
+            });
         }
-        trees[one].pairs(&boxes[one], &trees[two], &boxes[two], &mut steps, |a, b| {
-            if meet(a, b) && cross(corners(a), corners(b)) {
-                between.push((a.min(b), a.max(b)));
-            }
-        });
+        found.sort_unstable();
+        found
     }
-    within.sort_unstable();
-    between.sort_unstable();
-    (!steps.ran_out()).then_some([within, between])
+
+    fn between(
+        &self,
+        shape: &Shape,
+        trees: &[Tree],
+        points: &[DVec3],
+        steps: &mut Steps,
+        of_interest: impl Fn(usize, usize) -> bool,
+    ) -> Pairs {
+        let mut found = Pairs::new();
+        for [one, two] in near_pieces(shape, points, 0.0, steps) {
+            let (one, two) = (one as usize, two as usize);
+            if !of_interest(one, two) {
+                continue;
+            }
+            trees[one].pairs(&self.0[one], &trees[two], &self.0[two], steps, |a, b| {
+                if self.meet(a, b) && cross(corners(shape, points, a), corners(shape, points, b)) {
+                    found.push((a.min(b), a.max(b)));
+                }
+            });
+        }
+        found.sort_unstable();
+        found
+    }
 }
 
 /// A tree for each piece.
@@ -103,7 +172,7 @@ pub(crate) fn missing(found: &Pairs, known: &[&Pairs]) -> Pairs {
 }
 
 /// Per piece: the box around what effects move its points by.
-fn movements(shape: &Shape, base: &[DVec3], effects: &[DVec3]) -> Vec<[DVec3; 2]> {
+pub(crate) fn movements(shape: &Shape, base: &[DVec3], effects: &[DVec3]) -> Vec<[DVec3; 2]> {
     let of_piece = |points: &Vec<u32>| {
         points.iter().fold([DVec3::INFINITY, DVec3::NEG_INFINITY], |[low, high], &point| {
             let moved = effects[point as usize] - base[point as usize];
@@ -122,19 +191,23 @@ pub(crate) fn look(
     effects: &[DVec3],
     boxes: &mut [Boxes; 2],
 ) -> Crossed {
-    let in_base = all(shape, trees, base, &mut boxes[0], |_, _| true);
-    in_base.map_or_else(Crossed::default, |in_base| glance(shape, trees, [rest, &in_base], [base, effects], 0.0, boxes))
+    let Some(in_base) = all(shape, trees, base, &mut boxes[0], |_, _| true) else { return Crossed::default() };
+    let mut crossed = glance(shape, trees, rest, [base, effects], 0.0, boxes, |_| false);
+    (crossed.within[0], crossed.between[0]) = (missing(&in_base[0], &[&rest[0]]).len(), in_base[1].len());
+    crossed
 }
 
-/// The same where the pairs that cross in the base are known too. Pieces that effects move by less than `least` against each other, a
-/// share of the size, are left aside: nothing goes deeper than it is moved.
+/// What is new alone, where nobody asks how much crosses in the base: of few pairs that is asked one by one. Pieces that effects move by
+/// less than `least` against each other, a share of the size, are left aside: nothing goes deeper than it is moved. So are
+/// pieces that do not bend, within themselves.
 pub(crate) fn glance(
     shape: &Shape,
     trees: &[Tree],
-    [rest, in_base]: [&[Pairs; 2]; 2],
+    rest: &[Pairs; 2],
     [base, effects]: [&[DVec3]; 2],
     least: f64,
     boxes: &mut [Boxes; 2],
+    is_rigid: impl Fn(usize) -> bool,
 ) -> Crossed {
     let moved = movements(shape, base, effects);
     let of_interest = |one: usize, two: usize| {
@@ -142,15 +215,21 @@ pub(crate) fn glance(
         let apart = (a[1] - b[0]).abs().max((b[1] - a[0]).abs());
         apart.length() >= least * shape.sizes[shape.pieces[one].character]
     };
-    let Some(found) = all(shape, trees, effects, &mut boxes[1], of_interest) else { return Crossed::default() };
-    let fresh = [0, 1].map(|kind| missing(&found[kind], &[&in_base[kind], &rest[kind]]));
+    let found = all_but(shape, trees, effects, &mut boxes[1], of_interest, is_rigid);
+    let Some(found) = found else { return Crossed::default() };
+    let is_new = |&(a, b): &(u32, u32)| !cross(corners(shape, base, a), corners(shape, base, b));
+    let fresh = [0, 1].map(|kind| {
+        let mut fresh = missing(&found[kind], &[&rest[kind]]);
+        fresh.retain(is_new);
+        fresh
+    });
     let moved = |face: u32| {
         shape.triangles[face as usize].iter().map(|&p| effects[p as usize] - base[p as usize]).sum::<DVec3>()
     };
     let apart = |(one, two): (u32, u32)| moved(one).distance_squared(moved(two));
     let mut crossed = Crossed {
-        within: [missing(&in_base[0], &[&rest[0]]).len(), fresh[0].len()],
-        between: [in_base[1].len(), fresh[1].len()],
+        within: [0, fresh[0].len()],
+        between: [0, fresh[1].len()],
         worst: fresh[0].iter().copied().reduce(|one, two| if apart(two) > apart(one) { two } else { one }),
         deepest: None,
     };
@@ -168,19 +247,19 @@ pub(crate) fn glance(
         }
         // Legs are within a skirt, and not in it.
         for (of, inside) in [(one, two), (two, one)].into_iter().filter(|pair| !shape.is_sheet[pair.1 as usize]) {
-            deepen(shape, trees, of as usize, inside as usize, [base, effects], boxes, &mut crossed.deepest);
+            deepen(shape, trees, [of as usize, inside as usize], [base, effects], least, boxes, &mut crossed.deepest);
         }
     }
     crossed
 }
 
-/// Looks for the point of piece `of` that effects push deepest into piece `other`.
+/// Looks for the point of piece `of` that effects push deepest into piece `other`, and more than `unnoticed` of the size.
 fn deepen(
     shape: &Shape,
     trees: &[Tree],
-    of: usize,
-    other: usize,
+    [of, other]: [usize; 2],
     [base, effects]: [&[DVec3]; 2],
+    unnoticed: f64,
     boxes: &[Boxes; 2],
     deepest: &mut Option<Deepest>,
 ) {
@@ -200,7 +279,7 @@ fn deepen(
         let moved = |p: u32| effects[p as usize] - base[p as usize];
         shape.triangles[triangle as usize].map(|p| moved(p).distance(moved(point))).into_iter().fold(0.0, f64::max)
     };
-    let least = |deepest: &Option<Deepest>| deepest.map_or(UNSEEN, |deepest| deepest.depth) * size;
+    let least = |deepest: &Option<Deepest>| deepest.map_or(UNSEEN.max(unnoticed), |deepest| deepest.depth) * size;
     let mut candidates: Vec<(f64, u32, u32)> = Vec::new();
     for &point in shape.members[of].iter().filter(|&&point| around.holds(effects[point as usize])) {
         let Some((depth, triangle)) = behind(effects, &boxes[1], point) else { continue };

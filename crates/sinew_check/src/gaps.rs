@@ -7,6 +7,7 @@
 //!
 //! Oracle: a foot moved off its leg by a known amount (`truth.rs`).
 
+use crate::crossings::movements;
 use crate::shape::{Shape, u32_of};
 use crate::tree::{Bounds, Nearest, Steps, Tree, nearest_on_triangle};
 use glam::DVec3;
@@ -46,6 +47,11 @@ pub(crate) struct WorstGap {
 
 impl WorstGap {
     pub const NONE: Self = Self { gap: UNSEEN, point: u32::MAX, time: 0.0 };
+
+    /// None, where nobody asks for what is narrower than a share of the size.
+    pub fn none_below(gap: f64) -> Self {
+        Self { gap: gap.max(UNSEEN), ..Self::NONE }
+    }
 
     pub fn join(&mut self, later: Self) {
         if later.gap > self.gap {
@@ -187,6 +193,7 @@ impl Gaps {
         worst: &mut [WorstGap],
     ) {
         fitted.iter_mut().for_each(|fitted| fitted.clear(trees.len()));
+        let moved = movements(shape, base, effects);
         for contact in &self.contacts {
             let place = |points: &[DVec3]| {
                 let [a, b] = contact.edge.map(|p| points[p as usize]);
@@ -194,7 +201,12 @@ impl Gaps {
             };
             let size = shape.size(contact.edge[0] as usize);
             let worst = &mut worst[contact.pair as usize];
-            let at = place(effects);
+            let (at, before) = (place(effects), place(base));
+            // Nothing parts farther than it is moved against the other piece.
+            let [low, high] = moved[contact.other as usize].map(|moved| (at - before - moved).abs());
+            if low.max(high).length() <= worst.gap * size {
+                continue;
+            }
             // A gap is at most the distance to any point of the other piece.
             let face = shape.triangles[contact.face as usize].map(|p| effects[p as usize]);
             let most = nearest_on_triangle(at, face).distance_squared(at);
@@ -207,7 +219,6 @@ impl Gaps {
             if apart <= worst.gap * size || is_inside(shape, effects, at, &found) {
                 continue;
             }
-            let before = place(base);
             let in_base = fitted[0].nearest(shape, trees, other, base, before, f64::INFINITY);
             let gap = (apart - in_base.map_or(0.0, |nearest| nearest.distance_squared.sqrt())) / size;
             worst.join(WorstGap { gap, point: contact.edge[0], time });

@@ -3,14 +3,14 @@
 //! What follows from the base alone is found when a clip is first looked at, and kept: where it stands, what crosses in
 //! it. Every frame is evaluated once, crossings are looked for in the very frames of a check, and who has only lowered
 //! something may look again at those frames alone that came near a limit. Nothing is told of trembling, jolts and single
-//! bones, and pieces that hardly move against each other are not looked at for depth.
+//! bones, nor of gaps and depths that no gate takes notice of, nor of pieces that cross themselves but do not bend.
 
 use crate::CheckError;
 use crate::clip::frames;
 use crate::compare::{
     Bearings, Compared, Comparing, Comparison, Given, Memory, STRENGTH, Single, Skin, Slip, crossing_frames,
 };
-use crate::crossings::{Boxes, Crossed, Pairs};
+use crate::crossings::{Boxes, Crossed};
 use crate::footing::{self, Contact};
 use crate::groups::{GroupKind, Grouping, quantile};
 use crate::limits::{LIMITS, Limit, Unit};
@@ -55,8 +55,8 @@ pub struct View {
     near: Near,
     bearings: Bearings,
     rigid: Vec<usize>,
-    /// By frame: what crosses in the base; `None` where too many triangles lie at one place.
-    in_base: BTreeMap<usize, Option<[Pairs; 2]>>,
+    /// By frame: how many pairs cross within pieces of the base; `None` where too many triangles lie at one place.
+    in_base: BTreeMap<usize, Option<usize>>,
     known: Option<Known>,
     /// By frame: what was seen last.
     moments: BTreeMap<usize, Moment>,
@@ -99,7 +99,7 @@ struct Moment {
 struct First {
     /// Where everything is, unless that is too much to keep.
     points: Option<[Vec<DVec3>; 2]>,
-    in_base: Option<Option<[Pairs; 2]>>,
+    in_base: Option<Option<usize>>,
 }
 
 /// Memory a thread keeps.
@@ -188,7 +188,7 @@ impl Onlooker {
         }
         for (&frame, (moment, first)) in view.asked.iter().zip(looked) {
             view.moments.insert(frame, moment);
-            view.in_base.extend(first.in_base.map(|pairs| (frame, pairs)));
+            view.in_base.extend(first.in_base.map(|count| (frame, count)));
         }
         view.near = Near::default();
         Ok(self.told(view))
@@ -295,7 +295,7 @@ impl Onlooker {
         let mut seen = Vec::with_capacity(run.len());
         for place in run {
             let (frame, time) = (frames[place], time_of(place));
-            let (mut compared, mut first) = (comparing.nothing(), First::default());
+            let (mut compared, mut first) = (comparing.nothing_noticed(), First::default());
             if view.known.is_none() {
                 std::mem::swap(memory, next);
                 let (from, to) = (place.saturating_sub(1), (place + 1).min(frames.len() - 1));
@@ -317,11 +317,16 @@ impl Onlooker {
             let mut crossed = None;
             if is_crossing(frame) {
                 let in_base = match view.in_base.get(&frame) {
-                    Some(known) => known.as_ref(),
-                    None => first.in_base.insert(comparing.crossing_base(memory.frame()[0], &mut boxes[0])).as_ref(),
+                    Some(&known) => known,
+                    None => {
+                        *first.in_base.insert(comparing.crossing_base(memory.frame()[0], &view.rigid, &mut boxes[0]))
+                    }
                 };
-                let glance = |in_base| comparing.crossing_glance(memory.frame(), in_base, boxes);
-                crossed = Some(in_base.map_or_else(Crossed::default, glance));
+                crossed = Some(in_base.map_or_else(Crossed::default, |count| {
+                    let mut crossed = comparing.crossing_glance(memory.frame(), &view.rigid, boxes);
+                    crossed.within[0] = count;
+                    crossed
+                }));
             }
             let means = view.known.as_ref().map_or(Vec::new(), |known| known.means(time, memory.frame()));
             seen.push((Moment { compared, means, crossed }, first));
@@ -399,7 +404,7 @@ impl View {
         let leading = self.leading(comparing, watch.parts);
         let is_crossing = |moment: &Moment| {
             moment.crossed.as_ref().is_some_and(|crossed| {
-                crossed.deepest.is_some_and(|deepest| deepest.depth > depth) || is_crossed && crossed.within[1] > 0
+                crossed.deepest.map_or(0.0, |deepest| deepest.depth) > depth || is_crossed && crossed.within[1] > 0
             })
         };
         let comes_near = |(&frame, moment): (&usize, &Moment)| {

@@ -33,15 +33,16 @@ const EVERY: usize = 2;
 /// What limits are multiplied by here, since moments between frames are not seen; and where all frames are looked at.
 const STRICT: f64 = 0.85;
 const FINELY_STRICT: f64 = 0.97;
-/// Gates that are looked at in the frames of a check from the beginning.
+/// Gates that are looked at in the very frames of a check from the beginning, and what theirs are multiplied by.
 const EXACT: [&str; 2] = ["crossings", "penetration"];
+const EXACTLY_STRICT: f64 = 0.995;
 /// Times a plan is lowered.
 const MOST_ROUNDS: usize = 9;
 /// Of its strength: what has less left is switched off.
 const LEAST_LEFT: f64 = 0.02;
 /// What a part is raised by at most, and in so many rounds: where limits bend what gains give, one is not enough.
 const MOST_RAISED: f64 = 80.0;
-const RAISING: usize = 6;
+const RAISING: usize = 7;
 /// Of the least that is to be seen, what is enough here and what is aimed at: peaks between frames are not seen.
 const ENOUGH: f64 = 1.05;
 const RAISED_TO: f64 = 1.12;
@@ -339,19 +340,22 @@ struct Tried {
 impl Tried {
     /// Factors between these, that failed, and some that pass, where they are far apart: by how much of their limits those use
     /// that failed.
-    fn between(&self, passed: &Self) -> Option<Vec<f64>> {
+    fn between(&self, passed: &Self, worth: f64) -> Option<Vec<f64>> {
         let of = |(key, &failed): (&Key, &f64)| Some((failed, *passed.used.get(key)?));
-        let share = |(failed, passed): (f64, f64)| (AIM - passed) / (failed - passed);
+        let share = |(failed, passed): (f64, f64)| match passed < AIM {
+            true => (AIM - passed) / (failed - passed),
+            false => 0.5,
+        };
         let beyond = self.used.iter().filter(|(_, used)| **used > 1.0).filter_map(of);
         let (least, most) =
             beyond.fold((1.0, 0.0), |(least, most): (f64, f64), pair| (least.min(share(pair)), most.max(pair.1)));
         let least = least.clamp(MIDDLE[0], MIDDLE[1]);
         let is_far = |(&failed, &passed): (&f64, &f64)| passed > 0.0 && failed > FAR * passed;
         let between = |(&failed, &passed): (&f64, &f64)| match failed > passed {
-            true => (100.0 * (passed + least * (failed - passed))).floor() / 100.0,
+            true => told(passed + least * (failed - passed)),
             false => passed,
         };
-        let is_worth = most < USED && self.factors.iter().zip(&passed.factors).any(is_far);
+        let is_worth = most < worth && self.factors.iter().zip(&passed.factors).any(is_far);
         let tried: Vec<f64> = self.factors.iter().zip(&passed.factors).map(between).collect();
         (is_worth && tried != passed.factors).then_some(tried)
     }
@@ -434,11 +438,19 @@ impl Judging<'_> {
         let mut failed: Option<Tried> = None;
         for round in 0..=MOST_ROUNDS + 1 {
             let mut seen = self.look(&mut looking, &trial.factors)?;
+            if seen.passes() && self.may_be_short(&seen, &trial.factors, &looking.wholly) {
+                looking.wholly.clear();
+                seen = self.look(&mut looking, &trial.factors)?;
+            }
             if seen.passes() {
                 // What was lowered by much may have been lowered by too much.
+                trial.figures = figures(short_name(&played.0.name), &seen.comparison);
+                let worth = if self.wants_more(&trial) { 1.0 } else { USED };
                 for _ in 0..NEARER {
                     let passed = seen.tried(&trial.factors);
-                    let Some(factors) = failed.as_ref().and_then(|failed| failed.between(&passed)) else { break };
+                    let Some(factors) = failed.as_ref().and_then(|failed| failed.between(&passed, worth)) else {
+                        break;
+                    };
                     let tried = self.look(&mut looking, &factors)?;
                     match tried.passes() {
                         true => (trial.factors, seen) = (factors, tried),
@@ -448,6 +460,10 @@ impl Judging<'_> {
             }
             trial.figures = figures(short_name(&played.0.name), &seen.comparison);
             if seen.passes() {
+                // Before anything else: what is too much of it shows at the next look.
+                if self.raise(&mut trial, round) {
+                    continue;
+                }
                 if looking.closeness == Closeness::Fine {
                     break;
                 }
@@ -462,6 +478,11 @@ impl Judging<'_> {
             }
             if round > MOST_ROUNDS {
                 break;
+            }
+            // What is only too close to a limit is looked at more closely before anything is lowered for it.
+            if looking.closeness == Closeness::Coarse && seen.failures.iter().all(Failure::may_pass) && !seen.passes() {
+                looking.closeness = Closeness::Next;
+                continue;
             }
             let before = trial.factors.clone();
             if !seen.passes() {
@@ -503,6 +524,17 @@ impl Judging<'_> {
         Ok(Seen { comparison, used, failures })
     }
 
+    /// Whether a part may be seen less than it should be though it seems not: frames that were not looked at again tell what they
+    /// showed when there was more of it.
+    fn may_be_short(&self, seen: &Seen, factors: &[f64], wholly: &[f64]) -> bool {
+        let least = ENOUGH * self.plan.range[0];
+        let may_be = |((layer, own), all): ((&Layer, &f64), &f64)| {
+            let Moved::Part(role) = layer.moved else { return false };
+            part_strength(&seen.comparison, role).is_some_and(|told| told >= least && told * own / all < least)
+        };
+        self.plan.layers.iter().zip(factors).zip(wholly).any(may_be)
+    }
+
     /// Whether something that was lowered is seen less than it should be.
     fn wants_more(&self, trial: &Trial) -> bool {
         let is_low = |(index, layer): (usize, &Layer)| {
@@ -521,7 +553,11 @@ impl Judging<'_> {
         let mut add = |gate, label: &str, value: f64, most: f64, unit: Unit, place: Option<Place>| {
             // Of ratios, what they are beyond 1 counts.
             let none = if unit == Unit::Ratio { 1.0 } else { 0.0 };
-            let strictness = if is_fine || EXACT.contains(&gate) { FINELY_STRICT } else { STRICT };
+            let strictness = match (EXACT.contains(&gate), is_fine) {
+                (true, _) => EXACTLY_STRICT,
+                (_, true) => FINELY_STRICT,
+                (_, false) => STRICT,
+            };
             let strict = none + strictness * (most - none);
             used.insert((gate, label.to_owned()), (value - none) / (strict - none));
             if let Some(place) = place.filter(|_| value > strict) {
@@ -591,9 +627,10 @@ impl Judging<'_> {
         (used, failures)
     }
 
-    /// Raises parts that the clip moves and that are seen too little in it; not what fails.
-    fn raise(&self, trial: &mut Trial, round: usize) {
+    /// Raises parts that the clip moves and that are seen too little in it; not what fails. Whether there were any.
+    fn raise(&self, trial: &mut Trial, round: usize) -> bool {
         let [least, most] = self.plan.range;
+        let before = trial.factors.clone();
         for (index, layer) in self.plan.layers.iter().enumerate().filter(|_| round < RAISING) {
             let Moved::Part(role) = layer.moved else { continue };
             let Some(part) = trial.figures.parts.iter().find(|part| part.role == role) else { continue };
@@ -616,7 +653,9 @@ impl Judging<'_> {
             trial.raised[index] = (raised * factor).min(MOST_RAISED);
             trial.last_raised[index] = factor;
             trial.seen_before[index] = part.strength;
+            trial.factors[index] = told(trial.raised[index]);
         }
+        trial.factors != before
     }
 
     /// What is lowered for a failure: the layers that are to blame, all of them, or none where that was no use.
@@ -669,8 +708,7 @@ impl Judging<'_> {
             };
             let left = (0..=round).map(of_round).product::<f64>();
             let is_off = left < LEAST_LEFT || !layer.is_on();
-            // Two digits, for people to read.
-            factors[index] = if is_off { 0.0 } else { (100.0 * raised[index] * left).floor() / 100.0 };
+            factors[index] = if is_off { 0.0 } else { told(raised[index] * left) };
         }
     }
 
@@ -711,6 +749,11 @@ impl Judging<'_> {
         let most = on.iter().map(|&layer| moved[layer]).fold(0.0, f64::max);
         Ok(on.into_iter().filter(|&layer| moved[layer] >= ALSO * most).collect())
     }
+}
+
+/// A factor of two digits, for people to read.
+fn told(factor: f64) -> f64 {
+    (100.0 * factor).floor() / 100.0
 }
 
 impl Place {
@@ -772,6 +815,12 @@ fn what(gate: &str) -> &'static str {
 impl Failure {
     fn key(&self) -> Key {
         (self.gate, self.label.clone())
+    }
+
+    /// Whether it may be none where all frames are looked at.
+    fn may_pass(&self) -> bool {
+        let none = if self.unit == Unit::Ratio { 1.0 } else { 0.0 };
+        !EXACT.contains(&self.gate) && self.value < none + FINELY_STRICT * (self.most - none)
     }
 
     fn words(&self) -> String {

@@ -434,8 +434,9 @@ impl Plan {
             for (clip, factor) in &layer.in_clips {
                 let _ = write!(text, "{:<30}", format!("{} = {factor:?}", toml_string(clip)));
                 let why = layer.lowered.iter().find(|lowered| lowered.clip == *clip);
-                let _ =
-                    writeln!(text, " # {}", why.map_or("seen too little without", |lowered| lowered.words.as_str()));
+                let else_why =
+                    if *factor < 1.0 { "moves farther than it should without" } else { "seen too little without" };
+                let _ = writeln!(text, " # {}", why.map_or(else_why, |lowered| lowered.words.as_str()));
             }
         }
     }

@@ -29,8 +29,8 @@
 //! transverse vibrations of prismatic bars, 1921): what the limits of bending take off, the part is sheared by, across its
 //! length and in proportion to the way, as far as half of what other parts are.
 //!
-//! Flesh, cloth, chains of bones, and what is thicker than long are no rods. They keep what effects did, up to a share of
-//! their length: it is a shear, of about that share.
+//! Flesh, cloth, chains of bones, and what is thicker than long are no rods. They keep what effects did, as far as their skin can
+//! give all along (`strand`); flesh and what is too short to be cut into sections, up to a share of their length.
 //!
 //! What the root does beyond a rigid motion fades along the part. Parts of the body itself keep what effects did.
 //!
@@ -40,6 +40,7 @@ use super::GraphError;
 use super::parts::{JoinedSkin, Part, PartPoint, Parts, smoothstep};
 use super::rigid_pieces::{RigidMotion, fit};
 use super::settle::{Directions, set_repeated};
+use super::strand::{Strand, StrandPoint};
 use crate::anatomy::{Anatomy, Role};
 use crate::recipe::{MaxStrain, Recipe};
 use crate::rig::Rig;
@@ -81,6 +82,8 @@ struct HeldPart {
     points: Vec<HeldPoint>,
     /// Where it is a rod.
     rod: Option<Rod>,
+    /// Where it is none, and long enough to be cut into sections.
+    strand: Option<Strand>,
     /// From its root to its end.
     reach: f64,
 }
@@ -142,6 +145,7 @@ impl Bending {
                 rod.collar.iter().for_each(|&(slot, _)| touch(slot));
                 rod.edges.iter().flat_map(|&(inner, outer, _)| [inner, outer]).for_each(&mut *touch);
             }
+            part.strand.iter().for_each(|strand| strand.touched(touch));
         }
     }
 
@@ -173,9 +177,13 @@ impl HeldPart {
             HeldPoint { slot, way, source, weight: areas[slot as usize] * smoothstep(way) / mass }
         };
         let points = part.points.iter().map(point).collect();
-        let mut held = Self { root, points, rod: None, reach: part.reach };
+        let mut held = Self { root, points, rod: None, strand: None, reach: part.reach };
         held.rod =
             if matches!(part.role, Role::Cloth | Role::Flesh) { None } else { held.rod(rig, part.role, &skin.points) };
+        if held.rod.is_none() && part.role != Role::Flesh {
+            let points: Vec<_> = held.points.iter().map(|point| (point.way, point.weight)).collect();
+            held.strand = Strand::of(&points, &edges(skin, part));
+        }
         held.fill_rows(rig);
         Some(held)
     }
@@ -246,7 +254,7 @@ impl HeldPart {
         let carried = fit(&self.root, base, points).unwrap_or_else(|| RigidMotion::none_about(foot));
         match &self.rod {
             Some(rod) => self.bend((rod, strain), (rig, base), carried.of(foot), &carried, points, directions),
-            None => self.limit(SHEARED * strain * self.reach, base, &carried, points),
+            None => self.limit(strain, base, &carried, points),
         }
     }
 
@@ -325,15 +333,34 @@ impl HeldPart {
         }
     }
 
-    fn limit(&self, limit: f64, base: &Points, carried: &RigidMotion, points: &mut Points) {
-        for point in &self.points {
+    fn limit(&self, strain: f64, base: &Points, carried: &RigidMotion, points: &mut Points) {
+        let limit = SHEARED * strain * self.reach;
+        let held = |point: &HeldPoint, points: &Points| {
             let slot = point.slot as usize;
             let held = carried.of(base.get(slot).as_dvec3()) + Self::beyond(point, base, carried, points);
-            let moved = points.get(slot).as_dvec3() - held;
-            // In proportion to the way from the root, or what is near it would be sheared by more.
-            let to = held + limited(moved, limit * point.way);
+            (held, points.get(slot).as_dvec3() - held)
+        };
+        let followed = self.strand.as_ref().map(|strand| {
+            let of = |point: &HeldPoint| {
+                let (held, moved) = held(point, points);
+                StrandPoint { way: point.way, weight: point.weight, held, moved }
+            };
+            let at = |slot: u32| carried.of(base.get(slot as usize).as_dvec3());
+            strand.follow(self.points.iter().map(of), at, strain, SHEARED * strain)
+        });
+        for point in &self.points {
+            let (held, moved) = held(point, points);
+            let to = held
+                + match &followed {
+                    Some(followed) => {
+                        let along = followed.at(point.way);
+                        along.kept + (moved - along.moved) * along.beside
+                    }
+                    // In proportion to the way from the root, or what is near it would be sheared by more.
+                    None => limited(moved, limit * point.way),
+                };
             if to.is_finite() {
-                points.set(slot, to.as_vec3());
+                points.set(point.slot as usize, to.as_vec3());
             }
         }
     }
@@ -435,12 +462,26 @@ fn surround(rig: &Rig, skin: &JoinedSkin, taken: &[bool], parts: &mut [HeldPart]
     }
 }
 
-fn outer(a: DVec3, b: DVec3) -> DMat3 {
+/// The edges of a part, and those by which it hangs on its root.
+fn edges(skin: &JoinedSkin, part: &Part) -> Vec<[(u32, f64); 2]> {
+    let way = |slot: u32| match part.points.binary_search_by_key(&slot, |point| point.slot) {
+        Ok(place) => Some(part.points[place].way),
+        Err(_) => part.root.binary_search(&slot).ok().map(|_| 0.0),
+    };
+    let of_point = |point: &PartPoint| {
+        let PartPoint { slot, way: own, .. } = *point;
+        let to = skin.graph.of(slot).iter().filter_map(move |&(to, _)| Some((to, way(to)?)));
+        to.filter(move |&(to, way)| way < own || (way == own && to < slot)).map(move |to| [to, (slot, own)])
+    };
+    part.points.iter().flat_map(of_point).collect()
+}
+
+pub(super) fn outer(a: DVec3, b: DVec3) -> DMat3 {
     DMat3::from_cols(a * b.x, a * b.y, a * b.z)
 }
 
 /// No longer than a limit, as effects bend into theirs: x / (1 + x⁴)^¼.
-fn limited(moved: DVec3, limit: f64) -> DVec3 {
+pub(super) fn limited(moved: DVec3, limit: f64) -> DVec3 {
     let share = moved.length_squared() / (limit * limit);
     let to = moved / (1.0 + share * share).sqrt().sqrt();
     if to.is_finite() { to } else { DVec3::ZERO }

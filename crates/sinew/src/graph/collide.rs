@@ -328,6 +328,14 @@ fn obstacle(rig: &Rig, surface: &RestSurface<'_>, bone: BoneId, slots: &[u32]) -
     });
     let half = 0.5 * (high - low);
     let radius = half.min_element();
+    // Edges of what is not round stand out: half of what they do is lost, and half of it kept clear on its sides.
+    let centre = 0.5 * (low + high);
+    let out = |slot: u32| {
+        let p = local(slot) - centre;
+        p.distance(p.clamp(radius - half, half - radius))
+    };
+    let mean = slots.iter().map(|&slot| out(slot)).sum::<f64>() / slots.len() as f64;
+    let clear = 0.5 * (radius + mean.max(radius));
     if !(half.length() > SMALLEST * rig.characters()[character].size && radius > 0.0) {
         return None;
     }
@@ -345,7 +353,7 @@ fn obstacle(rig: &Rig, surface: &RestSurface<'_>, bone: BoneId, slots: &[u32]) -
         character,
         bone_from_core,
         half: half - radius,
-        radius,
+        radius: clear,
         along,
         ends,
     })

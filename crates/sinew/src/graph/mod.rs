@@ -19,6 +19,7 @@ mod rigid_pieces;
 mod scatter;
 mod settle;
 mod sewn;
+mod strand;
 mod terms;
 
 pub use cone_filter::FittedCone;

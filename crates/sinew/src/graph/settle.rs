@@ -3,7 +3,7 @@
 //!
 //! | step | what it does |
 //! |---|---|
-//! | `bending` | parts that effects act on bend as rods, or are sheared no more than they can be |
+//! | `bending` | parts that effects act on bend as rods, or give no more than their skin can (`strand`) |
 //! | `planting` | what stands on the ground stays where it stands, and nothing goes through the ground |
 //! | `rigid_pieces` | what does not bend moves as one |
 //! | `collide` | cloth and hair stay outside the body |
