@@ -248,11 +248,11 @@ fn metric(a: &[[f32; LANES]; 9]) -> [[f32; LANES]; 6] {
 
 #[inline(always)]
 fn is_finite(numbers: &[f32]) -> bool {
-    // Nothing is taken from itself and leaves more than nothing but what is not finite.
+    // Nothing times a number is nothing; times what is no number it is not.
     let (chunks, last) = numbers.as_chunks::<LANES>();
     let mut left = [0.0f32; LANES];
     for chunk in chunks {
-        (0..LANES).for_each(|lane| left[lane] += chunk[lane] - chunk[lane]);
+        (0..LANES).for_each(|lane| left[lane] += 0.0 * chunk[lane]);
     }
     left.iter().chain(last).all(|x| x.is_finite())
 }
