@@ -88,15 +88,20 @@ fn libigl() -> Result<Command, String> {
     Ok(command)
 }
 
-/// The `sinew` command, built anew.
+/// The `sinew` command, built anew, with the examples.
 fn sinew() -> Result<Command, String> {
-    succeed(&mut cargo("build --quiet --profile test --package sinew_cli"))?;
+    succeed(&mut cargo("build --quiet --workspace --profile test --bins --examples"))?;
     Ok(tested())
 }
 
 /// The `sinew` command that the tests ran last. Built alone it has other features, so everything would be compiled again.
 pub fn tested() -> Command {
-    program(&target_dir().join("debug").join(format!("sinew{}", std::env::consts::EXE_SUFFIX)).to_string_lossy())
+    built("sinew")
+}
+
+/// A program as the tests have it, by its path there without the ending.
+fn built(path: &str) -> Command {
+    program(&target_dir().join("debug").join(format!("{path}{}", std::env::consts::EXE_SUFFIX)).to_string_lossy())
 }
 
 /// A fresh command like `sinew`'s, quiet.

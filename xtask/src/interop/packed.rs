@@ -32,7 +32,7 @@ pub fn run() -> Result<(), String> {
         transform(&["quantize"], &asset, &quantised)?;
         transform(&["draco"], &quantised, &files.join(format!("{stem}.quantdraco.glb")))?;
     }
-    let mut test = cargo("test --release -p sinew_gltf --test all -- compressed::packed_files --nocapture");
+    let mut test = cargo("test --workspace --test all -- compressed::packed_files --nocapture");
     succeed(test.env("SINEW_PACKED", files))
 }
 
