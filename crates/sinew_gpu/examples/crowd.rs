@@ -1,10 +1,12 @@
-//! `cargo run -p sinew_gpu --example crowd [COUNT]`: a herd of calves on the GPU, each with its own clip, time and place,
-//! beside the same herd on the processor: what is uploaded and kept, how long it takes, and how far apart they are.
+//! `cargo run -p sinew_gpu --example crowd [COUNT] [FILE]`: a herd of calves on the GPU, or of the character of a file, each
+//! with its own clip, time and place, beside the same herd on the processor: what is uploaded and kept, how long it takes,
+//! and how far apart they are.
 
 #![allow(clippy::print_stdout, reason = "the table is what it is for")]
 
 use glam::{DVec3, Quat, Vec3};
 use sinew::{Cpu, CrowdScratch, DeformedMesh, Member, MotionSettings, RecipeFile, Rig, Stage, evaluate_crowd};
+use sinew_gltf::Asset;
 use sinew_gpu::{CrowdMember, Gpu, GpuCrowd};
 use std::error::Error;
 use std::sync::{Arc, Mutex};
@@ -15,12 +17,20 @@ const FRAMES: usize = 3;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let count: usize = std::env::args().nth(1).map_or(Ok(4_000), |count| count.parse())?;
-    let calf = sinew_zoo::build("calf")?;
-    let rig = Arc::new(Rig::build(&calf.raw)?.0);
+    let (rig, clips) = match std::env::args_os().nth(2) {
+        Some(path) => {
+            let asset = Asset::open(std::path::Path::new(&path))?;
+            (asset.rig, asset.clips)
+        }
+        None => {
+            let calf = sinew_zoo::build("calf")?;
+            (Arc::new(Rig::build(&calf.raw)?.0), calf.clips)
+        }
+    };
     let recipe = RecipeFile::parse("version = 1\n[[effect]]\ntype = 'squash'\n[[effect]]\ntype = 'floppy'")?;
     let stage = Stage::new(&rig, recipe.recipe())?;
     let motion = |clip| stage.motion(clip, &MotionSettings::default());
-    let playing = calf.clips.iter().map(motion).collect::<Result<Vec<_>, _>>()?;
+    let playing = clips.iter().map(motion).collect::<Result<Vec<_>, _>>()?;
     let gpu = Gpu::new()?;
     let start = Instant::now();
     let mut crowd = GpuCrowd::new(&gpu, &stage, &playing, count)?;
@@ -40,8 +50,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     println!("{}", gpu.name());
     println!(
-        "{count} calves of {} vertices, squash and floppy, each with its own clip, time and place",
-        rig.vertex_count()
+        "{count} characters of {} vertices with {} clips, squash and floppy, each with its own clip, time and place",
+        rig.vertex_count(),
+        playing.len()
     );
     println!("clips sampled and uploaded in {:.2} s", prepared.as_secs_f64());
     println!(

@@ -197,8 +197,8 @@ impl GpuCrowd {
         &self.seen
     }
 
-    /// What a clip sweeps, which decides whether a member is seen.
-    pub fn swept(&self, clip: usize) -> Swept {
+    /// What a clip sweeps, which decides whether a member is seen; `None` where there is no such clip.
+    pub fn swept(&self, clip: usize) -> Option<Swept> {
         self.packed.swept(clip)
     }
 
@@ -228,6 +228,9 @@ impl GpuCrowd {
     }
 
     /// Waits for the last frame and reads one of those seen, by its place in [`GpuCrowd::seen`].
+    ///
+    /// # Panics
+    /// Where there is no such place in the crowd's memory.
     pub fn read_back(&mut self, gpu: &Gpu, place: usize, out: &mut DeformedMesh) -> Result<(), GpuError> {
         let vertices = self.packed.params.vertices as usize;
         out.origins.clear();
@@ -236,6 +239,9 @@ impl GpuCrowd {
         out.positions.resize(vertices, Vec3::ZERO);
         out.normals.resize(vertices, Vec3::ZERO);
         out.tangents.resize(if self.has_tangents { vertices } else { 0 }, Vec4::ZERO);
+        if vertices == 0 {
+            return gpu.check();
+        }
         let (page, place) = (&self.pages[place / self.per_page], (place % self.per_page) as u64);
         let (three, four) = (12 * vertices as u64, 16 * out.tangents.len() as u64);
         let size = 2 * three + four;

@@ -265,9 +265,9 @@ impl PackedCrowd {
         self.origin
     }
 
-    /// What a clip sweeps.
-    pub fn swept(&self, clip: usize) -> Swept {
-        self.clips[clip].swept
+    /// What a clip sweeps; `None` where there is no such clip.
+    pub fn swept(&self, clip: usize) -> Option<Swept> {
+        self.clips.get(clip).map(|clip| clip.swept)
     }
 
     /// Clips.
@@ -291,13 +291,13 @@ impl PackedCrowd {
         }
     }
 
-    /// The words of the members that are seen, and which those are. `planes` point inwards: what lies behind one of them,
+    /// The words of the members that are seen, and which those are: of no clip that there is not. `planes` point inwards: what lies behind one of them,
     /// with all that its clip sweeps, is not seen.
     pub fn pack_members(&self, members: &[CrowdMember], planes: &[Vec4], words: &mut Vec<Member>, seen: &mut Vec<u32>) {
         words.clear();
         seen.clear();
         for (index, member) in members.iter().enumerate() {
-            let clip = &self.clips[member.clip];
+            let Some(clip) = self.clips.get(member.clip) else { continue };
             if planes.iter().any(|&plane| is_behind(plane, member, &clip.swept)) {
                 continue;
             }

@@ -117,7 +117,7 @@ fn crowds_of_every_recipe() {
     let assets = built_in();
     let mut random = Random::new(5);
     let mut compared = 0;
-    for case in cases().into_iter().step_by(if is_full() { 1 } else { 11 }) {
+    for case in cases().into_iter().step_by(if is_full() { 1 } else { 19 }) {
         let asset = &assets[random.below(assets.len())];
         let file = RecipeFile::parse(&case.text).unwrap();
         let Ok(stage) = Stage::new(&asset.rig, &file.recipe().without_strength()) else { continue };
@@ -136,7 +136,7 @@ fn crowds_of_every_recipe() {
         assert!(apart <= NEAR, "{} as {}: {apart:.1e}", asset.name, case.name);
         compared += 1;
     }
-    assert!(compared > 4, "{compared}");
+    assert!(compared > 2, "{compared}");
 }
 
 /// A member's gain is that of all effects.
@@ -203,7 +203,7 @@ fn only_what_is_behind_a_plane_is_left_out() {
         assert!(is_behind || seen.contains(&(place as u32)), "member {place} is in view");
     }
     // Boxes are not much larger than what they hold.
-    let swept = crowd.swept(0);
+    let swept = crowd.swept(0).unwrap();
     assert!((swept.high - swept.low).max_element() < 2.0 * size, "{swept:?}");
 }
 
