@@ -452,7 +452,7 @@ impl<'a> Packer<'a> {
         let duals = palette + 12 * entries;
         let has_duals = arrays.is_dual;
         let stretches = duals + if has_duals { 8 * entries } else { 0 };
-        let unit = |place: usize| if (place - places.stretches) % 9 % 4 == 0 { 1.0 } else { 0.0 };
+        let unit = |place: usize| if ((place - places.stretches) % 9).is_multiple_of(4) { 1.0 } else { 0.0 };
         let stretched = (places.stretches..places.effects).any(|place| !self.is_always(place, unit(place)));
         let has_stretches = has_duals && stretched;
         let mut terms = stretches + if has_stretches { 9 * entries } else { 0 };
