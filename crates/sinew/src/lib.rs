@@ -75,7 +75,10 @@ pub use backend::{Backend, FrameMaker};
 pub use clip::{Clip, Curve, Interpolation};
 pub use crowd::{CrowdScratch, Member, evaluate_crowd};
 pub use gradients::Slopes;
-pub use graph::{Cpu, DeformedMesh, DeformedRows, EngineSkinning, FramePlan, GraphError, NoPlan, Outputs, RigArrays};
+pub use graph::{
+    Cpu, CrowdArrays, CrowdSample, DeformedMesh, DeformedRows, EngineSkinning, FramePlan, GraphError, NoCrowd, NoPlan,
+    Outputs, RigArrays,
+};
 pub use hierarchy::Hierarchy;
 pub use motion::{
     BoneMotion, DerivativeFilter, Ends, Filter, FilteredSignal, Kinematics, LiveKinematics, LoopVerdict, Looping,

@@ -61,8 +61,9 @@ use crate::clip::Clip;
 use crate::correct::{MuscleReport, SwingState, SwingWork, Swung};
 use crate::gradients::Slopes;
 use crate::graph::{
-    Change, Cpu, DeformedMesh, DeformedRows, EngineSkinning, FittedCone, Frame, FrameIndependentGraph, FramePlan,
-    GraphError, Maps, NoPlan, Outputs, Results, RigArrays, Scratch, adopt, bones_called, evaluate,
+    Change, Cpu, CrowdArrays, CrowdSample, DeformedMesh, DeformedRows, EngineSkinning, FittedCone, Frame,
+    FrameIndependentGraph, FramePlan, GraphError, Maps, NoCrowd, NoPlan, Outputs, Results, RigArrays, Scratch, adopt,
+    bones_called, evaluate,
 };
 use crate::hierarchy::Hierarchy;
 use crate::maps::PointMap;
@@ -227,6 +228,12 @@ impl Stage {
     pub fn arrays(&self) -> Result<RigArrays<'_>, NoPlan> {
         self.check_plan()?;
         Ok(RigArrays::new(&self.rig, &self.graph))
+    }
+
+    /// What does not change over the clips of a crowd, as plain data for another backend; or why there can be none.
+    pub fn crowd(&self) -> Result<CrowdArrays<'_>, NoCrowd> {
+        self.graph.why_no_crowd(&self.rig, &self.recipe).map_or(Ok(()), Err)?;
+        Ok(CrowdArrays::new(&self.rig, &self.graph))
     }
 
     fn check_plan(&self) -> Result<(), NoPlan> {
@@ -592,6 +599,16 @@ impl Posed<'_> {
         let Workspace { pose, world, kinematics, standing, swung, cycle, time, scratch, .. } = &mut **workspace;
         let frame = Frame { rig: &stage.rig, pose, world, kinematics, time: *time, standing, swung, cycle: *cycle };
         Ok(crate::graph::plan(&stage.graph, &frame, cpu, scratch))
+    }
+
+    /// The frame as a crowd samples it; fails where the stage has no [`Stage::crowd`].
+    pub fn sample(&mut self, cpu: &Cpu<'_>, out: &mut CrowdSample) -> Result<(), NoCrowd> {
+        let Self { stage, workspace } = self;
+        stage.graph.why_no_crowd(&stage.rig, &stage.recipe).map_or(Ok(()), Err)?;
+        let Workspace { pose, world, kinematics, standing, swung, cycle, time, scratch, .. } = &mut **workspace;
+        let frame = Frame { rig: &stage.rig, pose, world, kinematics, time: *time, standing, swung, cycle: *cycle };
+        crate::graph::sample(&stage.graph, &frame, cpu, scratch, out);
+        Ok(())
     }
 
     /// World transforms of the bones.

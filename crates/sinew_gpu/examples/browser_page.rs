@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         sample(name, recipe, share, &mut samples)?;
     }
     let mut stages = String::new();
-    for stage in Shader::ALL {
+    for stage in Shader::FRAME {
         let is_deform = stage.bindings() == Bindings::Deform;
         writeln!(stages, "{{ entry: {:?}, deform: {is_deform}, code: {:?} }},", stage.entry_point(), stage.source())?;
     }
@@ -51,7 +51,7 @@ fn sample(name: &str, recipe: &str, share: f64, out: &mut String) -> Result<(), 
     let packed = PackedRig::new(&stage.arrays()?);
     let mut words = Vec::new();
     let work = packed.pack_frame(&playing.at(time, &mut workspace).plan(&Cpu::serial())?, &mut words);
-    let dispatches: Vec<_> = Shader::ALL
+    let dispatches: Vec<_> = Shader::FRAME
         .map(|stage| match packed.invocations(stage, work) {
             0 => [0, 0],
             invocations => groups(invocations),
@@ -61,7 +61,11 @@ fn sample(name: &str, recipe: &str, share: f64, out: &mut String) -> Result<(), 
     let tangents = if params.rest_tangents == NONE { 0 } else { 1 };
     let size = rig.characters().first().map_or(1.0, |character| character.size);
     writeln!(out, "{{ name: {:?}, size: {size}, dispatches: {dispatches:?},", format!("{name}, {recipe}"))?;
-    writeln!(out, "  lengths: {:?},", [params.rows * 48, params.layers * 48, params.vertices, tangents])?;
+    writeln!(
+        out,
+        "  lengths: {:?},",
+        [packed.base_words() as u32, params.rows * 48, params.layers * 48, params.vertices, tangents]
+    )?;
     for (what, bytes) in [
         ("params", bytemuck::bytes_of(params)),
         ("rig", bytemuck::cast_slice(&packed.rig)),

@@ -1,11 +1,11 @@
 //! A character on the GPU: uploaded once, deformed frame by frame.
 
+use crate::crowd::read_vertices;
 use crate::device::told;
 use crate::{Gpu, GpuError};
 use glam::{DVec3, Vec3, Vec4};
 use sinew::{DeformedMesh, FramePlan, LANES, Retuned, Stage};
 use sinew_shaders::{Bindings, FrameWork, NONE, PackedRig, Stage as Shader, groups};
-use std::sync::mpsc;
 use wgpu::BufferUsages as Usage;
 
 /// A rig and a recipe on the GPU, with memory for a frame.
@@ -51,7 +51,7 @@ impl GpuCharacter {
         let shape = make("weights and shape", packed.shape.len(), written)?;
         let tuned = make("gains", packed.tuned.len(), written)?;
         let frame = make("bones of a frame", packed.most_frame_words, written)?;
-        let base_points = make("points", rows * 3 * LANES, Usage::STORAGE)?;
+        let base_points = make("points", packed.base_words(), Usage::STORAGE)?;
         let points = make("points", rows * 3 * LANES, Usage::STORAGE)?;
         let layer_normals = make("normals", layers * 3 * LANES, Usage::STORAGE)?;
         let layer_tangents = make("tangents", tangent_words(layers * 3 * LANES), Usage::STORAGE)?;
@@ -59,20 +59,10 @@ impl GpuCharacter {
         let normals = make("vertices", vertices * 3, shown)?;
         let tangents = make("vertices", tangent_words(vertices * 4), shown)?;
         pollster::block_on(scope.pop()).map_or(Ok(()), |error| Err(told(error)))?;
-        let bind = |bindings: Bindings, storage: [&wgpu::Buffer; 8]| {
-            let mut entries = vec![wgpu::BindGroupEntry { binding: 0, resource: params.as_entire_binding() }];
-            for (index, buffer) in storage.into_iter().enumerate() {
-                let resource = buffer.as_entire_binding();
-                entries.push(wgpu::BindGroupEntry { binding: index as u32 + 1, resource });
-            }
-            let layout = gpu.layout(bindings);
-            gpu.note_made();
-            device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some("sinew"), layout, entries: &entries })
-        };
         let of_deform = [&rig, &shape, &tuned, &frame, &base_points, &points, &layer_normals, &layer_tangents];
         let of_vertices = [&rig, &shape, &points, &layer_normals, &layer_tangents, &positions, &normals, &tangents];
-        let deform = bind(Bindings::Deform, of_deform);
-        let vertices = bind(Bindings::Vertices, of_vertices);
+        let deform = gpu.bind(Bindings::Deform, &params, &of_deform);
+        let vertices = gpu.bind(Bindings::Vertices, &params, &of_vertices);
         let bytes = of_deform.iter().chain(&of_vertices[5..]).map(|buffer| buffer.size()).sum::<u64>() + params.size();
         let queue = gpu.queue();
         queue.write_buffer(&rig, 0, bytemuck::cast_slice(&packed.rig));
@@ -162,13 +152,13 @@ impl GpuCharacter {
     /// Adds the work of a frame to a program's commands, after [`GpuCharacter::write`], which says what there is to do.
     pub fn encode(&self, gpu: &Gpu, work: FrameWork, encoder: &mut wgpu::CommandEncoder) {
         let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-        for shader in Shader::ALL {
+        for shader in Shader::FRAME {
             let invocations = self.packed.invocations(shader, work);
             if invocations > 0 {
                 let [x, y] = groups(invocations);
                 let bound = match shader.bindings() {
-                    Bindings::Deform => &self.deform,
                     Bindings::Vertices => &self.vertices,
+                    _ => &self.deform,
                 };
                 pass.set_pipeline(gpu.pipeline(shader));
                 pass.set_bind_group(0, bound, &[]);
@@ -234,26 +224,12 @@ impl GpuCharacter {
             encoder.copy_buffer_to_buffer(&self.tangents, 0, read, 2 * three, four);
         }
         gpu.queue().submit([encoder.finish()]);
-        let (tell, told) = mpsc::channel();
-        read.map_async(wgpu::MapMode::Read, 0..size, move |result| _ = tell.send(result));
-        gpu.wait()?;
-        let mapped = told.recv().map_err(|error| GpuError::Failed(error.to_string()))?;
-        mapped.map_err(|error| GpuError::Failed(error.to_string()))?;
-        {
-            let view = read.get_mapped_range(0..size).map_err(|error| GpuError::Failed(error.to_string()))?;
-            let (positions, rest) = view.split_at(three as usize);
-            let (normals, tangents) = rest.split_at(three as usize);
-            bytemuck::cast_slice_mut::<_, u8>(&mut out.positions).copy_from_slice(positions);
-            bytemuck::cast_slice_mut::<_, u8>(&mut out.normals).copy_from_slice(normals);
-            bytemuck::cast_slice_mut::<_, u8>(&mut out.tangents).copy_from_slice(tangents);
-        }
-        read.unmap();
-        gpu.check()
+        read_vertices(gpu, read, [three, three, four], out)
     }
 }
 
 /// A buffer of words; never empty, for none may be bound that is.
-fn buffer(gpu: &Gpu, what: &'static str, words: usize, usage: Usage) -> Result<wgpu::Buffer, GpuError> {
+pub(crate) fn buffer(gpu: &Gpu, what: &'static str, words: usize, usage: Usage) -> Result<wgpu::Buffer, GpuError> {
     let size = 4 * words.max(4) as u64;
     let limits = gpu.device().limits();
     let bound = if usage.contains(Usage::STORAGE) { limits.max_storage_buffer_binding_size } else { u64::MAX };

@@ -103,7 +103,29 @@ pub fn cases() -> Vec<Case> {
         "[[edit]]\ntype = 'wave'\nalong = [[0, 0.2, 0], [0, 1.8, 0]]\nreach = 0.2\ncrests = 3\nfrequency = 1.0\n";
     cases.push(case("an edit", radial));
     cases.push(case("edits over all else", format!("base = 'incremental-rotation'\n[[effect]]\ntype = 'floppy'\n[[correction]]\ntype = 'bulge'\namount = -0.5\nmap = 'spots'\n{radial}{wave}")));
-    cases.push(case("exact normals", "normals = 'exact'\n[[effect]]\ntype = 'floppy'"));
+    for base in ["lbs", "dqs", "blend", "rigid"] {
+        let text = format!("normals = 'exact'\nbase = '{base}'");
+        cases.push(case(format!("{base} with exact normals"), &*text));
+        cases.push(case(
+            format!("{base} with exact normals and effects"),
+            format!("{text}\n[[effect]]\ntype = 'floppy'\nmap = 'spots'\n[[effect]]\ntype = 'squash'"),
+        ));
+    }
+    cases.push(case(
+        "blend by a map with exact normals",
+        "normals = 'exact'\nbase = { type = 'blend', factor = 0.7, map = 'spots' }\n[[effect]]\ntype = 'wobble'",
+    ));
+    for effect in sinew::registry::EFFECTS {
+        let name = effect.name();
+        let cone = "cone = { bone = '*', axis = [0, 1, 0], apex = [0, 4, 0], half_angle = 0.2, base_radius = 0.01 }";
+        let head = format!("normals = 'exact'\n[[effect]]\ntype = '{name}'\nmap = 'spots'\n");
+        let cone = if effect.needs_cone() { cone } else { "" };
+        cases.push(case(format!("{name} with exact normals"), format!("{head}{cone}")));
+    }
+    cases.push(case(
+        "exact normals in a cone, limited in all",
+        "normals = 'exact'\nmax_total = 0.05\n[[effect]]\ntype = 'floppy'\nmap = 'spots'\nsoft = false\ngain = 3.0\ncone = { bone = '*', axis = [0, 1, 0], apex = [0, 4, 0], half_angle = 0.2, base_radius = 0.01 }\n[[effect]]\ntype = 'squash'\nease = 0.3",
+    ));
     for correction in sinew::correct::CORRECTIONS {
         cases.push(case(correction.name, format!("[[correction]]\ntype = '{}'", correction.name)));
     }

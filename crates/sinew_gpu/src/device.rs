@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub struct Gpu {
     device: wgpu::Device,
     queue: wgpu::Queue,
-    layouts: [wgpu::BindGroupLayout; 2],
+    layouts: [wgpu::BindGroupLayout; Bindings::ALL.len()],
     pipelines: [wgpu::ComputePipeline; Gpu::PIPELINES],
     trouble: Trouble,
     made: AtomicU64,
@@ -86,8 +86,8 @@ impl Gpu {
 
     fn build(device: wgpu::Device, queue: wgpu::Queue, trouble: Trouble) -> Result<Self, GpuError> {
         let scope = device.push_error_scope(wgpu::ErrorFilter::Validation);
-        let layouts = [layout(&device, Bindings::Deform), layout(&device, Bindings::Vertices)];
-        let pipelines = Stage::ALL.map(|stage| pipeline(&device, &layouts[layout_of(stage)], stage));
+        let layouts = Bindings::ALL.map(|bindings| layout(&device, bindings));
+        let pipelines = Stage::ALL.map(|stage| pipeline(&device, &layouts[place_of(stage.bindings())], stage));
         pollster::block_on(scope.pop()).map_or(Ok(()), |error| Err(told(error)))?;
         trouble.check()?;
         let made = AtomicU64::new(pipelines.len() as u64);
@@ -119,11 +119,22 @@ impl Gpu {
         &self.queue
     }
 
-    pub(crate) fn layout(&self, bindings: Bindings) -> &wgpu::BindGroupLayout {
-        match bindings {
-            Bindings::Deform => &self.layouts[0],
-            Bindings::Vertices => &self.layouts[1],
+    /// Binds a uniform and storage buffers.
+    pub(crate) fn bind(
+        &self,
+        bindings: Bindings,
+        uniform: &wgpu::Buffer,
+        storage: &[&wgpu::Buffer],
+    ) -> wgpu::BindGroup {
+        let mut entries = vec![wgpu::BindGroupEntry { binding: 0, resource: uniform.as_entire_binding() }];
+        for (index, buffer) in storage.iter().enumerate() {
+            let resource = buffer.as_entire_binding();
+            entries.push(wgpu::BindGroupEntry { binding: index as u32 + 1, resource });
         }
+        let layout = &self.layouts[place_of(bindings)];
+        self.note_made();
+        let descriptor = wgpu::BindGroupDescriptor { label: Some("sinew"), layout, entries: &entries };
+        self.device.create_bind_group(&descriptor)
     }
 
     pub(crate) fn pipeline(&self, stage: Stage) -> &wgpu::ComputePipeline {
@@ -152,11 +163,8 @@ pub(crate) fn told(error: wgpu::Error) -> GpuError {
     }
 }
 
-fn layout_of(stage: Stage) -> usize {
-    match stage.bindings() {
-        Bindings::Deform => 0,
-        Bindings::Vertices => 1,
-    }
+fn place_of(bindings: Bindings) -> usize {
+    Bindings::ALL.iter().position(|&other| other == bindings).unwrap_or(0)
 }
 
 fn layout(device: &wgpu::Device, bindings: Bindings) -> wgpu::BindGroupLayout {
@@ -167,7 +175,7 @@ fn layout(device: &wgpu::Device, bindings: Bindings) -> wgpu::BindGroupLayout {
         count: None,
     };
     let mut entries = vec![entry(0, wgpu::BufferBindingType::Uniform)];
-    for (index, written) in bindings.written().into_iter().enumerate() {
+    for (index, &written) in bindings.written().iter().enumerate() {
         entries.push(entry(index as u32 + 1, wgpu::BufferBindingType::Storage { read_only: !written }));
     }
     device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some("sinew"), entries: &entries })

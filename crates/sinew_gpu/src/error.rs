@@ -1,6 +1,6 @@
 //! What can go wrong with a GPU.
 
-use sinew::NoPlan;
+use sinew::{NoCrowd, NoPlan};
 
 /// Why a frame was not made on the GPU.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -24,6 +24,17 @@ pub enum GpuError {
     /// A recipe that runs on the processor.
     #[error("this recipe does not run on the GPU: {0}")]
     Unsupported(#[from] NoPlan),
+    /// A stage of which no crowd can be made.
+    #[error("no crowd can be made of this: {0}")]
+    NoCrowd(#[from] NoCrowd),
+    /// More characters than there is memory for.
+    #[error("{seen} characters are seen, but the crowd was made for {most}")]
+    Crowded {
+        /// How many are seen.
+        seen: usize,
+        /// For how many there is memory.
+        most: usize,
+    },
     /// A character that does not fit.
     #[error("the character's {what} take {bytes} bytes; this GPU holds {limit} in one piece")]
     TooLarge {

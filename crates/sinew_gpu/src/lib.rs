@@ -28,19 +28,24 @@
 //! say in (feet that stand, rigid pieces, seams), in the rows that it concerns. Every point's base, effects, normals and
 //! tangents are made on the GPU. A graph runs wholly on one side: [`gpu_support`] says which, and why.
 //!
+//! Many characters of one rig are a [`GpuCrowd`]: their clips are sampled once, and per frame each is told 52 bytes.
+//!
 //! A slider changes what buffers hold, never a pipeline ([`GpuCharacter::retune`]); a frame makes no buffer, no bind group
 //! and no pipeline, and waits for nothing.
 
 mod character;
 pub mod conformance;
+mod crowd;
 mod device;
 mod error;
 mod maker;
 
 pub use character::GpuCharacter;
+pub use crowd::{CrowdPage, GpuCrowd};
 pub use device::Gpu;
 pub use error::GpuError;
 pub use maker::GpuFrames;
+pub use sinew_shaders::{CrowdMember, Swept};
 
 use sinew::{NoPlan, Stage};
 

@@ -26,7 +26,7 @@ fn skin_weight(entry: u32, lane: u32) -> f32 {
 }
 
 fn linear(row: u32, lane: u32, rest: vec3<f32>) -> Skinned {
-    let palette = frame[HEADER_PALETTE];
+    let palette = frame[head + HEADER_PALETTE];
     var x = vec4<f32>(0.0);
     var y = vec4<f32>(0.0);
     var z = vec4<f32>(0.0);
@@ -59,8 +59,8 @@ struct Dual {
 }
 
 fn blended(row: u32, lane: u32) -> Dual {
-    let duals = frame[HEADER_DUALS];
-    let stretches = frame[HEADER_STRETCHES];
+    let duals = frame[head + HEADER_DUALS];
+    let stretches = frame[head + HEADER_STRETCHES];
     let start = of_row(row, ROW_SKIN_START);
     let stop = of_row(row, ROW_SKIN_STOP);
     var sum = Dual(vec4<f32>(0.0), vec4<f32>(0.0), vec3<f32>(0.0), vec3<f32>(0.0), vec3<f32>(0.0));
@@ -108,7 +108,7 @@ fn dual(row: u32, lane: u32, rest: vec3<f32>) -> Skinned {
     let x = vec3<f32>(1.0 - (v2.y * v.y + v2.z * v.z), v2.x * v.y - two_w * v.z, v2.x * v.z + two_w * v.y);
     let y = vec3<f32>(v2.x * v.y + two_w * v.z, 1.0 - (v2.x * v.x + v2.z * v.z), v2.y * v.z - two_w * v.x);
     let z = vec3<f32>(v2.x * v.z - two_w * v.y, v2.y * v.z + two_w * v.x, 1.0 - (v2.x * v.x + v2.y * v.y));
-    if frame[HEADER_STRETCHES] != NONE {
+    if frame[head + HEADER_STRETCHES] != NONE {
         let stretched = Skinned(
             t,
             vec3<f32>(dot(x, sum.x), dot(x, sum.y), dot(x, sum.z)),
@@ -122,7 +122,7 @@ fn dual(row: u32, lane: u32, rest: vec3<f32>) -> Skinned {
 }
 
 fn skin(row: u32, lane: u32, rest: vec3<f32>) -> Skinned {
-    if frame[HEADER_DUALS] == NONE {
+    if frame[head + HEADER_DUALS] == NONE {
         return linear(row, lane, rest);
     }
     if params.factors == NONE {

@@ -10,6 +10,25 @@
 @group(0) @binding(7) var<storage, read_write> normals: array<f32>;
 @group(0) @binding(8) var<storage, read_write> tangents: array<f32>;
 
+// Where the words of a character begin, its points and its corners: of one alone at 0, of a crowd one after the other.
+var<private> head: u32;
+var<private> first_point: u32;
+var<private> first_corner: u32;
+
+fn begin(character: u32) {
+    head = params.heads + character * params.head_words;
+    first_point = character * params.rows * 3u * LANES;
+    first_corner = character * params.layers * 3u * LANES;
+}
+
+fn point_place(slot: u32) -> u32 {
+    return first_point + row_place(slot);
+}
+
+fn corner_place(corner: u32) -> u32 {
+    return first_corner + row_place(corner);
+}
+
 fn number(at: u32) -> f32 {
     return bitcast<f32>(frame[at]);
 }

@@ -24,7 +24,7 @@ struct Turned {
 }
 
 fn line(index: u32) -> u32 {
-    return frame[HEADER_LINES] + rig[params.lines + index] * LINE_WORDS;
+    return frame[head + HEADER_LINES] + rig[params.lines + index] * LINE_WORDS;
 }
 
 fn turned(node: u32) -> Turned {
@@ -87,6 +87,7 @@ fn carry_nodes(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
+    begin(group.z);
     let node = place(group, groups, local);
     if node >= params.node_count {
         return;
@@ -98,14 +99,14 @@ fn carry_nodes(
     } else {
         p = carried(node);
     }
-    let at = row_place(slot);
+    let at = point_place(slot);
     for (var axis = 0u; axis < 3u; axis++) {
         points[at + axis * LANES] = p[axis];
     }
 }
 
 fn of_carried(node: u32) -> vec3<f32> {
-    let at = row_place(first_slot(node));
+    let at = point_place(first_slot(node));
     return vec3<f32>(points[at], points[at + LANES], points[at + 2u * LANES]);
 }
 
@@ -135,6 +136,7 @@ fn give_way(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
+    begin(group.z);
     let node = place(group, groups, local);
     if node >= params.node_count {
         return;
@@ -154,7 +156,7 @@ fn give_way(
     }
     let last = of_node(node, NODE_MEMBERS_STOP);
     for (var member = of_node(node, NODE_MEMBERS_START); member < last; member++) {
-        let at = row_place(rig[params.members + member]);
+        let at = point_place(rig[params.members + member]);
         for (var axis = 0u; axis < 3u; axis++) {
             base_points[at + axis * LANES] = p[axis];
         }

@@ -164,6 +164,10 @@ fn table() -> Vec<(&'static str, &'static str, Cost)> {
     let carry = Counter::new(Stage::Carry);
     let [correct, vertices] = [Stage::Correct, Stage::Vertices].map(|stage| Counter::new(stage).entry(stage));
     let turn = |counter: &Counter, name: &str| counter.count(name).turns[0];
+    let exact = Counter::new(Stage::DeformExactly);
+    let compose = Counter::new(Stage::Compose);
+    let settle_each = Counter::new(Stage::SettleEach).entry(Stage::SettleEach);
+    let placed = Counter::new(Stage::PlaceVertices).entry(Stage::PlaceVertices);
     vec![
         ("linear blending", "bone of a point", turn(&deform, "linear")),
         ("dual quaternions", "bone of a point", turn(&deform, "blended")),
@@ -186,6 +190,16 @@ fn table() -> Vec<(&'static str, &'static str, Cost)> {
             correct.once + correct.turns[0] + correct.turns[1] + correct.turns[2].times(3),
         ),
         ("to vertices", "vertex", vertices.once + vertices.turns[0].times(3)),
+        ("exact normals: linear blending", "bone of a point", turn(&exact, "linear_weight_terms")),
+        ("exact normals: dual quaternions", "bone of a point", exact.count("dual_weight_terms").turns[1]),
+        ("exact normals: what effects do alike", "stretch of bones of a point", turn(&exact, "collapsed_exactly")),
+        ("exact normals: turn", "moving bone of a point", exact.count("turn_psi").once),
+        ("exact normals: squash in a turn", "moving bone of a point", exact.count("swung_psi").once),
+        ("crowd: a sampled number", "word of a character's frame", compose.count("sampled").once),
+        ("crowd: shove and turn", "moving bone of a character", compose.count("put_swing").once),
+        ("crowd: squash", "moving bone of a character", compose.count("put_squash").once),
+        ("crowd: settled", "point that settles", settle_each.once + settle_each.turns[1].times(3)),
+        ("crowd: to placed vertices", "vertex", placed.once + placed.turns[0].times(3)),
     ]
 }
 

@@ -7,7 +7,7 @@ fn column_weight(column: u32, lane: u32) -> f32 {
 
 // What effects do alike to all points of a gain.
 fn collapsed(row: u32, lane: u32, p: vec3<f32>) -> vec3<f32> {
-    let parts = frame[HEADER_COLLAPSED];
+    let parts = frame[head + HEADER_COLLAPSED];
     if parts == NONE {
         return vec3<f32>(0.0);
     }
@@ -145,6 +145,7 @@ fn deform(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
+    begin(group.z);
     let slot = place(group, groups, local);
     let row = slot / LANES;
     if row >= params.rows {
@@ -153,14 +154,14 @@ fn deform(
     let lane = slot % LANES;
     let character = of_row(row, ROW_CHARACTER);
     let skinned = skin(row, lane, of_shape(params.rest, slot));
-    let at = row_place(slot);
+    let at = point_place(slot);
     var carried = skinned.p;
     if params.is_carried != NONE && rig[params.is_carried + slot] != 0u {
         carried = vec3<f32>(base_points[at], base_points[at + LANES], base_points[at + 2u * LANES]);
     }
     var d = collapsed(row, lane, carried);
     for (var index = 0u; index < params.effects; index++) {
-        let effect = HEADER_WORDS + index * EFFECT_WORDS;
+        let effect = head + HEADER_WORDS + index * EFFECT_WORDS;
         if frame[effect + EFFECT_ACTS] == 0u {
             continue;
         }
@@ -193,7 +194,7 @@ fn deform(
     let stop = of_row(row, ROW_LAYERS_STOP);
     for (var layer = of_row(row, ROW_LAYERS_START); layer < stop; layer++) {
         let corner = layer * LANES + lane;
-        let out = row_place(corner);
+        let out = corner_place(corner);
         let rest = of_shape(params.rest_normals, corner);
         let n = normalize_or(carry(skinned, rest), rest);
         for (var axis = 0u; axis < 3u; axis++) {

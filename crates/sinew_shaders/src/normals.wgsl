@@ -14,12 +14,12 @@ struct Areas {
 }
 
 fn of_base(slot: u32) -> vec3<f32> {
-    let at = row_place(slot);
+    let at = point_place(slot);
     return vec3<f32>(base_points[at], base_points[at + LANES], base_points[at + 2u * LANES]);
 }
 
 fn of_points(slot: u32) -> vec3<f32> {
-    let at = row_place(slot);
+    let at = point_place(slot);
     return vec3<f32>(points[at], points[at + LANES], points[at + 2u * LANES]);
 }
 
@@ -177,6 +177,7 @@ fn turn_normals(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
+    begin(group.z);
     let corner = place(group, groups, local);
     let layer = corner / LANES;
     if layer >= params.layers {
@@ -186,9 +187,9 @@ fn turn_normals(
     let turn = turn_of(areas(corner, row * LANES + corner % LANES));
     var outside = 1.0;
     if of_row(row, ROW_SKIN_START) < of_row(row, ROW_SKIN_STOP) {
-        outside = number(frame[HEADER_OUTSIDE] + rig[params.entries + of_row(row, ROW_SKIN_START)]);
+        outside = number(frame[head + HEADER_OUTSIDE] + rig[params.entries + of_row(row, ROW_SKIN_START)]);
     }
-    let at = row_place(corner);
+    let at = corner_place(corner);
     let base = vec3<f32>(normals[at], normals[at + LANES], normals[at + 2u * LANES]);
     let n = normal(turn, base, shape[params.torn + corner], outside);
     for (var axis = 0u; axis < 3u; axis++) {

@@ -2,11 +2,11 @@
 
 use crate::Stage;
 use crate::words::words;
-use sinew::LANES;
 use sinew::displace::TermKind;
 use sinew::graph::plan::{EffectPlan, FramePlan};
 use sinew::graph::rig_arrays::{BaseArrays, RigArrays};
 use sinew::graph::{CarriedArrays, LineMotion, NodeArrays, NodeMove};
+use sinew::{LANES, PointRow};
 use std::mem::offset_of;
 
 /// Nothing there.
@@ -75,10 +75,18 @@ words! {
         factors,
         /// Limits of characters: how far, and whether softly.
         limits,
-        /// Not used: a uniform is a multiple of four words.
-        padding_0,
-        /// Not used.
-        padding_1,
+        /// Slopes of weights of bones, where normals are exact.
+        skin_gradients,
+        /// Slopes of propagated weights.
+        column_gradients,
+        /// Of `tuned`: slopes of factors.
+        factor_gradients,
+        /// Of the points of the base: where normals as engines make them stand, behind those.
+        blended,
+        /// Of `frame`: where the words of the first character begin.
+        heads,
+        /// Words of each.
+        head_words,
     }
 }
 
@@ -157,12 +165,16 @@ words! {
         sizes,
         /// Of `tuned`: gains of points.
         gains,
+        /// Of `tuned`: their slopes, where they have any and normals are exact.
+        gain_gradients,
         /// Turns are composed.
         composed,
         /// Of `tuned`: how far out points lie on the cone.
         cone_reach,
         /// Of `tuned`: normals of the cone.
         cone_normals,
+        /// Of `tuned`: slopes of both, where normals are exact.
+        cone_gradients,
         /// Gain of the cone.
         cone_gain,
         /// The lift never exceeds this, in sizes.
@@ -253,6 +265,8 @@ pub struct PackedRig {
     pub palette: usize,
     /// Normals turn as their faces do.
     turns_normals: bool,
+    /// They are exact.
+    is_exact: bool,
 }
 
 impl PackedRig {
@@ -271,7 +285,9 @@ impl PackedRig {
         params.layers = arrays.rows.last().map_or(0, |row| row.layers[1]);
         params.vertices = rig.vertex_count() as u32;
         params.effects = arrays.effects.len() as u32;
-        self.turns_normals = arrays.fans.is_some();
+        self.is_exact = arrays.exact.is_some();
+        self.turns_normals = arrays.fans.is_some() && !self.is_exact;
+        params.blended = params.rows * 3 * LANES as u32;
         let words = &mut self.rig;
         // Rows stand first.
         words.extend_from_slice(bytemuck::cast_slice(&arrays.rows));
@@ -297,6 +313,12 @@ impl PackedRig {
         let (params, shape) = (&mut self.params, &mut self.shape);
         params.skin_weights = append(shape, arrays.skin_weights.as_flattened());
         params.column_weights = append(shape, arrays.column_weights.as_flattened());
+        let exact = arrays.exact.as_ref();
+        params.column_gradients = append(shape, exact.map_or(&[][..], |exact| flat(exact.columns)));
+        params.skin_gradients = match exact {
+            Some(exact) if !exact.skin.is_empty() => append(shape, flat(exact.skin)),
+            _ => NONE,
+        };
         params.torn = append(shape, arrays.fans.map_or(&[][..], |fans| fans.torn.as_flattened()));
         params.handedness = arrays.handedness.map_or(NONE, |handedness| append(shape, handedness.as_flattened()));
         if let Some(carried) = arrays.nodes.as_ref().and_then(|nodes| nodes.carried.as_ref()) {
@@ -338,10 +360,14 @@ impl PackedRig {
             let cone = effect.cone.map(|cone| {
                 let reach = append(tuned, cone.reach.as_flattened());
                 let normals = append(tuned, cone.normals.as_flattened().as_flattened());
-                (reach, normals, cone)
+                let gradients = cone.gradients.map_or(NONE, |gradients| {
+                    // One after the other: shaders know the first.
+                    gradients.map(|gradients| append(tuned, flat(gradients)))[0]
+                });
+                (reach, normals, gradients, cone)
             });
             let number = |of: fn(&sinew::graph::rig_arrays::ConeArrays<'_>) -> f32| {
-                cone.as_ref().map_or(0, |(_, _, cone)| of(cone).to_bits())
+                cone.as_ref().map_or(0, |(.., cone)| of(cone).to_bits())
             };
             self.effects.push(Effect {
                 composed: effect.composed.into(),
@@ -349,8 +375,10 @@ impl PackedRig {
                 cone_normals: cone.map_or(NONE, |cone| cone.1),
                 cone_gain: number(|cone| cone.gain),
                 cone_max_length: number(|cone| cone.max_length),
-                cone_soft: cone.is_some_and(|(_, _, cone)| cone.soft).into(),
+                cone_soft: cone.is_some_and(|(.., cone)| cone.soft).into(),
                 gains: append(tuned, effect.gains.as_flattened()),
+                gain_gradients: effect.gain_gradients.map_or(NONE, |gradients| append(tuned, flat(gradients))),
+                cone_gradients: cone.map_or(NONE, |cone| cone.2),
                 ..Effect::default()
             });
         }
@@ -358,12 +386,26 @@ impl PackedRig {
             BaseArrays::Dual { factors, .. } if !factors.is_empty() => append(tuned, factors.as_flattened()),
             _ => NONE,
         };
+        let factor = arrays.exact.as_ref().and_then(|exact| exact.factor);
+        params.factor_gradients = factor.map_or(NONE, |factor| append(tuned, flat(factor)));
         let limits = arrays.limits.iter().flat_map(|limit| [limit.max, f32::from(u8::from(limit.is_soft()))]);
         let start = tuned.len() as u32;
         tuned.extend(limits);
         params.limits = if arrays.limits.is_empty() { NONE } else { start };
         let alike = held == 0 || held == tuned.len();
         alike && params.effects as usize == arrays.effects.len() && params.rows as usize == arrays.rows.len()
+    }
+
+    /// An effect as far as frames do not change it.
+    pub(crate) fn effect(&self, effect: usize) -> &Effect {
+        &self.effects[effect]
+    }
+
+    /// Words that the points of the base take of a character: behind them, where normals are exact, those that they give
+    /// way to.
+    pub fn base_words(&self) -> usize {
+        let layers = if self.is_exact { self.params.layers } else { 0 };
+        (self.params.rows + layers) as usize * 3 * LANES
     }
 
     /// Nodes in bind space, as they stand without morph targets.
@@ -421,11 +463,14 @@ impl PackedRig {
         let of = |is_asked: bool, count: u32| if is_asked { count } else { 0 };
         match stage {
             Stage::Carry | Stage::GiveWay => of(params.is_carried != NONE, params.node_count),
-            Stage::Deform => params.rows * LANES as u32,
+            Stage::Deform => of(!self.is_exact, params.rows * LANES as u32),
+            Stage::DeformExactly => of(self.is_exact, params.rows * LANES as u32),
+            Stage::Guard => of(self.is_exact, params.layers * LANES as u32),
             Stage::Settle => work.settled,
             Stage::Correct => work.moves,
             Stage::Normals => of(self.turns_normals, params.layers * LANES as u32),
             Stage::Vertices => params.vertices,
+            Stage::Compose | Stage::SettleEach | Stage::PlaceVertices => 0,
         }
     }
 }
@@ -516,8 +561,13 @@ fn pack_effect(effect: &EffectPlan<'_>, tuned: &Effect, words: &mut Vec<u32>) ->
     packed
 }
 
+/// Gradients in rows, number by number.
+fn flat(gradients: &[PointRow]) -> &[f32] {
+    gradients.as_flattened().as_flattened()
+}
+
 /// Adds to a buffer, and says where.
-fn append<T: Copy>(words: &mut Vec<T>, more: &[T]) -> u32 {
+pub(crate) fn append<T: Copy>(words: &mut Vec<T>, more: &[T]) -> u32 {
     let start = words.len() as u32;
     words.extend_from_slice(more);
     start

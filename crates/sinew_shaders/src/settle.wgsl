@@ -6,24 +6,26 @@ fn settle(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) local: u32,
 ) {
+    begin(group.z);
     let index = place(group, groups, local);
-    let settled = frame[HEADER_SETTLED_COUNT];
-    let turned = settled + frame[HEADER_NORMALS_COUNT];
-    if index >= turned + frame[HEADER_TANGENTS_COUNT] {
+    let settled = frame[head + HEADER_SETTLED_COUNT];
+    let turned = settled + frame[head + HEADER_NORMALS_COUNT];
+    if index >= turned + frame[head + HEADER_TANGENTS_COUNT] {
         return;
     }
     // The three lists follow each other.
-    let at = frame[HEADER_SETTLED] + index * 4u;
-    let to = row_place(frame[at]);
+    let at = frame[head + HEADER_SETTLED] + index * 4u;
+    let to = frame[at];
     let v = vector(at + 1u);
     for (var axis = 0u; axis < 3u; axis++) {
-        let place = to + axis * LANES;
+        let point = point_place(to) + axis * LANES;
+        let corner = corner_place(to) + axis * LANES;
         if index < settled {
-            points[place] = base_points[place] + v[axis];
+            points[point] = base_points[point] + v[axis];
         } else if index < turned {
-            normals[place] = v[axis];
+            normals[corner] = v[axis];
         } else {
-            tangents[place] = v[axis];
+            tangents[corner] = v[axis];
         }
     }
 }

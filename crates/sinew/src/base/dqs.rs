@@ -68,6 +68,11 @@ impl DqsPalette {
         self.stretched.then_some(&self.stretches[..])
     }
 
+    /// The same, whatever they are.
+    pub fn all_stretches(&self) -> &[[f32; 9]] {
+        &self.stretches
+    }
+
     /// Splits all transforms of a frame. Parents stand before children in bone order, not in palette order.
     pub fn compose(&mut self, rig: &Rig, palette: &Palette) {
         self.duals.clear();

@@ -6,7 +6,7 @@
 
 use super::inertia::{self, Inertia};
 use super::swing::SwingTerm;
-use super::{BoneInput, Displacement, Input};
+use super::{BoneInput, Displacement, Input, MakerKind, TermMaker};
 use crate::param::{ParamSpec, Values};
 
 /// When a bone sets off, the skin is left behind.
@@ -29,5 +29,9 @@ impl Displacement for AccelerationDrag {
     fn term(&self, bone: &BoneInput) -> SwingTerm {
         let (moving, turning) = self.0.braking(bone);
         self.0.term(bone, (1.0 - moving, 1.0 - turning))
+    }
+
+    fn maker(&self) -> TermMaker {
+        self.0.maker(MakerKind::Starting)
     }
 }

@@ -6,7 +6,7 @@
 //! Oracle: zero inside the cone's base radius, along n everywhere.
 
 use super::centrifugal_stretch::Throw;
-use super::{BoneInput, Displacement, HARD, Input};
+use super::{BoneInput, Displacement, HARD, Input, MakerKind, TermMaker};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
 use crate::simd::Limit;
@@ -38,5 +38,9 @@ impl Displacement for CentrifugalLift {
     fn term(&self, bone: &BoneInput) -> Throw {
         // Bounded by the cone's own limit after the normal filter.
         Throw::new(bone, self.stretch * bone.rotation_gain, Limit::new(f32::MAX, false))
+    }
+
+    fn maker(&self) -> TermMaker {
+        TermMaker { rotation: self.stretch, max_length: f32::MAX, ..TermMaker::of(MakerKind::Throw) }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Oracle: a steady spin gives a pure radial stretch proportional to ‖ω‖²‖r⊥‖, and nothing along the axis.
 
-use super::{At, BoneInput, Displacement, HARD, Input, Psi, Term, UNLIMITED};
+use super::{At, BoneInput, Displacement, HARD, Input, MakerKind, Psi, Term, TermMaker, UNLIMITED};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
 use crate::simd::{Bounded, Limit, Simd, V3, splat};
@@ -42,6 +42,11 @@ impl Displacement for CentrifugalStretch {
     fn term(&self, bone: &BoneInput) -> Throw {
         let k = self.stretch * bone.rotation_gain;
         Throw::new(bone, k, bone.length_limit(self.max_length, self.soft))
+    }
+
+    fn maker(&self) -> TermMaker {
+        let Self { stretch, max_length, soft } = *self;
+        TermMaker { rotation: stretch, max_length, soft: soft.into(), ..TermMaker::of(MakerKind::Throw) }
     }
 }
 

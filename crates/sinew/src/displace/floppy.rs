@@ -8,7 +8,7 @@
 //! velocity; gain 0 is the base, bit for bit.
 
 use super::swing::{Drive, Swing, SwingTerm};
-use super::{BoneInput, Displacement, HARD, Input, UNLIMITED};
+use super::{BoneInput, Displacement, HARD, Input, MakerKind, TermMaker, UNLIMITED};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
 
@@ -43,5 +43,9 @@ impl Displacement for Floppy {
     fn term(&self, bone: &BoneInput) -> SwingTerm {
         let drive = Drive { linear: bone.linear_velocity, angular: bone.angular_velocity, shares: (1.0, 1.0) };
         self.0.term(bone, drive)
+    }
+
+    fn maker(&self) -> TermMaker {
+        self.0.maker(MakerKind::Velocity)
     }
 }

@@ -7,7 +7,7 @@
 
 use super::inertia::{self, Inertia};
 use super::swing::SwingTerm;
-use super::{BoneInput, Displacement, Input};
+use super::{BoneInput, Displacement, Input, MakerKind, TermMaker};
 use crate::param::{ParamSpec, Values};
 
 /// Overshoot: when a bone brakes, the skin swings past it.
@@ -29,5 +29,9 @@ impl Displacement for Followthrough {
 
     fn term(&self, bone: &BoneInput) -> SwingTerm {
         self.0.term(bone, self.0.braking(bone))
+    }
+
+    fn maker(&self) -> TermMaker {
+        self.0.maker(MakerKind::Braking)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::indicator::Indicator;
 use super::swing::{Drive, Swing, SwingTerm};
-use super::{BoneInput, HARD, Input, UNLIMITED};
+use super::{BoneInput, HARD, Input, MakerKind, TermMaker, UNLIMITED};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
 
@@ -73,6 +73,15 @@ impl Inertia {
             self.indicator.linear(bone.linear_velocity, bone.linear_acceleration, bone.size),
             self.indicator.angular(bone.angular_velocity, bone.angular_acceleration),
         )
+    }
+
+    /// The numbers of both.
+    pub fn maker(&self, kind: MakerKind) -> TermMaker {
+        let (paper_indicator, indicator, angular_indicator) = match self.indicator {
+            Indicator::TimeToRest(time) => (0, time, 0.0),
+            Indicator::Paper { linear, angular } => (1, linear, angular),
+        };
+        TermMaker { paper_indicator, indicator, angular_indicator, ..self.swing.maker(kind) }
     }
 
     /// The deformer with each part taken by its share.

@@ -6,7 +6,7 @@
 //! Oracle: zero at constant acceleration; the derivative of what an acceleration term of the same filter would show.
 
 use super::swing::{Drive, Swing, SwingTerm};
-use super::{BoneInput, Displacement, Input};
+use super::{BoneInput, Displacement, Input, MakerKind, TermMaker};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
 
@@ -45,5 +45,9 @@ impl Displacement for Jerk {
     fn term(&self, bone: &BoneInput) -> SwingTerm {
         let drive = Drive { linear: bone.linear_acceleration, angular: bone.angular_acceleration, shares: (1.0, 1.0) };
         self.0.term(bone, drive)
+    }
+
+    fn maker(&self) -> TermMaker {
+        self.0.maker(MakerKind::Acceleration)
     }
 }

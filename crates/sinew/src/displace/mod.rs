@@ -16,6 +16,7 @@ mod indicator;
 mod inertia;
 mod jerk;
 mod layout;
+mod maker;
 #[cfg(test)]
 #[path = "../../tests/all/common/reference.rs"]
 mod reference;
@@ -46,6 +47,7 @@ pub(crate) use floppy::Floppy;
 pub(crate) use followthrough::Followthrough;
 pub(crate) use jerk::Jerk;
 pub use layout::{TermKind, TermLayout};
+pub use maker::{MakerKind, TermMaker};
 pub(crate) use squash::{Squash, SquashTerm};
 pub(crate) use swing::SwingTerm;
 pub(crate) use wobble::Wobble;
@@ -197,6 +199,9 @@ pub(crate) trait Displacement: Send + Sync + Sized + 'static {
 
     /// What one bone does to the skin at a frame.
     fn term(&self, bone: &BoneInput) -> Self::Term;
+
+    /// What [`Displacement::term`] goes by.
+    fn maker(&self) -> TermMaker;
 }
 
 /// ψ of one bone at one frame: a pure function of the point and the gain, as plain numbers. Kinds are listed in

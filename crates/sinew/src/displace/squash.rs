@@ -9,7 +9,7 @@
 //!
 //! Oracle: the matrices have determinant 1; no effect without skin, or where c = p_i, or along the axis.
 
-use super::{Affine, At, BoneInput, Displacement, HARD, Input, Psi, Term};
+use super::{Affine, At, BoneInput, Displacement, HARD, Input, MakerKind, Psi, Term, TermMaker};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
 use crate::simd::{Limit, Simd, V3, f32x16, prelude::*, splat};
@@ -80,6 +80,12 @@ impl Displacement for Squash {
             along: Along::new(bone, self.translation * bone.translation_gain * per_size, stretch),
             swung: Swung::new(bone, self.rotation * bone.rotation_gain * per_size, stretch, self.paper_spin),
         }
+    }
+
+    fn maker(&self) -> TermMaker {
+        let Self { translation, rotation, limit, ease, paper_spin } = *self;
+        let (max_length, soft, paper_spin) = (limit.max, limit.is_soft().into(), paper_spin.into());
+        TermMaker { translation, rotation, max_length, soft, ease, paper_spin, ..TermMaker::of(MakerKind::Squash) }
     }
 }
 

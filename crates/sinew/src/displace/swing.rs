@@ -3,7 +3,7 @@
 
 use super::shove::Shove;
 use super::turn::Turn;
-use super::{Affine, At, BoneInput, Psi, Split, Term};
+use super::{Affine, At, BoneInput, MakerKind, Psi, Split, Term, TermMaker};
 use crate::param::Values;
 use crate::simd::{Limit, Simd, V3};
 use bytemuck::{Pod, Zeroable};
@@ -37,6 +37,12 @@ impl Swing {
             max_angle: values.number("max_angle") as f32,
             soft: values.switch("soft"),
         }
+    }
+
+    /// Its numbers.
+    pub fn maker(&self, kind: MakerKind) -> TermMaker {
+        let Self { translation, rotation, max_length, max_angle, soft } = *self;
+        TermMaker { translation, rotation, max_length, max_angle, soft: soft.into(), ..TermMaker::of(kind) }
     }
 
     /// What it does at one bone, each part times its share.

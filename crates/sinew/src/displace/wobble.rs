@@ -8,7 +8,7 @@
 //! e^{−ζω₀t}; a loop is periodic.
 
 use super::swing::{Drive, Swing, SwingTerm};
-use super::{BoneInput, Displacement, Input};
+use super::{BoneInput, Displacement, Input, MakerKind, TermMaker};
 use crate::motion::Signal;
 use crate::param::{ParamSpec, Values};
 use std::f64::consts::TAU;
@@ -61,5 +61,9 @@ impl Displacement for Wobble {
     fn term(&self, bone: &BoneInput) -> SwingTerm {
         let drive = Drive { linear: bone.linear_acceleration, angular: bone.angular_acceleration, shares: (1.0, 1.0) };
         self.0.term(bone, drive)
+    }
+
+    fn maker(&self) -> TermMaker {
+        self.0.maker(MakerKind::Acceleration)
     }
 }

@@ -150,7 +150,11 @@ impl ConeFilter {
     /// As plain data.
     pub fn arrays(&self) -> ConeArrays<'_> {
         let Self { reach, normals, gain, max_length, soft, .. } = self;
-        ConeArrays { reach, normals, gain: *gain, max_length: *max_length, soft: *soft }
+        let gradients = self.gradients.as_ref().map(|gradients| {
+            let [x, y, z] = &gradients.normals;
+            [&gradients.reach[..], x, y, z]
+        });
+        ConeArrays { reach, normals, gain: *gain, max_length: *max_length, soft: *soft, gradients }
     }
 
     pub fn fitted(&self) -> &FittedCone {

@@ -16,6 +16,7 @@ mod planting;
 mod retune;
 pub mod rig_arrays;
 mod rigid_pieces;
+pub mod sampled;
 mod scatter;
 mod settle;
 mod sewn;
@@ -33,6 +34,8 @@ pub(crate) use plan::plan;
 pub(crate) use retune::{Change, adopt};
 pub(crate) use rig_arrays::FanArrays;
 pub use rig_arrays::{NoPlan, RigArrays};
+pub(crate) use sampled::sample;
+pub use sampled::{CrowdArrays, CrowdSample, NoCrowd};
 pub(crate) use terms::{DisplacementNode, Kind, Node};
 
 use crate::anatomy::{Anatomy, Role};

@@ -63,34 +63,22 @@ impl GraphEffect {
         if let Some(cone) = &self.cone {
             out.cone_turn = cone.turn(frame);
         }
-        let signals =
-            [Signal::LinearVelocity, Signal::AngularVelocity, Signal::LinearAcceleration, Signal::AngularAcceleration];
         for &bone in hierarchy.order() {
             let gain = self.bone_gains[bone.index()];
-            let read = |signal: Signal| match self.inputs[signal as usize] {
-                Source::Unused => Vec3::ZERO,
-                Source::Smoothed => frame.kinematics.bones[bone.index()].get(signal).as_vec3(),
-                Source::Filtered(entry) => frame.kinematics.filtered[entry][bone.index()].as_vec3(),
-            };
-            let [v, omega, a, alpha] = signals.map(read);
-            let still = [v, omega, a, alpha].iter().all(|&x| x == Vec3::ZERO);
+            let signals = self.signals(frame, bone);
+            let still = signals.iter().all(|&x| x == Vec3::ZERO);
             if still || (gain.translation == 0.0 && gain.rotation == 0.0) {
                 continue;
             }
             let character = frame.rig.character_of_bone(bone);
             let origin = origins.get(character).copied().unwrap_or_default();
-            let joint_origin = frame.world.joint_origin(bone);
-            let centroid = match (gain.centroid, stretches.tree.centroid(bone)) {
-                (Some(Centroid::At(c)), _) => Some(c),
-                (Some(Centroid::Offset(offset)), Some(c)) => Some(c + offset),
-                (_, c) => c,
-            };
-            let centroid = centroid.map_or(joint_origin, |c| frame.world.world_from_bone(bone).transform_point3(c));
+            let [joint_origin, centroid] = self.places(frame, origin, stretches, bone);
+            let [v, omega, a, alpha] = signals;
             out.characters.push(character as u32);
             out.bones.push(bone);
             out.inputs.push(BoneInput {
-                joint_origin: (joint_origin - origin).as_vec3(),
-                centroid: (centroid - origin).as_vec3(),
+                joint_origin,
+                centroid,
                 linear_velocity: v,
                 angular_velocity: omega,
                 linear_acceleration: a,
@@ -132,6 +120,30 @@ impl GraphEffect {
             }
             out.nearest[bone.index()] = nearest;
         }
+    }
+
+    /// v, ω, a and α of a bone, as far as this effect reads them.
+    pub(super) fn signals(&self, frame: &Frame<'_>, bone: BoneId) -> [Vec3; 4] {
+        let signals =
+            [Signal::LinearVelocity, Signal::AngularVelocity, Signal::LinearAcceleration, Signal::AngularAcceleration];
+        signals.map(|signal| match self.inputs[signal as usize] {
+            Source::Unused => Vec3::ZERO,
+            Source::Smoothed => frame.kinematics.bones[bone.index()].get(signal).as_vec3(),
+            Source::Filtered(entry) => frame.kinematics.filtered[entry][bone.index()].as_vec3(),
+        })
+    }
+
+    /// A bone's joint and the centroid of what it moves, relative to an origin.
+    pub(super) fn places(&self, frame: &Frame<'_>, origin: DVec3, stretches: &Stretches, bone: BoneId) -> [Vec3; 2] {
+        let gain = &self.bone_gains[bone.index()];
+        let joint_origin = frame.world.joint_origin(bone);
+        let centroid = match (gain.centroid, stretches.tree.centroid(bone)) {
+            (Some(Centroid::At(c)), _) => Some(c),
+            (Some(Centroid::Offset(offset)), Some(c)) => Some(c + offset),
+            (_, c) => c,
+        };
+        let centroid = centroid.map_or(joint_origin, |c| frame.world.world_from_bone(bone).transform_point3(c));
+        [(joint_origin - origin).as_vec3(), (centroid - origin).as_vec3()]
     }
 
     fn key_values(&self, time: f64, out: &mut Option<Values>) {

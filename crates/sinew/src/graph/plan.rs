@@ -241,12 +241,34 @@ pub(super) struct PlanScratch {
     /// Of the rows that settle, before they do.
     before: Vec<PointRow>,
     layers_before: [Vec<PointRow>; 2],
-    settled: Vec<SettledPoint>,
+    pub(super) settled: Vec<SettledPoint>,
+    /// Beside them where all are told: whether they have.
+    pub(super) has_settled: Vec<bool>,
     directions: [Vec<SettledDirection>; 2],
     lines: Vec<LineMotion>,
     bind: Vec<[f32; 3]>,
     maps: Vec<DAffine3>,
     moves: Vec<NodeMove>,
+}
+
+impl PlanScratch {
+    /// Empties what settles.
+    pub(super) fn begin(&mut self, origins: &[DVec3]) {
+        self.origins.clear();
+        self.origins.extend_from_slice(origins);
+        self.settled.clear();
+        self.has_settled.clear();
+        self.directions.iter_mut().for_each(Vec::clear);
+    }
+}
+
+/// Which points of the rows that settle are told of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Settling {
+    /// Those that have.
+    Changed,
+    /// Every one, whatever the frame.
+    All,
 }
 
 impl FrameIndependentGraph {
@@ -260,10 +282,7 @@ impl FrameIndependentGraph {
         if self.corrections.is_metered() || self.base_meter.is_some() {
             return Some(NoPlanReason::Measuring);
         }
-        if let Some(index) = self.corrections.first_beyond_maps() {
-            return Some(NoPlanReason::Correction(index));
-        }
-        matches!(self.normals, NormalsPlan::Exact { .. }).then_some(NoPlanReason::ExactNormals)
+        self.corrections.first_beyond_maps().map(NoPlanReason::Correction)
     }
 }
 
@@ -273,14 +292,12 @@ pub(crate) enum NoPlanReason {
     Measuring,
     /// Of those that are at work.
     Correction(usize),
-    ExactNormals,
 }
 
 impl NoPlanReason {
     pub fn of(self, recipe: &crate::Recipe) -> NoPlan {
         match self {
             Self::Base => NoPlan::Base(recipe.base.base.name),
-            Self::ExactNormals => NoPlan::ExactNormals,
             Self::Measuring => NoPlan::Correction("the measuring of segments".to_owned()),
             Self::Correction(index) => {
                 let active = recipe.corrections.iter().filter(|spec| spec.gain != 0.0).nth(index);
@@ -308,12 +325,13 @@ pub(crate) fn plan<'a>(
     own.outside.clear();
     own.outside.extend(transforms.map(|matrix| if matrix.matrix3.determinant() < 0.0 { -1.0 } else { 1.0 }));
     own.settled.clear();
+    own.has_settled.clear();
     own.directions.iter_mut().for_each(Vec::clear);
     if let Base::Pointwise(base) = &graph.base {
         let free = scratch.plan.free(frame, &own.origins);
         base.tell(&free, scratch.plan.morphed, &mut scratch.pointwise, (&mut own.lines, &mut own.bind));
     }
-    settle(graph, frame, cpu, scratch, &mut own);
+    settle(graph, frame, cpu, scratch, &mut own, Settling::Changed);
     correct(graph, frame, cpu, scratch, &mut own);
     scratch.planned = own;
     let Scratch { plan, planned, .. } = scratch;
@@ -361,15 +379,17 @@ fn correct(
     });
 }
 
-fn settle(
+pub(super) fn settle(
     graph: &FrameIndependentGraph,
     frame: &Frame<'_>,
     cpu: &Cpu<'_>,
     scratch: &mut Scratch,
     out: &mut PlanScratch,
+    which: Settling,
 ) {
-    let Some(settle) = graph.settle.as_ref().filter(|settle| settle.acts(frame)) else { return };
-    if scratch.plan.is_at_rest() {
+    let Some(settle) = &graph.settle else { return };
+    let acts = settle.acts(frame) && !scratch.plan.is_at_rest();
+    if !acts && which == Settling::Changed {
         return;
     }
     let (rig, settling) = (frame.rig, settle.rows());
@@ -381,9 +401,14 @@ fn settle(
     }
     let rest = scratch.plan.rest(rig);
     scratch.skinned.resize(rows);
-    scratch.blended.resize(0);
     scratch.result.resize(rows, layers, rest.tangents.is_some());
-    scratch.base.resize(0, 0, false);
+    // Exact normals of what is rigid start from the base's.
+    let exact = matches!(graph.normals, NormalsPlan::Exact { .. });
+    match exact {
+        true => scratch.base.resize(rows, layers, rest.tangents.is_some()),
+        false => scratch.base.resize(0, 0, false),
+    }
+    scratch.blended.resize(if exact { layers } else { 0 });
     let job = Job {
         graph,
         normals: &graph.normals,
@@ -399,7 +424,7 @@ fn settle(
     scratch.sums.resize(job.sums(), super::accumulate::RowSums::ZERO);
     let mut slices = Slices {
         skinned: &mut scratch.skinned.rows,
-        blended: &mut [],
+        blended: &mut scratch.blended.rows,
         result: scratch.result.slices(),
         base: scratch.base.slices(),
         engine_points: &mut [],
@@ -420,10 +445,27 @@ fn settle(
         before.clear();
         before.extend(settling.iter().flat_map(layers_of).map(|layer| now.rows[layer]));
     }
-    let mut both = [Directions { base: None, result: normals }, Directions { base: None, result: tangents }];
+    let base = exact.then_some(&scratch.base);
+    let mut both = [
+        Directions { base: base.map(|base| &base.normals), result: normals },
+        Directions { base: base.map(|base| &base.tangents), result: tangents },
+    ];
     let before = if matches!(graph.base, Base::Pointwise(_)) { &scratch.carried } else { &scratch.skinned };
     let mut moved = Displaced { base: before, points };
-    settle.run(frame, &out.origins, &mut moved, &mut both[..turned], &mut scratch.settle);
+    if acts {
+        settle.run(frame, &out.origins, &mut moved, &mut both[..turned], &mut scratch.settle);
+    }
+    if which == Settling::All {
+        for (&row, unsettled) in settling.iter().zip(&out.before) {
+            for lane in 0..rig.rows()[row as usize].filled as usize {
+                let slot = row as usize * LANES + lane;
+                let by = (points.get(slot) - scratch.skinned.get(slot)).to_array();
+                out.settled.push(SettledPoint { slot: slot as u32, by });
+                out.has_settled.push((0..3).any(|axis| unsettled[axis][lane] != points.rows[row as usize][axis][lane]));
+            }
+        }
+        return;
+    }
     for (&row, unsettled) in settling.iter().zip(&out.before) {
         for slot in changed(row as usize, unsettled, &points.rows[row as usize]) {
             let by = points.get(slot) - scratch.skinned.get(slot);

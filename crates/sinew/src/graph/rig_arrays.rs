@@ -20,9 +20,6 @@ pub enum NoPlan {
     /// What works on the whole mesh.
     #[error("{0} works on the mesh as a whole, in double precision")]
     Correction(String),
-    /// Normals by derivatives.
-    #[error("normals = \"exact\" needs derivatives of every effect; leave it out, or use \"engine\"")]
-    ExactNormals,
 }
 
 /// A row of sixteen points. Ranges are a first index and one behind the last.
@@ -76,6 +73,8 @@ pub enum BaseArrays<'a> {
 pub struct EffectArrays<'a> {
     /// Per row and lane.
     pub gains: &'a [Lanes],
+    /// How they change along the surface, where they do and normals are exact.
+    pub gain_gradients: Option<&'a [[Lanes; 3]]>,
     /// Turns of all bones are composed instead of added.
     pub composed: bool,
     /// What it is filtered by.
@@ -95,6 +94,19 @@ pub struct ConeArrays<'a> {
     pub max_length: f32,
     /// Eases into that limit.
     pub soft: bool,
+    /// How reach and coordinates of normals change along the surface, where normals are exact.
+    pub gradients: Option<[&'a [[Lanes; 3]]; 4]>,
+}
+
+/// How weights change along the surface, where normals are exact.
+#[derive(Clone, Copy, Debug)]
+pub struct ExactArrays<'a> {
+    /// Beside [`RigArrays::skin_weights`]; empty where those are constant but for jumps.
+    pub skin: &'a [[Lanes; 3]],
+    /// Beside [`RigArrays::column_weights`].
+    pub columns: &'a [[Lanes; 3]],
+    /// Beside the factors of the base, where they are painted.
+    pub factor: Option<&'a [[Lanes; 3]]>,
 }
 
 /// The faces around each display corner, as rings of points.
@@ -137,8 +149,11 @@ pub struct RigArrays<'a> {
     pub limits: Vec<Limit>,
     /// Handedness of tangents per layer lane, where there are tangents.
     pub handedness: Option<&'a [Lanes]>,
-    /// Where normals turn with their faces; without, they are as engines make them.
+    /// Where normals turn with their faces, or are exact and must not stand against them; without, they are as engines make
+    /// them.
     pub fans: Option<FanArrays<'a>>,
+    /// Where they are exact.
+    pub exact: Option<ExactArrays<'a>>,
     /// The most terms that an effect has at a frame.
     pub most_terms: usize,
     /// The most points that a plan has settled.
@@ -182,13 +197,20 @@ impl<'a> RigArrays<'a> {
         };
         let effects = graph.effects.iter().map(|effect| EffectArrays {
             gains: &effect.gains,
+            gain_gradients: effect.gain_gradients.as_deref(),
             composed: effect.compensate,
             cone: effect.cone.as_ref().map(super::ConeFilter::arrays),
         });
-        let faces = match &graph.normals {
-            NormalsPlan::Faces(fans) => Some(fans.arrays()),
-            NormalsPlan::Engine | NormalsPlan::Exact { .. } => None,
+        let (fans, exact) = match &graph.normals {
+            NormalsPlan::Engine => (None, None),
+            NormalsPlan::Faces(fans) => (Some(fans.arrays()), None),
+            NormalsPlan::Exact { gradients, factor, fans } => {
+                let skin = if matches!(graph.base, Base::Rigid(_)) { &[][..] } else { &gradients.skin[..] };
+                let exact = ExactArrays { skin, columns: &gradients.columns, factor: factor.as_deref() };
+                (Some(fans.arrays()), Some(exact))
+            }
         };
+        let turns_with_faces = fans.is_some() && exact.is_none();
         let settled = graph.settle.as_ref().map_or(&[][..], |settle| settle.rows());
         let layers_of = |&row: &u32| rig.rows()[row as usize].layers.len();
         let limits = match graph.max_total {
@@ -217,10 +239,11 @@ impl<'a> RigArrays<'a> {
             effects: effects.collect(),
             limits,
             handedness: rig.layer_tangents().map(|(_, handedness)| handedness),
-            fans: faces,
+            fans,
+            exact,
             most_terms: rig.skeleton().len() + stretches.shared() * rig.characters().len(),
             most_settled: settled.len() * LANES,
-            most_directions: if faces.is_some() { 0 } else { settled.iter().map(layers_of).sum::<usize>() * LANES },
+            most_directions: if turns_with_faces { 0 } else { settled.iter().map(layers_of).sum::<usize>() * LANES },
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What an effect needs of its bones at a frame, as plain data: made by one function ([`DisplacementNode::prepare`]),
 //! consumed by another (`accumulate`), with nothing but numbers between them.
 
-use crate::displace::{Affine, BoneInput, Displacement, SquashTerm, SwingTerm, Term, TermKind, Throw};
+use crate::displace::{Affine, BoneInput, Displacement, SquashTerm, SwingTerm, Term, TermKind, TermMaker, Throw};
 use crate::param::Values;
 
 /// Lists the kinds of terms. `for_kind!(terms, list => expression)` is the expression for the list of whatever kind.
@@ -78,6 +78,9 @@ pub(crate) trait DisplacementNode: Send + Sync {
     /// Takes other values.
     fn retune(&mut self, values: &Values);
 
+    /// What it makes its terms by, and their kind.
+    fn maker(&self) -> (TermMaker, TermKind);
+
     /// Works out the terms of all bones. `values` replace the node's own where they are keyed; with a gain that all
     /// points have, affine parts are taken out.
     fn prepare(&self, values: Option<&Values>, inputs: &[BoneInput], gain: Option<f32>, out: &mut Prepared);
@@ -88,6 +91,10 @@ pub(crate) struct Node<D>(pub D);
 impl<D: Displacement> DisplacementNode for Node<D> {
     fn retune(&mut self, values: &Values) {
         self.0 = D::new(values);
+    }
+
+    fn maker(&self) -> (TermMaker, TermKind) {
+        (self.0.maker(), D::Term::hold(Vec::new()).words().0)
     }
 
     fn prepare(&self, values: Option<&Values>, inputs: &[BoneInput], gain: Option<f32>, out: &mut Prepared) {

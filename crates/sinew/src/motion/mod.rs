@@ -432,6 +432,21 @@ impl Motion {
         if self.report.verdict == LoopVerdict::Pose { 1.0 } else { self.clock.timeline.presence(self.sample_time(t)) }
     }
 
+    /// Where its curves have corners or cuts, ascending, from its start to its end.
+    pub fn corners(&self) -> Vec<f64> {
+        let timeline = &self.clock.timeline;
+        let mut times = vec![timeline.start, timeline.last_key, timeline.end];
+        times.extend_from_slice(&timeline.marks);
+        for bone in &self.curves.bones {
+            times.extend(bone.translation.iter().chain(&bone.scale).flat_map(|curve| curve.times()));
+            times.extend(bone.rotation.iter().flat_map(|curve| curve.times()));
+        }
+        times.retain(|time| (timeline.start..=timeline.end).contains(time));
+        times.sort_by(f64::total_cmp);
+        times.dedup();
+        times
+    }
+
     /// First and last moment, and whether it loops.
     pub(crate) fn span(&self) -> (f64, f64, bool) {
         let timeline = &self.clock.timeline;

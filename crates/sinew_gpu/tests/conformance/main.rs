@@ -3,6 +3,8 @@
 
 #![allow(clippy::print_stderr, reason = "what was compared and what was skipped")]
 
+mod crowd;
+
 use glam::Vec3;
 use sinew::{
     Clip, Cpu, Curve, DeformedMesh, Interpolation, LocalTransform, MotionSettings, Recipe, RecipeFile, Stage, Workspace,
@@ -23,6 +25,7 @@ fn gpu() -> Option<&'static Gpu> {
     match GPU.get_or_init(Gpu::new) {
         Ok(gpu) => Some(gpu),
         Err(error) => {
+            assert!(matches!(error, GpuError::NoAdapter { .. }), "{error}");
             assert!(std::env::var("CI").as_deref() != Ok("true"), "{error}, and CI=true allows no skipping");
             eprintln!("SKIPPED: {error}; `cargo xtask gpu` installs a driver that needs no GPU");
             None
@@ -265,39 +268,44 @@ fn foreign_plans_are_refused() {
     assert_eq!(character.deform(gpu, &posed.plan(&Cpu::serial()).unwrap()), Err(GpuError::ForeignPlan));
 }
 
-/// Frames and sliders make nothing on the GPU, and what a frame is planned and packed in is there after the first.
+/// Frames and sliders make nothing on the GPU, and what a frame is planned and packed in is there after the first; with exact
+/// normals too.
 #[test]
 fn frames_and_sliders_make_nothing() {
     let Some(gpu) = gpu() else { return };
     let asset = &built_in()[0];
     let clip = &asset.clips[0];
-    let file = RecipeFile::parse(sinew::presets::get("lively").unwrap()).unwrap();
-    let mut recipe = file.recipe().without_strength();
-    let mut stage = Stage::new(&asset.rig, &recipe).unwrap();
-    let motion = std::sync::Arc::clone(stage.motion(clip, &file.motion(&clip.name)).unwrap().motion());
-    let mut character = GpuCharacter::new(gpu, &stage).unwrap();
-    let (mut workspace, mut mesh) = (Workspace::default(), DeformedMesh::default());
-    let mut made = None;
-    for frame in 0..12 {
-        recipe.effects[0].gain = 0.5 + 0.1 * f64::from(frame);
-        let retuned = stage.retune(&recipe).unwrap();
-        assert!(!retuned.rebuilt);
-        character.retune(gpu, &stage, retuned).unwrap();
+    let exact =
+        "version = 1\nnormals = 'exact'\n[[effect]]\ntype = 'floppy'\nmap = 'spots'\n[[effect]]\ntype = 'squash'";
+    for text in [sinew::presets::get("lively").unwrap(), exact] {
+        let file = RecipeFile::parse(text).unwrap();
+        let mut recipe = file.recipe().without_strength();
+        let mut stage = Stage::new(&asset.rig, &recipe).unwrap();
+        let motion = std::sync::Arc::clone(stage.motion(clip, &file.motion(&clip.name)).unwrap().motion());
+        let mut character = GpuCharacter::new(gpu, &stage).unwrap();
+        let (mut workspace, mut mesh) = (Workspace::default(), DeformedMesh::default());
+        let mut made = None;
+        for frame in 0..12 {
+            recipe.effects[0].gain = 0.5 + 0.1 * f64::from(frame);
+            let retuned = stage.retune(&recipe).unwrap();
+            assert!(!retuned.rebuilt);
+            character.retune(gpu, &stage, retuned).unwrap();
+            let playing = stage.resume(&motion).unwrap();
+            let time = 0.07 * f64::from(frame);
+            character.deform(gpu, &playing.at(time, &mut workspace).plan(&Cpu::serial()).unwrap()).unwrap();
+            character.read_back(gpu, &mut mesh).unwrap();
+            assert_eq!(*made.get_or_insert(gpu.made()), gpu.made(), "frame {frame}");
+        }
+        let packed = sinew_shaders::PackedRig::new(&stage.arrays().unwrap());
+        let mut words = Vec::with_capacity(packed.most_frame_words);
         let playing = stage.resume(&motion).unwrap();
-        let time = 0.07 * f64::from(frame);
-        character.deform(gpu, &playing.at(time, &mut workspace).plan(&Cpu::serial()).unwrap()).unwrap();
-        character.read_back(gpu, &mut mesh).unwrap();
-        assert_eq!(*made.get_or_insert(gpu.made()), gpu.made(), "frame {frame}");
+        let mut frame = |time: f64| {
+            let mut posed = playing.at(time, &mut workspace);
+            packed.pack_frame(&posed.plan(&Cpu::serial()).unwrap(), &mut words)
+        };
+        // Whatever a loop has of feet on the ground has been seen once.
+        (0..20).for_each(|step| _ = frame(0.05 * f64::from(step)));
+        let allocated = allocation_counter::measure(|| (0..20).for_each(|step| _ = frame(0.05 * f64::from(step))));
+        assert_eq!(allocated.count_total, 0);
     }
-    let packed = sinew_shaders::PackedRig::new(&stage.arrays().unwrap());
-    let mut words = Vec::with_capacity(packed.most_frame_words);
-    let playing = stage.resume(&motion).unwrap();
-    let mut frame = |time: f64| {
-        let mut posed = playing.at(time, &mut workspace);
-        packed.pack_frame(&posed.plan(&Cpu::serial()).unwrap(), &mut words)
-    };
-    // Whatever a loop has of feet on the ground has been seen once.
-    (0..20).for_each(|step| _ = frame(0.05 * f64::from(step)));
-    let allocated = allocation_counter::measure(|| (0..20).for_each(|step| _ = frame(0.05 * f64::from(step))));
-    assert_eq!(allocated.count_total, 0);
 }
