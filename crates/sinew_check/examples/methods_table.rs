@@ -1,8 +1,8 @@
 //! What every method does to real characters and to a bent elbow: `cargo xtask methods-table`.
 //!
 //!     methods_table OUT.md                          the table of the manual
-//!     methods_table - [NAMES] [FRAMES] [METHODS]    parts of names of characters and of methods, with commas between;
-//!                                                   frames of a clip; prints the table
+//!     methods_table - [NAMES] [FRAMES] [METHODS]    parts of names of characters (and of "elbow" and "fineness") and of
+//!                                                   methods, with commas between; frames of a clip; prints the table
 //!
 //! Clips: all of up to 8, else 6.
 
@@ -285,9 +285,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let methods: Vec<usize> = (0..METHODS.len()).filter(is_wanted).collect();
     let mut text = HEAD.to_owned();
     characters(only, frames, &methods, &mut text)?;
-    bends(&methods, &mut text)?;
-    let named = |name: &str| METHODS.iter().find(|method| method.0 == name).map(|method| recipe(method.1));
-    fineness::table(|name| named(name).unwrap_or_else(|| recipe("")), &mut text)?;
+    let is_asked = |part: &str| only.split(',').any(|word| part.contains(word));
+    if is_asked("elbow") {
+        bends(&methods, &mut text)?;
+    }
+    if is_asked("fineness") {
+        let named = |name: &str| METHODS.iter().find(|method| method.0 == name).map(|method| recipe(method.1));
+        fineness::table(|name| named(name).unwrap_or_else(|| recipe("")), &mut text)?;
+    }
     if out == "-" {
         println!("{text}");
     } else {

@@ -1,6 +1,6 @@
-//! Weights that spread along the skin as heat does: `(cL + A/d²) w_i = (A/d²) p_i`, L the cotangent Laplacian, A the area
-//! of a point, d how far what it follows is, p_i how much of bone i it follows by itself, c how well the skin conducts:
-//! what is given at a point reaches about √c·d along the skin. The equation is unit-free. All
+//! Weights that spread along the skin as heat does: `(L + A/d²) w_i = (A/d²) p_i`, L the cotangent Laplacian, A the area
+//! of a point, d how far what it follows is, p_i how much of bone i it follows by itself:
+//! what is given at a point reaches about d along the skin. The equation is unit-free. All
 //! w_i solve one matrix and their right sides sum to its row sums, so the weights sum to 1 by themselves; negative
 //! cotangents count as 0, which keeps every weight in [0, 1].
 //!
@@ -42,13 +42,13 @@ pub(crate) struct Skin<'a> {
     pub bridges: &'a [(u32, u32)],
 }
 
-/// Weights per point of a skin for a conductance; none on pieces without any source.
-pub(crate) fn settle(skin: Skin<'_>, sources: &[Option<Source>], conductance: f64) -> Vec<Vec<(u32, f64)>> {
+/// Weights per point of a skin; none on pieces without any source.
+pub(crate) fn settle(skin: Skin<'_>, sources: &[Option<Source>]) -> Vec<Vec<(u32, f64)>> {
     let count = sources.len();
     let mut bones: Vec<u32> = sources.iter().flatten().flat_map(|source| &source.weights).map(|w| w.0).collect();
     bones.sort_unstable();
     bones.dedup();
-    let matrix = Conduction::new(skin, sources, conductance);
+    let matrix = Conduction::new(skin, sources);
     let settled = |&bone: &u32| {
         let given = |point: usize| {
             let weights = sources[point].iter().flat_map(|source| &source.weights);
@@ -64,7 +64,7 @@ pub(crate) fn settle(skin: Skin<'_>, sources: &[Option<Source>], conductance: f6
     (0..count).map(of_point).collect()
 }
 
-/// `cL + A/d²`, rows in offset form.
+/// `L + A/d²`, rows in offset form.
 struct Conduction {
     /// A/d² of each point.
     exchange: Vec<f64>,
@@ -77,7 +77,7 @@ struct Conduction {
 }
 
 impl Conduction {
-    fn new(Skin { points, faces, bridges }: Skin<'_>, sources: &[Option<Source>], conductance: f64) -> Self {
+    fn new(Skin { points, faces, bridges }: Skin<'_>, sources: &[Option<Source>]) -> Self {
         let count = sources.len();
         let mut areas = vec![0.0; count];
         let mut edges: Vec<(u32, u32, f64)> = Vec::with_capacity(6 * faces.len());
@@ -90,11 +90,11 @@ impl Conduction {
                 let (u, v) = (places[(k + 1) % 3] - places[k], places[(k + 2) % 3] - places[k]);
                 let cotangent = (u.dot(v) / doubled).clamp(0.0, LARGEST_COTANGENT);
                 // 0/0 where the face is a point.
-                let half = if cotangent.is_nan() { 0.0 } else { 0.5 * conductance * cotangent };
+                let half = if cotangent.is_nan() { 0.0 } else { 0.5 * cotangent };
                 edges.extend([(i, j, half), (j, i, half)]);
             }
         }
-        edges.extend(bridges.iter().flat_map(|&(i, j)| [(i, j, conductance), (j, i, conductance)]));
+        edges.extend(bridges.iter().flat_map(|&(i, j)| [(i, j, 1.0), (j, i, 1.0)]));
         edges.sort_unstable_by_key(|&(i, j, _)| (i, j));
         let exchange: Vec<f64> = sources
             .iter()

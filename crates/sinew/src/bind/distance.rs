@@ -9,10 +9,6 @@ use super::shell::Shell;
 use super::sight::{bones_by_distance, by_normal, by_ray};
 use crate::limbs::Limbs;
 
-/// How well the skin conducts: enough to even out what comes in sight from one vertex to the next, and to bend without
-/// creases.
-pub(super) const CONDUCTANCE: f64 = 0.6;
-
 /// What a point follows by itself; `None` where no bone reaches it.
 pub(super) fn source(
     shell: &Shell,

@@ -15,19 +15,15 @@ use super::shell::Shell;
 use super::sight::{bones_by_distance, by_ray};
 use crate::limbs::Limbs;
 
-/// How well the skin conducts. The paper has 1, with which the border between two bones is about as wide as the limb is
-/// thick and falls off as a cusp; artists paint it less wide, and round: [`SHARED`] is what makes it so. With 0.2 skin is a
-/// little nearer to where artists have it, and crosses itself in crooks a third more often.
-pub(super) const CONDUCTANCE: f64 = 0.5;
-/// Bones nearly as near as the nearest share with it, by this power of the ratio of distances: across a joint a border as
-/// wide as the limb is thick. The paper's is a step.
-const SHARED: f64 = 8.0;
+/// Bones all but as near as the nearest share with it, by this power of the ratio of distances: half way between two bones a few
+/// percent of the way decide. The paper's step would follow the unevenness of the skin from one point to the next.
+const SHARED: f64 = 100.0;
 /// Shares this large are those of bones as near as the nearest.
 const EQUAL: f64 = 0.999;
 /// Smaller shares do not count.
 const LEAST_SHARE: f64 = 0.05;
 
-/// What a point follows by itself: the nearest bone, shared with those nearly as near; `None` where the nearest is not in
+/// What a point follows by itself: the nearest bone, shared with those all but as near; `None` where the nearest is not in
 /// sight.
 pub(super) fn source(shell: &Shell, limbs: &Limbs, bones: &[u32], point: usize) -> Option<Source> {
     let bones = bones_by_distance(shell, limbs, bones, point);

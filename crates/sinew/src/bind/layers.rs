@@ -7,9 +7,6 @@ use super::shell::Shell;
 use crate::strokes::surface::SurfaceTree;
 use rayon::prelude::*;
 
-/// How well a piece conducts.
-pub(super) const CONDUCTANCE: f64 = 1.0;
-
 /// What the points of layers follow, given the weights of the pieces that have bones; `None` for points of these.
 pub(super) fn sources(shell: &Shell, is_bound: &[bool], weights: &[Vec<(u32, f64)>]) -> Vec<Option<Source>> {
     let is_layer = |point: usize| !is_bound[shell.piece_of(point)];

@@ -132,11 +132,16 @@ pub(super) fn lines(Joints { places, parents }: &Joints, shell: &Shell) -> Vec<O
         parent.iter().for_each(|&parent| children[parent].push(joint));
     }
     let is_inside: Vec<bool> = places.par_iter().map(|&place| shell.is_inside(place)).collect();
+    // Exporters put joints of their own on the root.
+    let is_root = |joint: usize| {
+        let on_it = |above: usize| places[above].distance(places[joint]) <= SAME_PLACE * shell.size();
+        std::iter::successors(parents[joint], |&above| parents[above]).all(on_it)
+    };
     let is_joined = |joint: usize| {
         let Some(parent) = parents[joint] else { return false };
-        let least = match (parents[parent], children[parent].len()) {
-            (None, _) => MOST,
-            (Some(_), 1) => return true,
+        let least = match (is_root(parent), children[parent].len()) {
+            (true, _) => MOST,
+            (false, 1) => return true,
             _ => HALF,
         };
         runs_inside(shell, places[parent], places[joint], least)
@@ -160,11 +165,6 @@ pub(super) fn lines(Joints { places, parents }: &Joints, shell: &Shell) -> Vec<O
         steers[group_of[joint]] |= (0..count).any(steered);
     }
 
-    // Exporters put joints of their own on the root.
-    let is_root = |joint: usize| {
-        let on_it = |above: usize| places[above].distance(places[joint]) <= SAME_PLACE * shell.size();
-        std::iter::successors(parents[joint], |&above| parents[above]).all(on_it)
-    };
     let hangs = |joint: usize| !is_joined[joint] && !steers[group_of[joint]] && parents[joint].is_some_and(is_root);
     let hangs: Vec<usize> = (0..count).filter(|&joint| hangs(joint)).collect();
     let is_last = |joint: usize| children[joint].is_empty() && !steers[group_of[joint]];

@@ -164,12 +164,8 @@ fn weights(shell: &Shell, lines: &[Option<lines::Line>], method: Method) -> (Vec
         }
     };
     let sources: Vec<Option<Source>> = (0..shell.points().len()).into_par_iter().map(source).collect();
-    let conductance = match method {
-        Method::Distance { .. } => distance::CONDUCTANCE,
-        Method::Heat => heat::CONDUCTANCE,
-    };
     let skin = Skin { points: shell.points(), faces: shell.faces(), bridges: &[] };
-    let mut weights = settle(skin, &sources, conductance);
+    let mut weights = settle(skin, &sources);
     let mut is_bound = vec![false; shell.piece_count()];
     for (point, source) in sources.iter().enumerate() {
         is_bound[shell.piece_of(point)] |= source.is_some();
@@ -178,7 +174,7 @@ fn weights(shell: &Shell, lines: &[Option<lines::Line>], method: Method) -> (Vec
     let out_of_sight = (0..sources.len()).filter(|&point| is_bound_point(point) && sources[point].is_none()).count();
     if is_bound.contains(&false) {
         let beneath = layers::sources(shell, &is_bound, &weights);
-        let layers = settle(skin, &beneath, layers::CONDUCTANCE);
+        let layers = settle(skin, &beneath);
         for (point, (layer, beneath)) in layers.into_iter().zip(beneath).enumerate() {
             if !is_bound_point(point) {
                 // A point without a face has nothing to conduct along.

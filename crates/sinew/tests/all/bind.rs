@@ -152,26 +152,27 @@ fn add_joint(raw: &mut RawRig, name: &str, parent: Option<usize>, place: DVec3) 
     bone
 }
 
-/// A root on the ground, a pole and a target that lies on a joint: rigs have them, and no skin follows them.
+/// A root on the ground, maybe twice, a pole and a target that lies on a joint: rigs have them, and no skin follows them.
 #[test]
 fn what_only_steers_moves_nothing() {
     let zoo = sinew_zoo::build("tube:vertices=1500,bones=4").unwrap();
     let length = primitive_length(&zoo.raw);
-    for method in METHODS {
+    for (method, is_doubled) in METHODS.into_iter().flat_map(|method| [(method, false), (method, true)]) {
         let plain = bound(&zoo.raw, method, 4);
         let mut rigged = zoo.raw.clone();
         let joints = rigged.skins[0].joints.len();
         let third = rigged.skins[0].joints[2].bone_from_rest.inverse().translation;
         let ground = DVec3::new(0.3 * length, -0.1 * length, 0.0);
         let root = add_joint(&mut rigged, "root", None, ground);
-        rigged.bones[rigged.skins[0].joints[0].bone].parent = Some(root);
+        let above = if is_doubled { add_joint(&mut rigged, "root again", Some(root), ground) } else { root };
+        rigged.bones[rigged.skins[0].joints[0].bone].parent = Some(above);
         add_joint(&mut rigged, "target", Some(root), third);
         add_joint(&mut rigged, "pole", Some(root), third + DVec3::X * (0.4 * length));
         let rigged = bound(&rigged, method, 4);
         for (a, b) in plain.meshes[0].primitives.iter().zip(&rigged.meshes[0].primitives) {
             for vertex in 0..a.positions.len() {
                 let found = weights(b, vertex);
-                assert!(found.iter().all(|w| (w.0 as usize) < joints), "{method:?}: {found:?}");
+                assert!(found.iter().all(|w| (w.0 as usize) < joints), "{method:?}, {is_doubled}: {found:?}");
             }
             assert_eq!(a.positions.len(), b.positions.len());
         }

@@ -239,3 +239,29 @@ fn the_last_line_ends_at_the_joint_of_the_tip() {
     assert_eq!(build(Some(9.0)), without);
     assert_eq!(build(Some(-1.0)), without);
 }
+
+#[test]
+fn skin_keeps_to_the_piece_of_one_bone_that_lies_on_it() {
+    let mut raw = sinew_zoo::build("tube:vertices=4000,bones=2").expect("built in").raw;
+    // The tube is 2 long, its second bone begins in the middle, and no weights are shared.
+    let skin = &mut raw.meshes[0].primitives[0];
+    let joints = skin.positions.iter().map(|p| u32::from(p.y > 1.0)).collect();
+    skin.influences = sinew::raw::RawInfluences { per_vertex: 1, joints, weights: vec![1.0; skin.positions.len()] };
+    let mut plate = skin.clone();
+    plate.positions.iter_mut().for_each(|p| (p.x, p.z) = (1.02 * p.x, 1.02 * p.z));
+    plate.influences.joints.fill(1);
+    let covers = |p: &glam::Vec3| (1.02..1.2).contains(&p.y) && p.x < -0.1;
+    plate.triangles.retain(|t| t.iter().all(|&v| covers(&skin.positions[v as usize])));
+    let (count, mut under) = (skin.positions.len(), plate.triangles.concat());
+    under.sort_unstable();
+    under.dedup();
+    assert!(under.len() > 20);
+    raw.meshes[0].primitives.push(plate);
+    let subject = Subject::new(&raw, Vec::new());
+    let pose = changed(&subject, "tube.2", |trs| trs.rotation *= DQuat::from_rotation_z(-1.0));
+    let mesh = posed(&subject, evenly(), &pose);
+    let gap = |&v: &u32| mesh.world_position(0, v as usize).distance(mesh.world_position(0, v as usize + count));
+    let widest = under.iter().map(gap).fold(0.0, f64::max);
+    println!("{widest:.4} apart, 0.004 at rest");
+    assert!(widest < 0.02, "{widest}");
+}
