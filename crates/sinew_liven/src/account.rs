@@ -51,7 +51,7 @@ impl PartAccount {
         let mut lowered: Vec<&str> = self.lowered.iter().map(|lowered| lowered.clip.as_str()).collect();
         lowered.sort_unstable();
         lowered.dedup();
-        let head = format!("  lowered in {} of {clips} clips; of these:", lowered.len());
+        let head = format!("  held back in {} of {clips} clips; of these:", lowered.len());
         let is_long = worst.len() > MOST_NAMES;
         let told = worst.iter().take(MOST_NAMES).map(|lowered| format!("  {lowered}"));
         is_long.then_some(head).into_iter().chain(told).collect()

@@ -66,6 +66,8 @@ const DEAF: f64 = 0.25;
 const ANSWERS: f64 = 1.02;
 /// Why a part has less strength than its style.
 pub const BOUNDED: &str = "limits of how far it is sheared let no more through";
+/// The same as a gate.
+const HELD: &str = "its own length";
 /// What a part may move at most, as a gate.
 const STRENGTH: &str = "strength";
 /// The share of its motion from which a clip moves a part.
@@ -298,6 +300,7 @@ fn layer_of(plan: &Plan) -> Vec<usize> {
 
 /// Notes what was lowered and raised clip by clip, and what could not be cured.
 fn note(plan: &mut Plan, names: &[&str], trials: &[Trial]) {
+    let range = plan.range;
     for (index, layer) in plan.layers.iter_mut().enumerate() {
         layer.is_off = trials.iter().all(|trial| trial.factors[index] == 0.0);
         for (&clip, trial) in names.iter().zip(trials) {
@@ -306,12 +309,22 @@ fn note(plan: &mut Plan, names: &[&str], trials: &[Trial]) {
                 layer.in_clips.push((clip.to_owned(), factor));
             }
             let own = trial.steps.iter().filter(|step| step.layer == index && step.failure.gate != STRENGTH);
-            for step in own.filter(|_| factor < 1.0) {
+            // What was raised and then lowered again is less than it was to be as well.
+            for step in own.filter(|_| factor < trial.raised[index]) {
                 let gate = step.failure.gate;
                 let lowered = Lowered { gate, words: step.failure.words(), clip: clip.to_owned(), left: factor };
                 // The first word of a gate in a clip tells how far it was off.
                 if !layer.lowered.iter().any(|other| (other.gate, other.clip.as_str()) == (gate, clip)) {
                     layer.lowered.push(lowered);
+                }
+            }
+            if trial.raised[index] > 1.0 && !trial.steps.iter().any(|step| step.layer == index) {
+                let is_short = |part: &PartFigures| {
+                    layer.moved == Moved::Part(part.role) && part.motion > MOVES && part.strength < range[0]
+                };
+                if trial.figures.parts.iter().any(is_short) {
+                    let words = BOUNDED.to_owned();
+                    layer.lowered.push(Lowered { gate: HELD, words, clip: clip.to_owned(), left: factor });
                 }
             }
         }

@@ -104,6 +104,7 @@ impl fmt::Display for Lowered {
         let clip = short_name(&self.clip);
         match left {
             0.0 => write!(f, "off in {clip}: {words}"),
+            1.0.. => write!(f, "raised to {:.0} % in {clip}, with more {words}", 100.0 * left),
             _ => write!(f, "{:.0} % of it in {clip}: {words}", 100.0 * left),
         }
     }
@@ -436,7 +437,11 @@ impl Plan {
                 let why = layer.lowered.iter().find(|lowered| lowered.clip == *clip);
                 let else_why =
                     if *factor < 1.0 { "moves farther than it should without" } else { "seen too little without" };
-                let _ = writeln!(text, " # {}", why.map_or(else_why, |lowered| lowered.words.as_str()));
+                let _ = match why {
+                    Some(Lowered { words, .. }) if *factor < 1.0 => writeln!(text, " # {words}"),
+                    Some(Lowered { words, .. }) => writeln!(text, " # {else_why}, with more {words}"),
+                    None => writeln!(text, " # {else_why}"),
+                };
             }
         }
     }

@@ -22,6 +22,9 @@ pub(crate) fn enumerated(names: &[String], most: usize) -> String {
 
 /// The name of a clip without what exporters put in front of it: `Armature|Walk` is Walk.
 pub(crate) fn short_name(clip: &str) -> &str {
+    if clip.is_empty() {
+        return "a clip without a name";
+    }
     clip.rsplit('|').next().filter(|name| !name.is_empty()).unwrap_or(clip)
 }
 
@@ -37,5 +40,7 @@ mod tests {
         assert_eq!(enumerated(&names[..3], 2), "a, b and c");
         assert_eq!(enumerated(&names, 2), "a, b and 2 more");
         assert_eq!(enumerated(&[], 2), "");
+        assert_eq!(["Armature|Walk", "Walk", "Walk|"].map(short_name), ["Walk", "Walk", "Walk|"]);
+        assert!(!short_name("").is_empty());
     }
 }
