@@ -4,6 +4,9 @@
 //! base itself draws together to less than a thousandth of the size are left out: a ratio to nothing tells nothing. The
 //! 99.9th percentile is over all edges and frames of a group.
 //!
+//! Squares are compared, and counted by the leading bits of the numbers themselves: roots and logarithms of every edge at
+//! every frame are most of what such a look would take.
+//!
 //! Oracle: a strip stretched by a known amount (`truth.rs`).
 
 use crate::groups::Grouping;
@@ -11,8 +14,11 @@ use crate::shape::{NONE, Shape};
 
 /// Share of the size: shorter edges are left out.
 const SHORTEST: f64 = 1e-3;
-/// Bins per unit of ln(strain): each is a sixth of a percent wide.
-const BINS: f64 = 600.0;
+/// Bits of the square of a strain that its bin leaves out: what is left of the fraction makes it a thousandth of the strain
+/// wide, or less.
+const LEFT_OUT: u32 = 52 - 9;
+/// The bin in which 1 is, were all counted.
+const FIRST: u64 = 1.0f64.to_bits() >> LEFT_OUT;
 /// The largest strain that is told: an edge drawn to a point.
 const MOST: f64 = 1e6;
 const PERCENTILE: f64 = 0.999;
@@ -26,16 +32,18 @@ pub(crate) struct WorstEdge {
     pub time: f64,
 }
 
-/// Strains of the edges of one group: a histogram of ln(strain), and the worst.
+/// Strains of the edges of one group: a histogram of their squares, and the worst.
 #[derive(Clone, Default)]
 pub(crate) struct Strains {
     seen: u64,
     bins: Vec<u64>,
+    /// The square of the worst.
+    most: f64,
     pub worst: Option<WorstEdge>,
 }
 
 impl Strains {
-    fn see(&mut self, bin: usize, edge: WorstEdge) {
+    fn see(&mut self, bin: usize, squared: f64, edge: impl FnOnce() -> WorstEdge) {
         self.seen += 1;
         if bin > 0 {
             if bin >= self.bins.len() {
@@ -43,11 +51,15 @@ impl Strains {
             }
             self.bins[bin] += 1;
         }
-        self.keep(edge);
+        if self.worst.is_none() || squared > self.most {
+            self.most = squared;
+            self.worst = Some(edge());
+        }
     }
 
     fn keep(&mut self, edge: WorstEdge) {
         if self.worst.is_none_or(|worst| edge.strain > worst.strain) {
+            self.most = edge.strain * edge.strain;
             self.worst = Some(edge);
         }
     }
@@ -66,8 +78,9 @@ impl Strains {
         for (bin, &count) in self.bins.iter().enumerate().rev() {
             let count = count as f64;
             if count > above {
+                let [from, to] = [0, 1].map(|end| f64::from_bits((FIRST + bin as u64 + end) << LEFT_OUT));
                 let within = 1.0 - above / count;
-                return ((bin as f64 + within) / BINS).exp().min(self.worst.map_or(1.0, |worst| worst.strain));
+                return (from + (to - from) * within).sqrt().min(self.worst.map_or(1.0, |worst| worst.strain));
             }
             above -= count;
         }
@@ -75,8 +88,9 @@ impl Strains {
     }
 }
 
-fn bin(strain: f64) -> usize {
-    (strain.ln() * BINS) as usize
+/// The bin of the square of a strain.
+fn bin(squared: f64) -> usize {
+    ((squared.to_bits() >> LEFT_OUT) - FIRST) as usize
 }
 
 /// Looks at all edges of a frame, into the groups of both ends: an edge between two is of either.
@@ -90,17 +104,22 @@ pub(crate) fn look(
 ) {
     for (index, &[a, b]) in shape.edges.iter().enumerate() {
         let (a, b) = (a as usize, b as usize);
-        let without = base[a].distance(base[b]);
-        if without < SHORTEST * shape.size(a) {
+        let without = base[a].distance_squared(base[b]);
+        if without < (SHORTEST * shape.size(a)).powi(2) {
             continue;
         }
-        let ratio = effects[a].distance(effects[b]) / without;
-        let strain = ratio.max(1.0 / ratio).min(MOST);
-        let bin = bin(strain);
-        let edge = WorstEdge { strain, is_longer: ratio > 1.0, edge: crate::shape::u32_of(index), time };
+        let with = effects[a].distance_squared(effects[b]);
+        let is_longer = with > without;
+        let squared = if is_longer { with / without } else { without / with }.min(MOST * MOST);
+        let (bin, edge) = (bin(squared), crate::shape::u32_of(index));
         for (&one, &two) in groups.of_point[a].iter().zip(&groups.of_point[b]) {
             for group in [one, if two == one { NONE } else { two }].into_iter().filter(|&group| group != NONE) {
-                strains[group as usize].see(bin, edge);
+                strains[group as usize].see(bin, squared, || WorstEdge {
+                    strain: squared.sqrt(),
+                    is_longer,
+                    edge,
+                    time,
+                });
             }
         }
     }
@@ -116,7 +135,13 @@ mod tests {
         let mut parts = [Strains::default(), Strains::default()];
         for n in 0..20_000 {
             let strain = (f64::from(n) / 20_000.0).exp();
-            parts[n as usize % 2].see(bin(strain), WorstEdge { strain, is_longer: true, edge: 0, time: 0.0 });
+            let squared = strain * strain;
+            parts[n as usize % 2].see(bin(squared), squared, || WorstEdge {
+                strain,
+                is_longer: true,
+                edge: 0,
+                time: 0.0,
+            });
         }
         let [mut all, later] = parts;
         all.join(&later);
