@@ -3,7 +3,7 @@
 //! What a .glTF keeps in files beside it is looked for by name among what was handed over with it, and put into the text
 //! itself, so that the character is one file from then on.
 
-use crate::character::{Character, OpenError, Source};
+use crate::character::{Character, Source};
 use crate::document::{ChangeError, Document};
 use serde_json::Value;
 use sinew::RecipeFile;
@@ -106,14 +106,6 @@ pub fn recipe_of(character: Arc<Character>, files: &[File]) -> Option<Result<Doc
         Ok(document)
     };
     Some(opened())
-}
-
-impl Character {
-    /// Reads a file that lies in memory.
-    pub fn from_slice(name: &str, bytes: &Arc<[u8]>) -> Result<Arc<Self>, OpenError> {
-        let file = sinew_gltf::Document::from_slice(name, bytes, None)?;
-        Self::of(Source::Memory { name: name.to_owned(), bytes: Arc::clone(bytes) }, name.to_owned(), file)
-    }
 }
 
 #[cfg(test)]

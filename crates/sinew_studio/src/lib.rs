@@ -4,7 +4,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`character`] | what was opened |
+//! | [`character`], [`opening`] | what was opened, and how it comes in |
 //! | [`document`], [`history`] | recipe and painted maps, and every change of them, to be undone |
 //! | [`brush`], [`drawn`] | painting on the skin, drawing over the picture |
 //! | [`player`] | the document in motion: follows every change between two frames |
@@ -40,6 +40,7 @@ pub mod history;
 pub mod jobs;
 pub mod keep;
 pub mod player;
+pub mod opening;
 pub mod recovery;
 #[cfg(feature = "window")]
 pub mod shell;

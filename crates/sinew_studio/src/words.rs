@@ -48,6 +48,16 @@ pub mod welcome {
     pub const DISCARD: &str = "Discard";
     /// While a file is read.
     pub const LOADING: &str = "Opening…";
+    /// What is done, step by step.
+    pub const STEPS: [&str; 7] = [
+        "reading the file",
+        "looking through it",
+        "finding bones, skin and soft parts",
+        "unpacking textures",
+        "laying out meshes",
+        "playing the first clip",
+        "preparing the skin for brushes",
+    ];
 }
 
 /// The picture.

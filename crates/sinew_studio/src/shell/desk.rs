@@ -4,6 +4,7 @@ use crate::brush::{Brush, Canvas, Stroke};
 use crate::character::Character;
 use crate::document::{ChangeError, Document};
 use crate::jobs::{Baked, Crew, Done, Export, Finding, Job, Task};
+use crate::opening::Opened;
 use crate::player::{Player, Span};
 use crate::shell::drawing::Drawing;
 use crate::shell::orbit::Orbit;
@@ -194,10 +195,9 @@ pub const GRAPHED: usize = 96;
 const AT_ONCE: usize = 6;
 
 impl Desk {
-    /// Opens a document.
-    pub fn new(document: Document) -> Result<Self, crate::player::PlayError> {
-        let mut player = Player::new(&document, 0)?;
-        let canvas = Canvas::new(document.rig());
+    /// Sits down to what was opened.
+    pub fn of(opened: Opened) -> Self {
+        let Opened { document, mut player, canvas } = opened;
         let title = document.character().source.title();
         let recipe_path = document.default_path();
         let output_path = recipe_path.with_file_name(format!("{title}-lively.glb"));
@@ -244,7 +244,7 @@ impl Desk {
         let warnings = desk.document.character().warnings.clone();
         warnings.into_iter().for_each(|text| desk.notices.push(Notice { text, is_error: false }));
         desk.frame_all();
-        Ok(desk)
+        desk
     }
 
     /// The character.
