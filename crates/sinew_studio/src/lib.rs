@@ -11,6 +11,7 @@
 //! | [`jobs`] | what takes longer than a moment: styles, strengths, checks, bakes |
 //! | [`wire`] | jobs as plain data, for workers |
 //! | [`stored_zip`] | several files as one |
+//! | [`portrait`] | small pictures of the character with a style |
 //! | [`why`] | which effect and which bone moved a point how far |
 //! | [`keep`], [`recovery`], [`handed`] | files that are saved, what is left after a crash, files without a place on a disk |
 //! | [`words`] | everything the window says |
@@ -39,8 +40,9 @@ pub mod handed;
 pub mod history;
 pub mod jobs;
 pub mod keep;
-pub mod player;
 pub mod opening;
+pub mod player;
+pub mod portrait;
 pub mod recovery;
 #[cfg(feature = "window")]
 pub mod shell;

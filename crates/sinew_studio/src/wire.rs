@@ -6,8 +6,9 @@ use crate::character::{Character, Source};
 use crate::drawn::Drawn;
 use crate::jobs::{Baked, Done, Export, Finding, Job, Task};
 use crate::player::Gains;
+use crate::portrait::{Portrait, Subject};
 use serde::{Deserialize, Serialize};
-use sinew::RecipeFile;
+use sinew::{RecipeFile, presets};
 use sinew::recipe::Strength;
 use sinew_gltf::map_file::MapFile;
 use sinew_liven::Style;
@@ -19,6 +20,8 @@ enum PlainJob {
     Solve,
     Check,
     Bake(Export),
+    Style { style: String, clip: usize },
+    Preset { preset: String, clip: usize },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -35,6 +38,7 @@ enum PlainDone {
     Solved(Vec<Vec<f64>>),
     Checked(Vec<Finding>),
     Baked { lines: Vec<String>, trade: Vec<(usize, f64)> },
+    Portrait { width: usize, height: usize },
     Failed(String),
 }
 
@@ -66,6 +70,8 @@ pub fn task_to_text(task: &Task) -> String {
         Job::Solve => PlainJob::Solve,
         Job::Check => PlainJob::Check,
         Job::Bake(export) => PlainJob::Bake(export.clone()),
+        Job::Portrait(Subject::Style(style), clip) => PlainJob::Style { style: style.name().to_owned(), clip: *clip },
+        Job::Portrait(Subject::Preset(name), clip) => PlainJob::Preset { preset: (*name).to_owned(), clip: *clip },
     };
     let maps = task.maps.iter().map(MapFile::to_text).collect();
     serde_json::to_string(&PlainTask { recipe: task.recipe.to_string(), maps, drawn: (*task.drawn).clone(), job })
@@ -80,8 +86,12 @@ pub fn task_from_text(character: Arc<Character>, text: &str) -> Result<Task, Str
     let maps = plain.maps.iter().map(|map| MapFile::from_text("map", map)).collect::<Result<_, _>>();
     let job = match plain.job {
         PlainJob::Liven { style, strength } => {
-            let style = Style::ALL.into_iter().find(|known| known.name() == style).ok_or("no such style")?;
-            Job::Liven(style, strength.and_then(Strength::new))
+            Job::Liven(style_named(&style)?, strength.and_then(Strength::new))
+        }
+        PlainJob::Style { style, clip } => Job::Portrait(Subject::Style(style_named(&style)?), clip),
+        PlainJob::Preset { preset, clip } => {
+            let known = presets::names().iter().find(|known| known.name == preset).ok_or("no such preset")?;
+            Job::Portrait(Subject::Preset(known.name), clip)
         }
         PlainJob::Solve => Job::Solve,
         PlainJob::Check => Job::Check,
@@ -89,6 +99,10 @@ pub fn task_from_text(character: Arc<Character>, text: &str) -> Result<Task, Str
     };
     let drawn = Arc::new(plain.drawn);
     Ok(Task { character, recipe, maps: maps.map_err(|error| told(&error))?, drawn, job })
+}
+
+fn style_named(name: &str) -> Result<Style, String> {
+    Style::ALL.into_iter().find(|known| known.name() == name).ok_or_else(|| "no such style".to_owned())
 }
 
 /// What a task has come to, as text and the bytes of a file.
@@ -100,6 +114,7 @@ pub fn done_to_text(done: Done) -> (String, Vec<u8>) {
         Done::Solved(gains) => (PlainDone::Solved(gains.by_clip), Vec::new()),
         Done::Checked(findings) => (PlainDone::Checked(findings), Vec::new()),
         Done::Baked(Baked { bytes, lines, trade }) => (PlainDone::Baked { lines, trade }, bytes),
+        Done::Portrait(Portrait { width, height, pixels }) => (PlainDone::Portrait { width, height }, pixels),
         Done::Failed(why) => (PlainDone::Failed(why), Vec::new()),
     };
     (serde_json::to_string(&plain).unwrap_or_default(), bytes)
@@ -114,6 +129,10 @@ pub fn done_from_text(text: &str, bytes: Vec<u8>) -> Done {
         Ok(PlainDone::Solved(by_clip)) => Done::Solved(Gains { by_clip }),
         Ok(PlainDone::Checked(findings)) => Done::Checked(findings),
         Ok(PlainDone::Baked { lines, trade }) => Done::Baked(Baked { bytes, lines, trade }),
+        Ok(PlainDone::Portrait { width, height }) if bytes.len() == 4 * width * height => {
+            Done::Portrait(Portrait { width, height, pixels: bytes })
+        }
+        Ok(PlainDone::Portrait { .. }) => Done::Failed("a picture has arrived in part".to_owned()),
         Ok(PlainDone::Failed(why)) => Done::Failed(why),
         Err(error) => Done::Failed(error.to_string()),
     }

@@ -9,6 +9,7 @@ use crate::player::{Player, Span};
 use crate::shell::drawing::Drawing;
 use crate::shell::orbit::Orbit;
 use crate::shell::pick::Picked;
+use crate::shell::portraits::Portraits;
 use crate::why::Why;
 use eframe::egui;
 use glam::DVec3;
@@ -174,6 +175,8 @@ pub struct Desk {
     gesture: Option<(egui::Id, u64)>,
     /// The state that the player plays.
     followed: Option<(u64, Vec<bool>, Option<usize>)>,
+    /// Small pictures of this character.
+    pub portraits: Portraits,
     /// What is to be told.
     pub notices: Vec<Notice>,
     /// How long following the last change took, and the last frame, in milliseconds.
@@ -237,6 +240,7 @@ impl Desk {
             graph: Graph::default(),
             gesture: None,
             followed: None,
+            portraits: Portraits::default(),
             notices: Vec::new(),
             costs: [0.0; 2],
             document,
@@ -344,6 +348,8 @@ impl Desk {
             let recipe = self.document.recipe().recipe().clone();
             self.begin(Job::Solve, Purpose::Gains(Box::new(recipe)), context);
         }
+        let (character, clip) = (Arc::clone(self.document.character()), self.player.clip());
+        self.portraits.keep_up(&character, clip, !is_held && !self.crew.is_busy(), context);
     }
 
     /// Lets the player follow at the next chance, whether or not the document has changed.

@@ -9,6 +9,7 @@ use crate::opening::{Opening, STEPS};
 use crate::recovery::{Left, Recovery};
 use crate::shell::desk::{Colour, Compare, Desk, Notice};
 use crate::shell::panels::{bones, check, corrections, draw, effects, keep, paint, style, timeline, why};
+use crate::shell::portraits::{Gallery, card};
 use crate::shell::view::Easel;
 use crate::words;
 use eframe::egui::{self, Key, KeyboardShortcut, Modifiers};
@@ -90,6 +91,8 @@ pub struct Studio {
     state: Option<PathBuf>,
     recovery: Option<Recovery>,
     left: Vec<Left>,
+    /// Pictures for those who have nothing open.
+    gallery: Gallery,
     recent: Vec<PathBuf>,
     notices: Vec<Notice>,
     /// The page of the tour that is open.
@@ -129,6 +132,7 @@ impl Studio {
             arriving: channel(),
             recovery,
             left: crashed,
+            gallery: Gallery::default(),
             recent,
             notices: Vec::new(),
             tour: is_first.then_some(0),
@@ -159,6 +163,11 @@ impl Studio {
     /// Whether something is being read or done.
     pub fn is_busy(&self) -> bool {
         self.is_opening() || self.desk().is_some_and(|desk| desk.crew.is_busy())
+    }
+
+    /// Whether there is a picture of a built-in character.
+    pub fn is_seen(&self, name: &str) -> bool {
+        self.gallery.of(name).is_some()
     }
 
     /// Whether a file is being read.
@@ -294,6 +303,7 @@ impl Studio {
             recovery.forget();
         }
         self.easel.clear();
+        self.gallery = Gallery::default();
         self.desk = Some(desk);
     }
 
@@ -460,9 +470,12 @@ impl Studio {
             ui.heading(words::welcome::HEADING);
             ui.label(words::welcome::TEXT);
             ui.add_space(12.0);
+            self.gallery.keep_up(&context);
             ui.horizontal_wrapped(|ui| {
                 for exhibit in sinew_zoo::names() {
-                    if ui.button(style::title(exhibit.name)).on_hover_text(exhibit.about).clicked() {
+                    let picture = self.gallery.of(exhibit.name);
+                    let response = card(ui, picture, &style::title(exhibit.name), 118.0);
+                    if response.on_hover_text(exhibit.about).clicked() {
                         built_in = Some(exhibit.name);
                     }
                 }

@@ -9,7 +9,7 @@ use crate::shell::gpu_easel::{GpuEasel, Placed, Shot, Side};
 use crate::shell::pick::{Picked, pick};
 use crate::words;
 use eframe::egui::{self, Color32, Pos2, Rect, Sense, Vec2};
-use glam::{DAffine3, DVec2, DVec3};
+use glam::{DVec2, DVec3};
 use sinew::{DeformedMesh, Rig};
 use sinew_render::{
     Antialias, Camera, Dot, Finish, Ghost, Ground, Image, Line, Look, Material, Mesh, Palette, Scale, Scene, Size,
@@ -247,14 +247,13 @@ fn strain(rig: &Rig, frame: &Frame<'_>, out: &mut Vec<f32>) {
 }
 
 fn meshes<'a>(document: &'a Document, mesh: &'a DeformedMesh, colors: Option<&'a [[f32; 4]]>) -> Vec<Mesh<'a>> {
-    let dress = |(piece, dressed): (&'a Piece, Mesh<'a>)| {
-        let placed = Mesh { transform: DAffine3::from_translation(mesh.origins[piece.character]), ..dressed };
+    let dress = |(piece, placed): (&'a Piece, Mesh<'a>)| {
         let Some(colors) = colors else { return placed };
         let double_sided = placed.material.double_sided;
         let material = Material { base_color: [1.0; 4], finish: Finish::Chart, double_sided, ..Material::default() };
         Mesh { material, colors: Some(&colors[piece.vertices.clone()]), ..placed }
     };
-    document.character().dressed(mesh).map(dress).collect()
+    document.character().placed(mesh).map(dress).collect()
 }
 
 fn look(desk: &Desk) -> Look {

@@ -7,6 +7,7 @@ use eframe::egui;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use sinew_render::{Image, Size, encode};
+use sinew_studio::portrait::Subject;
 use sinew_studio::shell::studio::Studio;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -258,4 +259,37 @@ fn documents_open_on_real_files() -> Outcome {
     }
     assert!(seen > 0 || sinew_testkit::assets::folder().is_none());
     Ok(())
+}
+
+/// Pictures come of themselves while the cards are seen, change nothing, and are made once for each clip.
+#[test]
+fn cards_show_this_character() -> Outcome {
+    let mut harness = open("calf")?;
+    until(&mut harness, "the pictures", |studio| studio.desk().is_some_and(|desk| desk.portraits.is_done(0)))?;
+    screen(&mut harness, "0-cards")?;
+    let desk = harness.state_mut().desk_mut().ok_or("no desk")?;
+    for style in sinew_liven::Style::ALL {
+        assert!(desk.portraits.look(Subject::Style(style), 0).is_some(), "{style}");
+    }
+    for preset in sinew::presets::names() {
+        assert!(desk.portraits.look(Subject::Preset(preset.name), 0).is_some(), "{}", preset.name);
+    }
+    assert!(!desk.document.is_unsaved() && desk.document.history().undoable().is_none());
+    click(&mut harness, "Jelly");
+    let desk = harness.state().desk().ok_or("no desk")?;
+    assert_eq!(desk.document.history().undoable(), Some("jelly"));
+    assert!(desk.portraits.is_done(0), "pictures of the character do not depend on the document");
+    Ok(())
+}
+
+/// Before anything is open, built-in characters are seen, and a card opens one.
+#[test]
+fn built_in_characters_are_seen() -> Outcome {
+    let mut harness = window(Studio::new(None, None));
+    harness.step();
+    let names = sinew_zoo::names();
+    until(&mut harness, "the gallery", |studio| names.iter().all(|exhibit| studio.is_seen(exhibit.name)))?;
+    screen(&mut harness, "0-welcome")?;
+    click(&mut harness, "Calf");
+    until(&mut harness, "the calf", |studio| studio.desk().is_some())
 }
