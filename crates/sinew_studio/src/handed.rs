@@ -32,7 +32,9 @@ fn has_extension(name: &str, extensions: &[&str]) -> bool {
 
 /// The character among some files, as one file; `None` where there is none.
 pub fn character_of(files: &[File]) -> Option<Source> {
-    let (name, bytes) = files.iter().find(|(name, _)| has_extension(name, &CHARACTERS))?;
+    // Clips made by hand lie in a file of their own, which comes with the recipe.
+    let is_character = |name: &str| has_extension(name, &CHARACTERS) && !name.ends_with(crate::keep::TAKES);
+    let (name, bytes) = files.iter().find(|(name, _)| is_character(name))?;
     let whole = if has_extension(name, &["gltf"]) { gathered(bytes, files) } else { None };
     let bytes = whole.unwrap_or_else(|| bytes.clone()).into();
     Some(Source::Memory { name: name.clone(), bytes })

@@ -1,8 +1,9 @@
 //! What takes longer than a moment, away from the window: each job is given all it needs, and gives plain data back.
 
 use crate::character::Character;
-use crate::document::Document;
-use crate::drawn::{Drawn, posed_clip};
+use crate::document::{ChangeError, Document};
+use crate::drawn::{Drawn, posed_clip, takes_file};
+use crate::pictures::Reel;
 use crate::player::Gains;
 use crate::portrait::{Portrait, Subject};
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,8 @@ pub enum Job {
     Bake(Export),
     /// A small picture, on a clip by number.
     Portrait(Subject, usize),
+    /// A picture or a film.
+    Reel(Reel),
 }
 
 /// How a file is exported.
@@ -68,8 +71,10 @@ pub enum Done {
     Checked(Vec<Finding>),
     /// A file.
     Baked(Baked),
-    /// A picture.
+    /// A small picture.
     Portrait(Portrait),
+    /// The file of a picture or a film.
+    Pictured(Vec<u8>),
     /// Why nothing came of it.
     Failed(String),
 }
@@ -137,7 +142,16 @@ impl Task {
             Job::Check => self.check(progress),
             Job::Bake(export) => self.bake(export, progress),
             Job::Portrait(subject, clip) => self.draw_portrait(*subject, *clip),
+            Job::Reel(reel) => self.draw_reel(*reel, progress),
         }
+    }
+
+    /// The document as it was when the task was made, without its history.
+    pub(crate) fn document(&self) -> Result<Document, ChangeError> {
+        let mut document = Document::with_recipe(Arc::clone(&self.character), &self.recipe.to_string(), &self.maps)?;
+        let maps = document.maps().clone();
+        document.set_all(self.recipe.clone(), (*self.drawn).clone(), maps);
+        Ok(document)
     }
 
     /// The character with the poses drawn on its clips and what was painted on it, as the command reads it.
@@ -149,7 +163,11 @@ impl Task {
                 file.replace_tracks(number, clip, &posed).map_err(|error| error.to_string())?;
             }
         }
-        let raw = RawAsset::from_original(asset.name.clone(), file).map_err(|error| error.to_string())?;
+        let mut raw = RawAsset::from_original(asset.name.clone(), file).map_err(|error| error.to_string())?;
+        if let Some(takes) = takes_file(&self.character, &self.drawn)? {
+            let takes = RawAsset::from_slice(TAKES, &takes).map_err(|error| error.to_string())?;
+            raw = raw.with_clips_of(&[takes]).map_err(|error| error.to_string())?;
+        }
         raw.paint(&self.maps).map_err(|error| error.to_string())?.check().map_err(|error| error.to_string())
     }
 
@@ -230,6 +248,9 @@ fn livened(
     let told = |done: usize, total: usize| progress("trying", done, total);
     liven(&asset.rig, &clips, chosen, &sprung, &wishes, &told).map_err(|error| error.to_string())
 }
+
+/// What the file of clips made by hand is called in messages.
+const TAKES: &str = "clips made by hand";
 
 /// Frames per second that are looked at.
 const CHECKED_FPS: f64 = 30.0;

@@ -5,11 +5,12 @@
 use crate::character::{Character, Source};
 use crate::drawn::Drawn;
 use crate::jobs::{Baked, Done, Export, Finding, Job, Task};
+use crate::pictures::Reel;
 use crate::player::Gains;
 use crate::portrait::{Portrait, Subject};
 use serde::{Deserialize, Serialize};
-use sinew::{RecipeFile, presets};
 use sinew::recipe::Strength;
+use sinew::{RecipeFile, presets};
 use sinew_gltf::map_file::MapFile;
 use sinew_liven::Style;
 use std::sync::Arc;
@@ -22,6 +23,7 @@ enum PlainJob {
     Bake(Export),
     Style { style: String, clip: usize },
     Preset { preset: String, clip: usize },
+    Reel(Reel),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -39,6 +41,7 @@ enum PlainDone {
     Checked(Vec<Finding>),
     Baked { lines: Vec<String>, trade: Vec<(usize, f64)> },
     Portrait { width: usize, height: usize },
+    Pictured,
     Failed(String),
 }
 
@@ -70,6 +73,7 @@ pub fn task_to_text(task: &Task) -> String {
         Job::Solve => PlainJob::Solve,
         Job::Check => PlainJob::Check,
         Job::Bake(export) => PlainJob::Bake(export.clone()),
+        Job::Reel(reel) => PlainJob::Reel(*reel),
         Job::Portrait(Subject::Style(style), clip) => PlainJob::Style { style: style.name().to_owned(), clip: *clip },
         Job::Portrait(Subject::Preset(name), clip) => PlainJob::Preset { preset: (*name).to_owned(), clip: *clip },
     };
@@ -85,9 +89,8 @@ pub fn task_from_text(character: Arc<Character>, text: &str) -> Result<Task, Str
     let recipe = RecipeFile::parse(&plain.recipe).map_err(|error| told(&error))?;
     let maps = plain.maps.iter().map(|map| MapFile::from_text("map", map)).collect::<Result<_, _>>();
     let job = match plain.job {
-        PlainJob::Liven { style, strength } => {
-            Job::Liven(style_named(&style)?, strength.and_then(Strength::new))
-        }
+        PlainJob::Liven { style, strength } => Job::Liven(style_named(&style)?, strength.and_then(Strength::new)),
+        PlainJob::Reel(reel) => Job::Reel(reel),
         PlainJob::Style { style, clip } => Job::Portrait(Subject::Style(style_named(&style)?), clip),
         PlainJob::Preset { preset, clip } => {
             let known = presets::names().iter().find(|known| known.name == preset).ok_or("no such preset")?;
@@ -114,6 +117,7 @@ pub fn done_to_text(done: Done) -> (String, Vec<u8>) {
         Done::Solved(gains) => (PlainDone::Solved(gains.by_clip), Vec::new()),
         Done::Checked(findings) => (PlainDone::Checked(findings), Vec::new()),
         Done::Baked(Baked { bytes, lines, trade }) => (PlainDone::Baked { lines, trade }, bytes),
+        Done::Pictured(bytes) => (PlainDone::Pictured, bytes),
         Done::Portrait(Portrait { width, height, pixels }) => (PlainDone::Portrait { width, height }, pixels),
         Done::Failed(why) => (PlainDone::Failed(why), Vec::new()),
     };
@@ -132,6 +136,7 @@ pub fn done_from_text(text: &str, bytes: Vec<u8>) -> Done {
         Ok(PlainDone::Portrait { width, height }) if bytes.len() == 4 * width * height => {
             Done::Portrait(Portrait { width, height, pixels: bytes })
         }
+        Ok(PlainDone::Pictured) => Done::Pictured(bytes),
         Ok(PlainDone::Portrait { .. }) => Done::Failed("a picture has arrived in part".to_owned()),
         Ok(PlainDone::Failed(why)) => Done::Failed(why),
         Err(error) => Done::Failed(error.to_string()),

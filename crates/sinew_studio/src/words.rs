@@ -99,6 +99,27 @@ pub mod view {
         "Fit the character in view (F). Drag to orbit, middle-drag or Shift-drag to pan, wheel to zoom.";
 }
 
+/// Shaking by hand.
+pub mod live {
+    /// Poses one by one.
+    pub const LIVE: &str = "Live";
+    /// Its tooltip.
+    pub const LIVE_TIP: &str = "Take a bone and shake it (L): effects follow your hand. With Shift all of the character is carried. The clip stays as it is.";
+    /// Records.
+    pub const RECORD: &str = "Record";
+    /// Ends it.
+    pub const STOP: &str = "Stop";
+    /// Tooltip of both.
+    pub const RECORD_TIP: &str =
+        "Keep what you do from now on as a clip of its own (R); it is exported with the others";
+    /// What such a clip is called, with a number.
+    pub const TAKE: &str = "shake";
+    /// Removes it.
+    pub const REMOVE: &str = "Remove clip";
+    /// Its tooltip.
+    pub const REMOVE_TIP: &str = "Remove this recorded clip; Undo brings it back";
+}
+
 /// Time.
 pub mod time {
     /// Plays.
@@ -419,6 +440,31 @@ pub mod check {
     pub const LOWER: &str = "Lower all by a fifth";
     /// Its tooltip.
     pub const LOWER_TIP: &str = "Scale every gain and strength of the recipe by 0.8";
+}
+
+/// Pictures and films.
+pub mod pictures {
+    /// Heading.
+    pub const TITLE: &str = "Picture or film";
+    /// Its tooltip.
+    pub const TITLE_TIP: &str =
+        "From the side you look from, with the whole clip in view; ghost, skeleton and wire as they are shown";
+    /// What it is.
+    pub const KINDS: [&str; 3] = ["Still (PNG)", "Film (GIF)", "Film (APNG)"];
+    /// Pixels.
+    pub const WIDTH: &str = "width ";
+    /// Pixels.
+    pub const HEIGHT: &str = "height ";
+    /// Frames per second.
+    pub const FPS: &str = " a second";
+    /// Makes it.
+    pub const MAKE: &str = "Make it";
+    /// Its tooltip.
+    pub const MAKE_TIP: &str = "Save the recipe, draw, and write the file beside it";
+    /// While it is drawn.
+    pub const DRAWING: &str = "drawing";
+    /// Written.
+    pub const WROTE: &str = "Wrote";
 }
 
 /// Files.

@@ -5,7 +5,9 @@ use crate::character::Character;
 use crate::document::{ChangeError, Document};
 use crate::jobs::{Baked, Crew, Done, Export, Finding, Job, Task};
 use crate::opening::Opened;
+use crate::pictures::{Kind, Reel};
 use crate::player::{Player, Span};
+use crate::shake::Grab;
 use crate::shell::drawing::Drawing;
 use crate::shell::orbit::Orbit;
 use crate::shell::pick::Picked;
@@ -93,6 +95,34 @@ pub enum Purpose {
     Findings(u64),
     /// A file to write.
     File(PathBuf),
+    /// A picture or film to write.
+    Picture(PathBuf),
+}
+
+/// What pictures and films are to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Filming {
+    /// Which.
+    pub kind: Kind,
+    /// Width and height in pixels.
+    pub size: [u32; 2],
+    /// Frames per second.
+    pub fps: f64,
+}
+
+impl Default for Filming {
+    fn default() -> Self {
+        Self { kind: Kind::Still, size: [960, 540], fps: 30.0 }
+    }
+}
+
+/// A bone in the hand, and how far from the eye.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hand {
+    /// What is held.
+    pub grab: Grab,
+    /// Along the line of sight, in scene units.
+    pub depth: f64,
 }
 
 /// What people are told, and whether it is bad news.
@@ -141,6 +171,12 @@ pub struct Desk {
     pub muted: Vec<bool>,
     /// The only one heard.
     pub solo: Option<usize>,
+    /// Whether poses arrive one by one, and the pointer shakes bones.
+    pub is_live: bool,
+    /// The bone in the hand.
+    pub hand: Option<Hand>,
+    /// Seconds since the last picture.
+    elapsed: f64,
     /// Whether the pointer paints.
     pub is_painting: bool,
     /// The brush.
@@ -163,6 +199,8 @@ pub struct Desk {
     pub recipe_path: String,
     /// Where the file is written.
     pub output_path: String,
+    /// What pictures are to be.
+    pub filming: Filming,
     /// What was said of the last style.
     pub account: Vec<String>,
     /// The text of the recipe, while it is edited by hand.
@@ -223,6 +261,9 @@ impl Desk {
             effect: 0,
             muted: Vec::new(),
             solo: None,
+            is_live: false,
+            hand: None,
+            elapsed: 0.0,
             is_painting: false,
             brush: Brush::default(),
             map: document.maps().keys().next().cloned(),
@@ -234,6 +275,7 @@ impl Desk {
             baked: None,
             recipe_path: recipe_path.display().to_string(),
             output_path: output_path.display().to_string(),
+            filming: Filming::default(),
             account: Vec::new(),
             edited: None,
             bone_filter: String::new(),
@@ -341,15 +383,36 @@ impl Desk {
             self.costs[0] = start.elapsed().as_secs_f64() * 1e3;
             self.followed = Some(state);
         }
+        if self.player.clip() > 0 && self.player.clip() >= self.document.clip_count() {
+            // It was made by hand, and undone.
+            self.choose_clip(0);
+        }
         let is_solving = self.purposes.iter().any(|(_, purpose)| matches!(purpose, Purpose::Gains(_)));
         let is_held = context.input(|input| input.pointer.any_down());
-        if !is_solving && !is_held && !self.character().asset.clips.is_empty() && !self.player.is_solved(&self.document)
-        {
+        if !is_solving && !is_held && self.document.clip_count() > 0 && !self.player.is_solved(&self.document) {
             let recipe = self.document.recipe().recipe().clone();
             self.begin(Job::Solve, Purpose::Gains(Box::new(recipe)), context);
         }
         let (character, clip) = (Arc::clone(self.document.character()), self.player.clip());
         self.portraits.keep_up(&character, clip, !is_held && !self.crew.is_busy(), context);
+    }
+
+    /// The picture or film of what is shown: seen from the side that people look from, with the whole clip in view.
+    pub fn reel(&self) -> Reel {
+        let Filming { kind, size, fps } = self.filming;
+        let degrees = |angle: f64| (angle.to_degrees() * 10.0).round() / 10.0;
+        let yaw = degrees(self.orbit.azimuth).rem_euclid(360.0);
+        Reel {
+            kind,
+            clip: self.player.clip(),
+            time: (self.time * 1e3).round() / 1e3,
+            view: [yaw, degrees(self.orbit.elevation)],
+            size,
+            fps,
+            ghost: self.showing.compare == Compare::Ghost,
+            skeleton: self.showing.skeleton,
+            wire: self.showing.wire,
+        }
     }
 
     /// Lets the player follow at the next chance, whether or not the document has changed.
@@ -379,12 +442,17 @@ impl Desk {
                 }
                 self.baked = Some(baked);
             }
+            (Purpose::Picture(path), Done::Pictured(bytes)) => match crate::keep::write_bytes(&path, &bytes) {
+                Ok(()) => self.tell(format!("{} {}", crate::words::pictures::WROTE, path.display())),
+                Err(error) => self.complain(error),
+            },
             _ => {}
         }
     }
 
     /// Time goes on by so many seconds.
     pub fn advance(&mut self, seconds: f64) {
+        self.elapsed = seconds;
         if !self.is_playing {
             return;
         }
@@ -397,12 +465,56 @@ impl Desk {
     /// The frame at the time that is.
     pub fn draw_frame(&mut self) {
         let start = Instant::now();
-        self.player.frame(self.time);
+        if self.is_live {
+            let (elapsed, grab) = (std::mem::take(&mut self.elapsed), self.hand.map(|hand| hand.grab));
+            if let Err(error) = self.player.shake(self.time, elapsed, grab.as_ref()) {
+                self.complain(error);
+                self.stop_live();
+            }
+        } else {
+            self.player.frame(self.time);
+        }
         self.costs[1] = start.elapsed().as_secs_f64() * 1e3;
+    }
+
+    /// Poses one by one, or the clip as it is again; what was recorded is kept.
+    pub fn toggle_live(&mut self) {
+        if self.is_live {
+            self.keep_take();
+            self.stop_live();
+        } else {
+            self.is_live = true;
+        }
+    }
+
+    fn stop_live(&mut self) {
+        (self.is_live, self.hand) = (false, None);
+        self.player.stop_shaking();
+    }
+
+    /// Begins to record, or keeps what was recorded and shows it.
+    pub fn toggle_recording(&mut self) {
+        if self.player.recorded().is_none() {
+            self.is_live = true;
+            self.player.record();
+        } else if self.keep_take() {
+            self.stop_live();
+            self.choose_clip(self.document.clip_count() - 1);
+            self.is_playing = true;
+        }
+    }
+
+    /// A clip of what was recorded; true where there is one.
+    fn keep_take(&mut self) -> bool {
+        let name = self.document.free_clip_name(crate::words::live::TAKE);
+        let Some(take) = self.player.take(&name) else { return false };
+        let kept = self.document.add_take(take);
+        kept.map_err(|error| self.complain(error)).is_ok()
     }
 
     /// Another clip.
     pub fn choose_clip(&mut self, clip: usize) {
+        self.hand = None;
         if let Err(error) = self.player.choose_clip(&self.document, clip) {
             self.complain(error);
         }

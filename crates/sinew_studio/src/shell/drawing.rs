@@ -292,7 +292,7 @@ fn finish(desk: &mut Desk, tool: Tool, points: Points, camera: CameraSpec) {
     }
     let first = desk.drawing.first.take().map(|(points, _)| points).unwrap_or_default();
     desk.drawing.region.clear();
-    let clip = desk.character().asset.clips.get(desk.player.clip()).map(|clip| clip.name.clone());
+    let clip = desk.document.clip(desk.player.clip()).map(|clip| clip.name.clone());
     let options = desk.drawing.options;
     if tool == Tool::Pose {
         let Some(clip) = clip else { return desk.complain(NO_CLIP) };
@@ -332,7 +332,7 @@ fn ease(options: &Options, time: f64) -> Ease {
 /// An edit at this moment as the options want it, without strokes.
 fn wanted(desk: &Desk, tool: Tool, name: String) -> Edit {
     let options = &desk.drawing.options;
-    let clip = desk.character().asset.clips.get(desk.player.clip()).map(|clip| clip.name.clone());
+    let clip = desk.document.clip(desk.player.clip()).map(|clip| clip.name.clone());
     let mut edit = Edit {
         name,
         time: clip.is_some().then_some(desk.time),
@@ -435,7 +435,7 @@ pub fn go(desk: &mut Desk, item: Item) {
             drawn.poses.get(number).map_or((None, None), |pose| (Some(pose.clip.clone()), Some(pose.ease.time)))
         }
     };
-    let number = clip.and_then(|name| desk.character().asset.clips.iter().position(|clip| clip.name == name));
+    let number = clip.and_then(|name| desk.document.clip_number(&name));
     if let Some(number) = number.filter(|number| *number != desk.player.clip()) {
         desk.choose_clip(number);
     }

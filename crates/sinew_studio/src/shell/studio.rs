@@ -345,7 +345,7 @@ impl Studio {
             desk.advance(seconds);
             desk.keep_up(&context);
             self.notices.append(&mut desk.notices);
-            if desk.is_playing || desk.crew.is_busy() {
+            if desk.is_playing || desk.is_live || desk.crew.is_busy() {
                 context.request_repaint();
             }
             if let Some(recovery) = &mut self.recovery
@@ -599,6 +599,12 @@ impl Studio {
         if down(Key::H) {
             let heat = desk.showing.colour == Colour::Displacement;
             desk.showing.colour = if heat { Colour::Material } else { Colour::Displacement };
+        }
+        if down(Key::L) {
+            desk.toggle_live();
+        }
+        if down(Key::R) {
+            desk.toggle_recording();
         }
         if down(Key::OpenBracket) {
             desk.brush.radius = (desk.brush.radius * 0.8).max(0.005);

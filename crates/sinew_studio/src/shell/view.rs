@@ -3,7 +3,8 @@
 use crate::brush::{SkinPlace, Stroke};
 use crate::document::Document;
 use crate::player::Frame;
-use crate::shell::desk::{Colour, Compare, Desk};
+use crate::shake::{Grab, Shake};
+use crate::shell::desk::{Colour, Compare, Desk, Hand};
 use crate::shell::drawing;
 use crate::shell::gpu_easel::{GpuEasel, Placed, Shot, Side};
 use crate::shell::pick::{Picked, pick};
@@ -21,6 +22,9 @@ use sinew_view::{Cut, Ray};
 /// Strain that the hottest colour stands for, and the least that displacement's does.
 const HOTTEST_STRAIN: f32 = 1.6;
 const LEAST_HEAT: f32 = 0.01;
+
+/// What is in the hand.
+const HELD: Color32 = Color32::from_rgb(40, 110, 210);
 
 /// Draws pictures of a desk, and hands on what the pointer does there.
 #[derive(Default)]
@@ -312,6 +316,21 @@ fn bar(ui: &mut egui::Ui, desk: &mut Desk) {
         ui.toggle_value(&mut desk.showing.skeleton, SKELETON);
         ui.toggle_value(&mut desk.showing.names, NAMES);
         ui.toggle_value(&mut desk.showing.wire, WIRE);
+        ui.separator();
+        let mut is_live = desk.is_live;
+        if ui.toggle_value(&mut is_live, words::live::LIVE).on_hover_text(words::live::LIVE_TIP).changed() {
+            desk.toggle_live();
+        }
+        if desk.is_live {
+            let text = match desk.player.recorded() {
+                Some(seconds) => format!("{} {seconds:.1} s", words::live::STOP),
+                None => words::live::RECORD.to_owned(),
+            };
+            if ui.button(text).on_hover_text(words::live::RECORD_TIP).clicked() {
+                desk.toggle_recording();
+            }
+        }
+        ui.separator();
         if ui.button(FRAME).on_hover_text(FRAME_TIP).clicked() {
             desk.frame_all();
         }
@@ -346,6 +365,10 @@ fn act(ui: &egui::Ui, desk: &mut Desk, response: &egui::Response, rect: Rect) {
     if !paints && !modifiers.alt && !middle && drawing::act(ui, desk, response, rect) {
         return;
     }
+    if desk.is_live && !paints && !modifiers.alt && !middle && !began_on_wipe && shake(desk, response, rect, modifiers)
+    {
+        return;
+    }
     if response.dragged() && began_on_wipe && !paints {
         desk.showing.wipe = (desk.showing.wipe + drag.x / rect.width()).clamp(0.02, 0.98);
     } else if paints {
@@ -365,6 +388,41 @@ fn act(ui: &egui::Ui, desk: &mut Desk, response: &egui::Response, rect: Rect) {
     if response.double_clicked() {
         desk.frame_all();
     }
+}
+
+/// Takes a bone and draws it to the pointer; false where there is none under it.
+fn shake(desk: &mut Desk, response: &egui::Response, rect: Rect, modifiers: egui::Modifiers) -> bool {
+    let was_held = desk.hand.is_some();
+    if !response.is_pointer_button_down_on() {
+        desk.hand = None;
+        return was_held;
+    }
+    let Some(at) = response.interact_pointer_pos() else { return was_held };
+    let camera = desk.orbit.camera();
+    if !was_held {
+        if response.dragged() && !response.drag_started() {
+            // The drag began beside the character.
+            return false;
+        }
+        let Some(picked) = pick_at(desk, rect, at) else { return false };
+        let (rig, stage) = (desk.document.rig(), desk.player.stage());
+        let skeleton = rig.skeleton();
+        let main = rig.main_bone(rig.point(picked.vertex()));
+        let Some(held) = main.and_then(|bone| Shake::holdable(stage, bone)) else { return false };
+        // Carried, all of it goes along.
+        let top = skeleton.ancestors(held).filter_map(|bone| Shake::holdable(stage, bone)).last();
+        let bone = if modifiers.shift { top.unwrap_or(held) } else { held };
+        let world = desk.player.last().world;
+        let on_bone = world.world_from_bone(bone).inverse().transform_point3(picked.point);
+        let grab = Grab { bone, held: on_bone, to: picked.point, carries: modifiers.shift };
+        desk.hand = Some(Hand { grab, depth: (camera.eye() - picked.point).dot(camera.back()) });
+        desk.bone = Some(held);
+    }
+    let part = part_of(desk, rect, at);
+    if let (Some(hand), Some(ray)) = (&mut desk.hand, ray(&camera, part, at)) {
+        hand.grab.to = ray.origin + ray.direction * hand.depth;
+    }
+    true
 }
 
 /// The part of the picture that a place lies in, as cameras see it.
@@ -480,6 +538,13 @@ fn overlay(ui: &mut egui::Ui, desk: &mut Desk, rect: Rect, response: &egui::Resp
                 let font = egui::FontId::proportional(if strong { 13.0 } else { 10.0 });
                 painter.text(at, egui::Align2::LEFT_BOTTOM, skeleton.name(bone), font, ink);
             }
+        }
+    }
+    if let Some(hand) = desk.hand {
+        let held = desk.player.last().world.world_from_bone(hand.grab.bone).transform_point3(hand.grab.held);
+        if let (Some(from), Some(to)) = (on_screen(held), on_screen(hand.grab.to)) {
+            painter.line_segment([from, to], egui::Stroke::new(1.5, HELD));
+            painter.circle_filled(from, 4.0, HELD);
         }
     }
     if let Some(picked) = desk.picked {

@@ -293,3 +293,54 @@ fn built_in_characters_are_seen() -> Outcome {
     click(&mut harness, "Calf");
     until(&mut harness, "the calf", |studio| studio.desk().is_some())
 }
+
+/// A bone is taken on the picture and shaken: the document is as it was, effects follow, and what is recorded is a clip.
+#[test]
+fn a_bone_is_shaken_and_recorded() -> Outcome {
+    let mut harness = open("calf")?;
+    let desk = harness.state_mut().desk_mut().ok_or("no desk")?;
+    desk.change(|document| document.choose_preset("jelly"));
+    (desk.time, desk.is_playing) = (0.4, false);
+    until(&mut harness, "gains", |studio| studio.desk().is_some_and(|desk| !desk.crew.is_busy()))?;
+    let revision =
+        |harness: &Harness<'_, Studio>| harness.state().desk().map(|desk| desk.document.history().revision());
+    let before = revision(&harness);
+    click(&mut harness, "Live");
+    let head = bones_in_picture(&harness, "head")?.first().copied().ok_or("no head")?;
+    let shake = |harness: &mut Harness<'_, Studio>, name: Option<&str>| -> Outcome {
+        harness.drag_at(head);
+        harness.step();
+        for step in 0..24 {
+            harness.hover_at(head + egui::vec2(60.0 * (0.6 * step as f32).sin(), -8.0));
+            harness.step();
+        }
+        let desk = harness.state().desk().ok_or("no desk")?;
+        let hand = desk.hand.ok_or("nothing is held")?;
+        let world = desk.player.last().world;
+        let held = world.world_from_bone(hand.grab.bone).transform_point3(hand.grab.held);
+        assert!(held.distance(hand.grab.to) < 0.3 * desk.character().size(), "the head is left behind");
+        if let Some(name) = name {
+            screen(harness, name)?;
+        }
+        harness.drop_at(head);
+        harness.run_steps(4);
+        Ok(())
+    };
+    shake(&mut harness, Some("8-shaken"))?;
+    assert_eq!(revision(&harness), before, "the document is left alone");
+    assert!(harness.state().desk().is_some_and(|desk| desk.hand.is_none()));
+    click(&mut harness, "Record");
+    shake(&mut harness, None)?;
+    harness.get_by_label_contains("Stop").click();
+    harness.run_steps(3);
+    let desk = harness.state_mut().desk_mut().ok_or("no desk")?;
+    assert_eq!(desk.document.clip_names().last().map(String::as_str), Some("shake 1"));
+    assert!(!desk.is_live && desk.player.clip() + 1 == desk.document.clip_count());
+    assert!(desk.player.span().length > 0.2, "{:?}", desk.player.span());
+    desk.is_playing = false;
+    screen(&mut harness, "9-recorded")?;
+    click(&mut harness, "Undo");
+    let desk = harness.state().desk().ok_or("no desk")?;
+    assert!(desk.document.drawn().takes.is_empty() && desk.player.clip() == 0);
+    Ok(())
+}

@@ -21,7 +21,7 @@ pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
     ui.strong(FITTED);
     ui.label(egui::RichText::new(FITTED_TEXT).small());
     let under_way = desk.progress(|purpose| matches!(purpose, Purpose::Style(_)));
-    let has_clips = !desk.character().asset.clips.is_empty();
+    let has_clips = desk.document.clip_count() > 0;
     ui.add_enabled_ui(under_way.is_none() && has_clips, |ui| {
         let cards = Style::ALL.iter().map(|style| (Subject::Style(*style), style.name(), style.about()));
         if let Some(Subject::Style(style)) = gallery(ui, desk, cards) {
