@@ -92,6 +92,11 @@ pub mod view {
     pub const WIRE: &str = "Wire";
     /// Names of bones.
     pub const NAMES: &str = "Names";
+    /// Before and after.
+    pub const ONION: &str = "Onion";
+    /// Its tooltip.
+    pub const ONION_TIP: &str =
+        "Onion skins while it stands still (O): a tenth and two tenths of a second before in orange, after in green";
     /// Shows all of it.
     pub const FRAME: &str = "Frame";
     /// Its tooltip.
@@ -382,6 +387,15 @@ pub mod draw {
     pub const GO: &str = "Show";
     /// Its tooltip.
     pub const GO_TIP: &str = "Go to the moment and the view it was drawn at. Drag its knots to change it.";
+    /// Part of what is there.
+    pub const JOIN: &str = "Into the selected pose";
+    /// What that does.
+    pub const JOIN_TIP: &str =
+        "Strokes drawn at the moment of the selected pose become part of it; they come and go together";
+    /// Several of them.
+    pub const STROKES: &str = "strokes";
+    /// Removes the last of several.
+    pub const REMOVE_LAST: &str = "Remove last";
     /// Removes it.
     pub const REMOVE: &str = "Remove stroke";
     /// Changes it.

@@ -15,7 +15,7 @@ use crate::shell::portraits::Portraits;
 use crate::why::Why;
 use eframe::egui;
 use glam::DVec3;
-use sinew::BoneId;
+use sinew::{BoneId, DeformedMesh};
 use sinew_liven::Style;
 use sinew_render::View;
 use std::path::PathBuf;
@@ -67,6 +67,8 @@ pub struct Showing {
     pub names: bool,
     /// Edges.
     pub wire: bool,
+    /// Moments before and after, while it stands still.
+    pub onion: bool,
     /// Where the wipe is, as a share of the width.
     pub wipe: f32,
 }
@@ -79,6 +81,7 @@ impl Default for Showing {
             skeleton: false,
             names: false,
             wire: false,
+            onion: false,
             wipe: 0.5,
         }
     }
@@ -217,6 +220,8 @@ pub struct Desk {
     pub portraits: Portraits,
     /// What is to be told.
     pub notices: Vec<Notice>,
+    /// Skins of moments before and after, in the order of [`ONIONS`]; empty where they are not shown.
+    pub onions: Vec<DeformedMesh>,
     /// How long following the last change took, and the last frame, in milliseconds.
     pub costs: [f64; 2],
 }
@@ -229,6 +234,14 @@ pub struct Graph {
     /// In sizes.
     pub samples: Vec<f64>,
 }
+
+/// Seconds from the moment that is shown to those of onion skins, their colours (linear), and how opaque they are.
+pub const ONIONS: [(f64, [f32; 3], f32); 4] = [
+    (-0.2, [0.85, 0.30, 0.02], 0.16),
+    (-0.1, [0.85, 0.30, 0.02], 0.28),
+    (0.1, [0.02, 0.45, 0.25], 0.28),
+    (0.2, [0.02, 0.45, 0.25], 0.16),
+];
 
 /// Samples of a graph.
 pub const GRAPHED: usize = 96;
@@ -284,6 +297,7 @@ impl Desk {
             followed: None,
             portraits: Portraits::default(),
             notices: Vec::new(),
+            onions: Vec::new(),
             costs: [0.0; 2],
             document,
         };
@@ -465,6 +479,15 @@ impl Desk {
     /// The frame at the time that is.
     pub fn draw_frame(&mut self) {
         let start = Instant::now();
+        self.onions.clear();
+        if self.showing.onion && !self.is_playing && !self.is_live {
+            for (after, ..) in ONIONS {
+                let time = self.time + after;
+                let time = self.player.motion().map_or(time, |motion| motion.sample_time(time));
+                let mesh = self.player.frame(time).result.clone();
+                self.onions.push(mesh);
+            }
+        }
         if self.is_live {
             let (elapsed, grab) = (std::mem::take(&mut self.elapsed), self.hand.map(|hand| hand.grab));
             if let Err(error) = self.player.shake(self.time, elapsed, grab.as_ref()) {

@@ -600,6 +600,9 @@ impl Studio {
             let heat = desk.showing.colour == Colour::Displacement;
             desk.showing.colour = if heat { Colour::Material } else { Colour::Displacement };
         }
+        if down(Key::O) {
+            desk.showing.onion = !desk.showing.onion;
+        }
         if down(Key::L) {
             desk.toggle_live();
         }

@@ -4,7 +4,7 @@ use crate::brush::{SkinPlace, Stroke};
 use crate::document::Document;
 use crate::player::Frame;
 use crate::shake::{Grab, Shake};
-use crate::shell::desk::{Colour, Compare, Desk, Hand};
+use crate::shell::desk::{Colour, Compare, Desk, Hand, ONIONS};
 use crate::shell::drawing;
 use crate::shell::gpu_easel::{GpuEasel, Placed, Shot, Side};
 use crate::shell::pick::{Picked, pick};
@@ -108,6 +108,7 @@ impl Easel {
                 moment,
                 sides,
                 ghost: desk.showing.compare == Compare::Ghost,
+                onions: &desk.onions,
                 colors: colors.as_deref(),
                 wire: desk.showing.wire,
                 camera: &camera,
@@ -187,6 +188,12 @@ impl Easel {
         }
         if desk.showing.compare == Compare::Ghost {
             scene.ghosts = meshes(&desk.document, frame.base, None).into_iter().map(Ghost::new).collect();
+        }
+        if side == Side::Result {
+            for (mesh, (_, tint, opacity)) in desk.onions.iter().zip(ONIONS) {
+                let skins = meshes(&desk.document, mesh, None).into_iter();
+                scene.ghosts.extend(skins.map(|mesh| Ghost { tint, opacity, through: 0.0, ..Ghost::new(mesh) }));
+            }
         }
         (scene.lines, scene.dots) = skeleton_of(desk, &frame, size.height() as f32);
         let look = Look { occlusion: if fast { 0.0 } else { 1.0 }, ..look(desk) };
@@ -316,6 +323,7 @@ fn bar(ui: &mut egui::Ui, desk: &mut Desk) {
         ui.toggle_value(&mut desk.showing.skeleton, SKELETON);
         ui.toggle_value(&mut desk.showing.names, NAMES);
         ui.toggle_value(&mut desk.showing.wire, WIRE);
+        ui.toggle_value(&mut desk.showing.onion, ONION).on_hover_text(ONION_TIP);
         ui.separator();
         let mut is_live = desk.is_live;
         if ui.toggle_value(&mut is_live, words::live::LIVE).on_hover_text(words::live::LIVE_TIP).changed() {
