@@ -420,6 +420,20 @@ pub mod bones {
     pub const TRANSLATION: &str = "moves";
     /// Squash about a point.
     pub const ABOUT_POINT: &str = "squash about a point";
+    /// Its centre.
+    pub const CENTRE: &str = "Centre";
+    /// Its tooltip.
+    pub const CENTRE_TIP: &str =
+        "Show the centre of this bone's squash: drag its dot across the picture, or the end of an axis along it";
+    /// As the skin has it.
+    pub const CENTRE_OF_SKIN: &str = "Back to the skin's";
+    /// What it follows.
+    pub const FOLLOWS: &str = "Follows";
+    /// Its tooltip.
+    pub const FOLLOWS_TIP: &str =
+        "The bone that carries this one, as effects see it: a foot that the file hangs on its root follows the shin";
+    /// As the body has it.
+    pub const AS_BODY: &str = "as the body has it";
 }
 
 /// Why did this move.

@@ -9,6 +9,7 @@ use crate::pictures::{Kind, Reel};
 use crate::player::{Player, Span};
 use crate::shake::Grab;
 use crate::shell::drawing::Drawing;
+use crate::shell::gizmo::Held;
 use crate::shell::orbit::Orbit;
 use crate::shell::pick::Picked;
 use crate::shell::portraits::Portraits;
@@ -67,6 +68,8 @@ pub struct Showing {
     pub names: bool,
     /// Edges.
     pub wire: bool,
+    /// The centre of the selected bone.
+    pub centre: bool,
     /// Moments before and after, while it stands still.
     pub onion: bool,
     /// Where the wipe is, as a share of the width.
@@ -81,6 +84,7 @@ impl Default for Showing {
             skeleton: false,
             names: false,
             wire: false,
+            centre: false,
             onion: false,
             wipe: 0.5,
         }
@@ -178,6 +182,8 @@ pub struct Desk {
     pub is_live: bool,
     /// The bone in the hand.
     pub hand: Option<Hand>,
+    /// The bone's centre, while it is dragged.
+    pub held_centre: Option<Held>,
     /// Seconds since the last picture.
     elapsed: f64,
     /// Whether the pointer paints.
@@ -276,6 +282,7 @@ impl Desk {
             solo: None,
             is_live: false,
             hand: None,
+            held_centre: None,
             elapsed: 0.0,
             is_painting: false,
             brush: Brush::default(),
@@ -407,8 +414,14 @@ impl Desk {
             let recipe = self.document.recipe().recipe().clone();
             self.begin(Job::Solve, Purpose::Gains(Box::new(recipe)), context);
         }
-        let (character, clip) = (Arc::clone(self.document.character()), self.player.clip());
+        let (character, clip) = (Arc::clone(self.document.character()), self.pictured_clip());
         self.portraits.keep_up(&character, clip, !is_held && !self.crew.is_busy(), context);
+    }
+
+    /// The clip of the small pictures: of a recorded one there are none, and those of the first are shown.
+    pub fn pictured_clip(&self) -> usize {
+        let clip = self.player.clip();
+        if clip < self.character().asset.clips.len() { clip } else { 0 }
     }
 
     /// The picture or film of what is shown: seen from the side that people look from, with the whole clip in view.
@@ -490,7 +503,8 @@ impl Desk {
         }
         if self.is_live {
             let (elapsed, grab) = (std::mem::take(&mut self.elapsed), self.hand.map(|hand| hand.grab));
-            if let Err(error) = self.player.shake(self.time, elapsed, grab.as_ref()) {
+            let outcome = self.player.shake(self.time, elapsed, grab.as_ref()).map(|_| ());
+            if let Err(error) = outcome {
                 self.complain(error);
                 self.stop_live();
             }

@@ -473,8 +473,12 @@ impl Studio {
             self.gallery.keep_up(&context);
             ui.horizontal_wrapped(|ui| {
                 for exhibit in sinew_zoo::names() {
-                    let picture = self.gallery.of(exhibit.name);
-                    let response = card(ui, picture, &style::title(exhibit.name), 118.0);
+                    let name = style::title(exhibit.name);
+                    // A tab has no thread to draw on while nothing is open.
+                    let response = match cfg!(target_arch = "wasm32") {
+                        true => ui.button(name),
+                        false => card(ui, self.gallery.of(exhibit.name), &name, 118.0),
+                    };
                     if response.on_hover_text(exhibit.about).clicked() {
                         built_in = Some(exhibit.name);
                     }

@@ -5,9 +5,9 @@ use crate::document::Document;
 use crate::player::Frame;
 use crate::shake::{Grab, Shake};
 use crate::shell::desk::{Colour, Compare, Desk, Hand, ONIONS};
-use crate::shell::drawing;
 use crate::shell::gpu_easel::{GpuEasel, Placed, Shot, Side};
 use crate::shell::pick::{Picked, pick};
+use crate::shell::{drawing, gizmo};
 use crate::words;
 use eframe::egui::{self, Color32, Pos2, Rect, Sense, Vec2};
 use glam::{DVec2, DVec3};
@@ -324,7 +324,6 @@ fn bar(ui: &mut egui::Ui, desk: &mut Desk) {
         ui.toggle_value(&mut desk.showing.names, NAMES);
         ui.toggle_value(&mut desk.showing.wire, WIRE);
         ui.toggle_value(&mut desk.showing.onion, ONION).on_hover_text(ONION_TIP);
-        ui.separator();
         let mut is_live = desk.is_live;
         if ui.toggle_value(&mut is_live, words::live::LIVE).on_hover_text(words::live::LIVE_TIP).changed() {
             desk.toggle_live();
@@ -338,7 +337,6 @@ fn bar(ui: &mut egui::Ui, desk: &mut Desk) {
                 desk.toggle_recording();
             }
         }
-        ui.separator();
         if ui.button(FRAME).on_hover_text(FRAME_TIP).clicked() {
             desk.frame_all();
         }
@@ -369,6 +367,10 @@ fn act(ui: &egui::Ui, desk: &mut Desk, response: &egui::Response, rect: Rect) {
         && pressed.is_some_and(|at| (at.x - rect.left() - desk.showing.wipe * rect.width()).abs() < 24.0);
     if wipes {
         ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);
+    }
+    let of_result = part_of_result(desk, rect);
+    if !paints && !modifiers.alt && !middle && gizmo::act(ui, desk, response, of_result) {
+        return;
     }
     if !paints && !modifiers.alt && !middle && drawing::act(ui, desk, response, rect) {
         return;
@@ -431,6 +433,14 @@ fn shake(desk: &mut Desk, response: &egui::Response, rect: Rect, modifiers: egui
         hand.grab.to = ray.origin + ray.direction * hand.depth;
     }
     true
+}
+
+/// The part of the picture that shows the result.
+fn part_of_result(desk: &Desk, rect: Rect) -> Rect {
+    match desk.showing.compare {
+        Compare::SideBySide => rect.split_left_right_at_fraction(0.5).1,
+        _ => rect,
+    }
 }
 
 /// The part of the picture that a place lies in, as cameras see it.
@@ -526,10 +536,7 @@ fn overlay(ui: &mut egui::Ui, desk: &mut Desk, rect: Rect, response: &egui::Resp
             );
         }
     }
-    let part = match desk.showing.compare {
-        Compare::SideBySide => rect.split_left_right_at_fraction(0.5).1,
-        _ => rect,
-    };
+    let part = part_of_result(desk, rect);
     let Some(size) = Size::new(part.width() as u32, part.height() as u32) else { return };
     let projector = camera.projector(size);
     let on_screen = |point: DVec3| {
@@ -575,6 +582,7 @@ fn overlay(ui: &mut egui::Ui, desk: &mut Desk, rect: Rect, response: &egui::Resp
         let radius = desk.brush.radius * desk.character().size() / projector.pixel_size(depth);
         painter.circle_stroke(at, radius as f32, egui::Stroke::new(1.5, ink));
     }
+    gizmo::overlay(&painter, desk, part);
     drawing::overlay(&painter, desk, rect);
     axes(ui, desk, rect);
 }

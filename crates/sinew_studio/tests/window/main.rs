@@ -8,6 +8,7 @@ use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use sinew_render::{Image, Size, encode};
 use sinew_studio::portrait::Subject;
+use sinew_studio::shell::gizmo;
 use sinew_studio::shell::studio::Studio;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -342,5 +343,56 @@ fn a_bone_is_shaken_and_recorded() -> Outcome {
     click(&mut harness, "Undo");
     let desk = harness.state().desk().ok_or("no desk")?;
     assert!(desk.document.drawn().takes.is_empty() && desk.player.clip() == 0);
+    Ok(())
+}
+
+/// The centre of a bone's squash is drawn to where the pointer goes, along an axis it stays on it, and undone it is the
+/// skin's again.
+#[test]
+fn a_bones_centre_is_moved_in_the_picture() -> Outcome {
+    let mut harness = open("calf")?;
+    let desk = harness.state_mut().desk_mut().ok_or("no desk")?;
+    let text = "version = 1\n[[effect]]\ntype = \"squash\"\n";
+    desk.change(|document| document.replace("squash", text));
+    let skeleton = desk.document.rig().skeleton();
+    let head = skeleton.bones().find(|&bone| skeleton.name(bone).contains("head"));
+    (desk.bone, desk.time, desk.showing.centre) = (head, 0.4, true);
+    click(&mut harness, "Bones");
+    let seen = |harness: &Harness<'_, Studio>| -> Result<[egui::Pos2; 4], Box<dyn std::error::Error>> {
+        let pictures = harness.query_all_by_label("Sinew Studio").map(|node| node.rect());
+        let rect = pictures.max_by(|a, b| a.area().total_cmp(&b.area())).ok_or("no picture")?;
+        Ok(gizmo::handles(harness.state().desk().ok_or("no desk")?, rect).ok_or("no handles")?)
+    };
+    let place = |harness: &Harness<'_, Studio>| {
+        harness.state().desk().and_then(gizmo::centre).map(|(_, place)| place).ok_or("no centre")
+    };
+    let drag = |harness: &mut Harness<'_, Studio>, from: egui::Pos2, by: egui::Vec2| {
+        harness.drag_at(from);
+        harness.step();
+        harness.hover_at(from + 0.5 * by);
+        harness.step();
+        harness.hover_at(from + by);
+        harness.step();
+        harness.drop_at(from + by);
+        harness.run_steps(2);
+    };
+    let (before, [dot, ..]) = (place(&harness)?, seen(&harness)?);
+    screen(&mut harness, "10-centre")?;
+    let by = egui::vec2(24.0, -18.0);
+    drag(&mut harness, dot, by);
+    let [now, ends @ ..] = seen(&harness)?;
+    assert!(now.distance(dot + by) < 1.5, "{now:?} for {:?}", dot + by);
+    let moved = place(&harness)?;
+    drag(&mut harness, ends[1], egui::vec2(6.0, -20.0));
+    let along = place(&harness)? - moved;
+    assert!(along.y.abs() > 0.0 && along.x.abs().max(along.z.abs()) < 0.01 * along.y.abs(), "{along}");
+    screen(&mut harness, "11-centre-moved")?;
+    let desk = harness.state().desk().ok_or("no desk")?;
+    assert!(desk.document.text().contains("centroid"), "{}", desk.document.text());
+    click(&mut harness, "Undo");
+    assert!(place(&harness)?.distance(moved) < 1e-12, "one drag is one step");
+    click(&mut harness, "Undo");
+    assert_eq!(place(&harness)?, before);
+    assert_eq!(harness.state().desk().map(|desk| desk.document.text().to_string()).as_deref(), Some(text));
     Ok(())
 }

@@ -3,7 +3,7 @@
 use crate::jobs::Job;
 use crate::portrait::Subject;
 use crate::shell::desk::{Desk, Purpose};
-use crate::shell::portraits::card;
+use crate::shell::portraits::{card, is_pictured};
 use crate::shell::widgets::slider;
 use crate::words::style::*;
 use eframe::egui;
@@ -61,13 +61,13 @@ fn gallery<'a>(
     cards: impl Iterator<Item = (Subject, &'a str, &'a str)>,
 ) -> Option<Subject> {
     let moves = !desk.character().asset.clips.is_empty();
-    let clip = desk.player.clip();
+    let clip = desk.pictured_clip();
     let mut chosen = None;
     ui.horizontal_wrapped(|ui| {
         let gap = ui.spacing().item_spacing.x;
         let width = ((ui.available_width() - gap) / 2.0 - 1.0).clamp(76.0, 150.0);
         for (subject, name, about) in cards {
-            let response = if moves {
+            let response = if moves && is_pictured(&subject) {
                 let picture = desk.portraits.look(subject, clip);
                 card(ui, picture.as_ref(), &title(name), width)
             } else {
