@@ -1,5 +1,6 @@
 //! What was opened: a character with its clips and its looks, and where it came from.
 
+use glam::DAffine3;
 use sinew::DeformedMesh;
 use sinew_gltf::{Asset, Document as File, ImportError, Limits, RawAsset};
 use sinew_render::Mesh;
@@ -94,36 +95,54 @@ pub enum OpenError {
 impl Character {
     /// Reads a file with the buffers and pictures beside it.
     pub fn open(path: &Path) -> Result<Arc<Self>, OpenError> {
-        let file = File::open_within(path, Limits::default())?;
-        Self::of(Source::Path(path.to_owned()), path.display().to_string(), file)
+        Self::reopen(&Source::Path(path.to_owned()))
     }
 
     /// A built-in one, as it would be written to a file, so that it can be exported like any other.
     pub fn built_in(name: &str) -> Result<Arc<Self>, OpenError> {
-        let refuse = |fault: String| OpenError::BuiltIn { name: name.to_owned(), fault };
-        let made = sinew_zoo::build(name).map_err(|error| refuse(error.to_string()))?;
-        let file = sinew_gltf::export(&made.raw, &made.clips).map_err(|error| refuse(error.to_string()))?;
-        Self::of(Source::BuiltIn(name.to_owned()), format!("zoo:{name}"), file)
+        Self::reopen(&Source::BuiltIn(name.to_owned()))
     }
 
-    /// The same source again: the character after a crash.
+    /// Reads a file that lies in memory.
+    pub fn from_slice(name: &str, bytes: &Arc<[u8]>) -> Result<Arc<Self>, OpenError> {
+        Self::reopen(&Source::Memory { name: name.to_owned(), bytes: Arc::clone(bytes) })
+    }
+
+    /// Whatever lies at a source; [`crate::opening`] does the same step by step.
     pub fn reopen(source: &Source) -> Result<Arc<Self>, OpenError> {
+        let asset = Self::checked(RawAsset::from_original(source.argument(), Self::read(source)?)?)?;
+        let (wardrobe, worn) = Wardrobe::open(&asset, asset.document.as_ref());
+        let worn: Vec<String> = worn.iter().map(ToString::to_string).collect();
+        Ok(Self::dressed_in(source.clone(), asset, wardrobe, &worn))
+    }
+
+    /// The file that it lies in.
+    pub(crate) fn read(source: &Source) -> Result<File, OpenError> {
         match source {
-            Source::Path(path) => Self::open(path),
-            Source::BuiltIn(name) => Self::built_in(name),
-            Source::Memory { name, bytes } => Self::from_slice(name, bytes),
+            Source::Path(path) => Ok(File::open_within(path, Limits::default())?),
+            Source::BuiltIn(name) => {
+                let refuse = |fault: String| OpenError::BuiltIn { name: name.clone(), fault };
+                let made = sinew_zoo::build(name).map_err(|error| refuse(error.to_string()))?;
+                sinew_gltf::export(&made.raw, &made.clips).map_err(|error| refuse(error.to_string()))
+            }
+            Source::Memory { name, bytes } => Ok(File::from_slice(name, bytes, None)?),
         }
     }
 
-    pub(crate) fn of(source: Source, name: String, file: File) -> Result<Arc<Self>, OpenError> {
-        let asset = RawAsset::from_original(name, file)?.check()?;
+    /// Its rig.
+    pub(crate) fn checked(raw: RawAsset) -> Result<Asset, OpenError> {
+        let asset = raw.check()?;
         if asset.rig.triangles().is_empty() {
             return Err(OpenError::NothingMoves { file: asset.name });
         }
-        let (wardrobe, worn) = Wardrobe::open(&asset, asset.document.as_ref());
-        let warnings = asset.warnings.iter().chain(&worn).map(ToString::to_string).collect();
+        Ok(asset)
+    }
+
+    /// With what it wears, and what there was to say about that.
+    pub(crate) fn dressed_in(source: Source, asset: Asset, wardrobe: Wardrobe, worn: &[String]) -> Arc<Self> {
+        let warnings = asset.warnings.iter().map(ToString::to_string).chain(worn.iter().cloned()).collect();
         let (pieces, bones) = (Piece::all(&asset.rig), Bones::new(&asset.rig));
-        Ok(Arc::new(Self { source, asset, wardrobe, pieces, bones, warnings }))
+        Arc::new(Self { source, asset, wardrobe, pieces, bones, warnings })
     }
 
     /// What is drawn of a frame: every piece with what it wears, in the space about its character's origin.
@@ -140,6 +159,14 @@ impl Character {
                 ..Mesh::new(positions, normals, &piece.triangles)
             };
             Some((piece, dressed))
+        })
+    }
+
+    /// The same, each at its place in the world.
+    pub fn placed<'a>(&'a self, mesh: &'a DeformedMesh) -> impl Iterator<Item = (&'a Piece, Mesh<'a>)> {
+        self.dressed(mesh).map(|(piece, dressed)| {
+            let transform = DAffine3::from_translation(mesh.origins[piece.character]);
+            (piece, Mesh { transform, ..dressed })
         })
     }
 

@@ -8,12 +8,15 @@
 use crate::character::Character;
 use crate::document::{ChangeError, Document, Values};
 use crate::player::Player;
+use glam::{Quat, Vec3};
 use serde::{Deserialize, Serialize};
+use sinew::clip::{Curve, CurveError, Interpolation, Track};
 use sinew::recipe::EditShape;
 use sinew::{Clip, Motion, MotionSettings, Pose, RecipeFile, Rig};
 use sinew_draw::edits::{self, Edit, KindName, Made};
 use sinew_draw::pose_strokes::{self, PoseStroke};
 use sinew_draw::{Cycle, Ease, Layers, PoseLayer};
+use std::borrow::Cow;
 
 /// All that was drawn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -24,6 +27,60 @@ pub struct Drawn {
     /// Poses on clips.
     #[serde(default)]
     pub poses: Vec<DrawnPose>,
+    /// Clips that were made by hand, after those of the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub takes: Vec<Take>,
+}
+
+/// A clip that was made by hand.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Take {
+    /// Its name, which no other clip has.
+    pub name: String,
+    /// Seconds.
+    pub times: Vec<f64>,
+    /// What moves in it.
+    pub tracks: Vec<TakeTrack>,
+}
+
+/// Keys of one node, as many as there are times; what has none stays as the file has it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct TakeTrack {
+    /// The node in the file.
+    pub node: usize,
+    /// In the parent's space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub translation: Option<Vec<[f32; 3]>>,
+    /// As x, y, z, w.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rotation: Option<Vec<[f32; 4]>>,
+    /// Along the local axes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<Vec<[f32; 3]>>,
+}
+
+impl Take {
+    /// As files have clips; why not, where it is none.
+    pub fn clip(&self) -> Result<Clip, String> {
+        let told = |error: CurveError| format!("{}: {error}", self.name);
+        let vectors = |keys: &Option<Vec<[f32; 3]>>| {
+            let keys = keys.as_ref().map(|keys| keys.iter().map(|&key| Vec3::from_array(key)).collect());
+            keys.map(|keys| Curve::new(Interpolation::Linear, self.times.clone(), keys)).transpose().map_err(told)
+        };
+        let tracks = self.tracks.iter().map(|track| -> Result<Track, String> {
+            let turns = track.rotation.as_ref();
+            let turns = turns.map(|keys| keys.iter().map(|&key| Quat::from_array(key)).collect());
+            let rotation = turns.map(|keys| Curve::new(Interpolation::Linear, self.times.clone(), keys));
+            Ok(Track {
+                node: track.node,
+                translation: vectors(&track.translation)?,
+                rotation: rotation.transpose().map_err(told)?,
+                scale: vectors(&track.scale)?,
+                morph: None,
+            })
+        });
+        Ok(Clip { name: self.name.clone(), tracks: tracks.collect::<Result<_, String>>()? })
+    }
 }
 
 /// A pose that was drawn on a moment of a clip.
@@ -42,7 +99,7 @@ pub struct DrawnPose {
 impl Drawn {
     /// Whether there is nothing.
     pub fn is_empty(&self) -> bool {
-        self.edits.is_empty() && self.poses.is_empty()
+        self.edits.is_empty() && self.poses.is_empty() && self.takes.is_empty()
     }
 
     /// A name that no edit has.
@@ -62,16 +119,39 @@ impl Drawn {
     }
 }
 
+/// A clip of the file, or, after these, one made by hand.
+pub fn own_clip<'a>(character: &'a Character, drawn: &Drawn, number: usize) -> Option<Cow<'a, Clip>> {
+    let of_file = &character.asset.clips;
+    match of_file.get(number) {
+        Some(clip) => Some(Cow::Borrowed(clip)),
+        None => drawn.takes.get(number - of_file.len())?.clip().ok().map(Cow::Owned),
+    }
+}
+
 /// A clip with the poses that were drawn on it, where there are some.
 pub fn posed_clip(character: &Character, drawn: &Drawn, number: usize) -> Option<Clip> {
-    let clip = character.asset.clips.get(number)?;
+    let clip = own_clip(character, drawn, number)?;
     let layers = drawn.layers(&clip.name);
     if layers.is_empty() {
         return None;
     }
-    let (_, cycle) = motion(&character.asset.rig, clip).ok()?;
+    let (_, cycle) = motion(&character.asset.rig, &clip).ok()?;
     let skeleton = character.asset.rig.skeleton();
-    Some(Layers::new(skeleton, &layers, cycle).ok()?.clip(skeleton, clip))
+    Some(Layers::new(skeleton, &layers, cycle).ok()?.clip(skeleton, &clip))
+}
+
+/// Clips that were made by hand, with the poses drawn on them, as a file that `--animations` takes; `None` without such.
+pub fn takes_file(character: &Character, drawn: &Drawn) -> Result<Option<Vec<u8>>, String> {
+    let asset = &character.asset;
+    if drawn.takes.is_empty() {
+        return Ok(None);
+    }
+    let numbers = asset.clips.len()..asset.clips.len() + drawn.takes.len();
+    let posed =
+        |number| posed_clip(character, drawn, number).map(Cow::Owned).or_else(|| own_clip(character, drawn, number));
+    let clips: Vec<Clip> = numbers.filter_map(posed).map(Cow::into_owned).collect();
+    let told = |error: sinew_gltf::WriteError| error.to_string();
+    sinew_gltf::export(&asset.raw, &clips).map_err(told)?.to_glb().map_err(told).map(Some)
 }
 
 /// A clip as a function of time; with when it begins and its period, if it loops.
@@ -84,9 +164,64 @@ fn motion(rig: &Rig, clip: &Clip) -> Result<(Motion, Option<Cycle>), String> {
 }
 
 impl Document {
-    fn clip_named(&self, name: &str) -> Result<(usize, &Clip), String> {
-        let mut clips = self.character().asset.clips.iter().enumerate();
-        clips.find(|(_, clip)| clip.name == name).ok_or_else(|| format!("there is no clip \"{name}\""))
+    /// How many clips there are: those of the file, then those made by hand.
+    pub fn clip_count(&self) -> usize {
+        self.character().asset.clips.len() + self.drawn().takes.len()
+    }
+
+    /// Their names.
+    pub fn clip_names(&self) -> Vec<String> {
+        let of_file = self.character().asset.clips.iter().map(|clip| &clip.name);
+        of_file.chain(self.drawn().takes.iter().map(|take| &take.name)).cloned().collect()
+    }
+
+    /// A clip without the poses drawn on it.
+    pub fn clip(&self, number: usize) -> Option<Cow<'_, Clip>> {
+        own_clip(self.character(), self.drawn(), number)
+    }
+
+    /// A clip as it is played: with the poses drawn on it.
+    pub fn played_clip(&self, number: usize) -> Option<Cow<'_, Clip>> {
+        posed_clip(self.character(), self.drawn(), number).map(Cow::Owned).or_else(|| self.clip(number))
+    }
+
+    /// The number of a clip.
+    pub fn clip_number(&self, name: &str) -> Option<usize> {
+        self.clip_names().iter().position(|known| known == name)
+    }
+
+    fn clip_named(&self, name: &str) -> Result<(usize, Cow<'_, Clip>), String> {
+        let number = self.clip_number(name);
+        let found = number.and_then(|number| Some((number, self.clip(number)?)));
+        found.ok_or_else(|| format!("there is no clip \"{name}\""))
+    }
+
+    /// A name that no clip has.
+    pub fn free_clip_name(&self, kind: &str) -> String {
+        let taken = self.clip_names();
+        (1..).map(|number| format!("{kind} {number}")).find(|name| !taken.contains(name)).unwrap_or_default()
+    }
+
+    /// One more clip, after all others.
+    pub fn add_take(&mut self, take: Take) -> Result<(), String> {
+        let clip = take.clip()?;
+        if self.clip_number(&take.name).is_some() {
+            return Err(format!("there is a clip \"{}\" already", take.name));
+        }
+        motion(self.rig(), &clip)?;
+        let label = format!("Record {}", take.name);
+        let mut drawn = (**self.drawn()).clone();
+        drawn.takes.push(take);
+        self.adopt_drawn(&label, None, None, drawn, Vec::new());
+        Ok(())
+    }
+
+    /// Without a clip that was made by hand, nor the poses drawn on it.
+    pub fn remove_take(&mut self, name: &str) {
+        let mut drawn = (**self.drawn()).clone();
+        drawn.takes.retain(|take| take.name != name);
+        drawn.poses.retain(|pose| pose.clip != name);
+        self.adopt_drawn(&format!("Remove {name}"), None, None, drawn, Vec::new());
     }
 
     /// Poses from a number on, put in place of those that are there.
@@ -102,7 +237,7 @@ impl Document {
         for (clip_name, strokes, ease) in poses {
             ease.check().map_err(|fault| fault.to_string())?;
             let (_, clip) = self.clip_named(&clip_name)?;
-            let (motion, cycle) = motion(self.rig(), clip)?;
+            let (motion, cycle) = motion(self.rig(), &clip)?;
             let skeleton = self.rig().skeleton();
             let mut before = Pose::default();
             motion.pose(ease.time, &mut before);

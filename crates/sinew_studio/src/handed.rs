@@ -3,7 +3,7 @@
 //! What a .glTF keeps in files beside it is looked for by name among what was handed over with it, and put into the text
 //! itself, so that the character is one file from then on.
 
-use crate::character::{Character, OpenError, Source};
+use crate::character::{Character, Source};
 use crate::document::{ChangeError, Document};
 use serde_json::Value;
 use sinew::RecipeFile;
@@ -32,7 +32,9 @@ fn has_extension(name: &str, extensions: &[&str]) -> bool {
 
 /// The character among some files, as one file; `None` where there is none.
 pub fn character_of(files: &[File]) -> Option<Source> {
-    let (name, bytes) = files.iter().find(|(name, _)| has_extension(name, &CHARACTERS))?;
+    // Clips made by hand lie in a file of their own, which comes with the recipe.
+    let is_character = |name: &str| has_extension(name, &CHARACTERS) && !name.ends_with(crate::keep::TAKES);
+    let (name, bytes) = files.iter().find(|(name, _)| is_character(name))?;
     let whole = if has_extension(name, &["gltf"]) { gathered(bytes, files) } else { None };
     let bytes = whole.unwrap_or_else(|| bytes.clone()).into();
     Some(Source::Memory { name: name.clone(), bytes })
@@ -106,14 +108,6 @@ pub fn recipe_of(character: Arc<Character>, files: &[File]) -> Option<Result<Doc
         Ok(document)
     };
     Some(opened())
-}
-
-impl Character {
-    /// Reads a file that lies in memory.
-    pub fn from_slice(name: &str, bytes: &Arc<[u8]>) -> Result<Arc<Self>, OpenError> {
-        let file = sinew_gltf::Document::from_slice(name, bytes, None)?;
-        Self::of(Source::Memory { name: name.to_owned(), bytes: Arc::clone(bytes) }, name.to_owned(), file)
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! What takes longer than a moment, away from the window: each job is given all it needs, and gives plain data back.
 
 use crate::character::Character;
-use crate::document::Document;
-use crate::drawn::{Drawn, posed_clip};
+use crate::document::{ChangeError, Document};
+use crate::drawn::{Drawn, posed_clip, takes_file};
+use crate::pictures::Reel;
 use crate::player::Gains;
+use crate::portrait::{Portrait, Subject};
 use serde::{Deserialize, Serialize};
 use sinew::recipe::Strength;
 use sinew::strength::{Solved, solve};
@@ -13,7 +15,7 @@ use sinew_check::{Checker, ClipReport, Location};
 use sinew_export::{BakedFile, Options, Shipping, Tolerance, bake_shipped};
 use sinew_gltf::map_file::MapFile;
 use sinew_gltf::{Asset, Packing, RawAsset, spring_nodes};
-use sinew_liven::{Style, Wishes, liven};
+use sinew_liven::{Livened, Style, Wishes, liven};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -28,6 +30,10 @@ pub enum Job {
     Check,
     /// The file with its effects.
     Bake(Export),
+    /// A small picture, on a clip by number.
+    Portrait(Subject, usize),
+    /// A picture or a film.
+    Reel(Reel),
 }
 
 /// How a file is exported.
@@ -65,6 +71,10 @@ pub enum Done {
     Checked(Vec<Finding>),
     /// A file.
     Baked(Baked),
+    /// A small picture.
+    Portrait(Portrait),
+    /// The file of a picture or a film.
+    Pictured(Vec<u8>),
     /// Why nothing came of it.
     Failed(String),
 }
@@ -131,7 +141,17 @@ impl Task {
             }
             Job::Check => self.check(progress),
             Job::Bake(export) => self.bake(export, progress),
+            Job::Portrait(subject, clip) => self.draw_portrait(*subject, *clip),
+            Job::Reel(reel) => self.draw_reel(*reel, progress),
         }
+    }
+
+    /// The document as it was when the task was made, without its history.
+    pub(crate) fn document(&self) -> Result<Document, ChangeError> {
+        let mut document = Document::with_recipe(Arc::clone(&self.character), &self.recipe.to_string(), &self.maps)?;
+        let maps = document.maps().clone();
+        document.set_all(self.recipe.clone(), (*self.drawn).clone(), maps);
+        Ok(document)
     }
 
     /// The character with the poses drawn on its clips and what was painted on it, as the command reads it.
@@ -143,7 +163,11 @@ impl Task {
                 file.replace_tracks(number, clip, &posed).map_err(|error| error.to_string())?;
             }
         }
-        let raw = RawAsset::from_original(asset.name.clone(), file).map_err(|error| error.to_string())?;
+        let mut raw = RawAsset::from_original(asset.name.clone(), file).map_err(|error| error.to_string())?;
+        if let Some(takes) = takes_file(&self.character, &self.drawn)? {
+            let takes = RawAsset::from_slice(TAKES, &takes).map_err(|error| error.to_string())?;
+            raw = raw.with_clips_of(&[takes]).map_err(|error| error.to_string())?;
+        }
         raw.paint(&self.maps).map_err(|error| error.to_string())?.check().map_err(|error| error.to_string())
     }
 
@@ -154,23 +178,24 @@ impl Task {
         progress: &(dyn Fn(&str, usize, usize) + Sync),
     ) -> Result<Done, String> {
         let asset = self.painted()?;
-        if asset.clips.is_empty() {
-            return Err(format!("{}: there is no clip, and effects add to motion", asset.name));
-        }
-        let skeleton = asset.rig.skeleton();
-        let sprung: Vec<_> = (asset.document.iter().flat_map(|document| spring_nodes(&document.json)))
-            .filter_map(|node| skeleton.bone_of_node(node))
-            .collect();
-        let clips: Vec<_> = asset.clips.iter().map(|clip| (clip, MotionSettings::default())).collect();
-        let chosen: Vec<usize> = (0..clips.len()).collect();
-        let wishes = Wishes { style, strength, ..Wishes::default() };
-        let told = |done: usize, total: usize| progress("trying", done, total);
-        let made = liven(&asset.rig, &clips, &chosen, &sprung, &wishes, &told).map_err(|error| error.to_string())?;
+        let chosen: Vec<usize> = (0..asset.clips.len()).collect();
+        let made = livened(&asset, &chosen, style, strength, progress)?;
         let gains = match &made.solved {
             Some(solved) => gains(solved, asset.clips.len()),
             None => Gains::default(),
         };
         Ok(Done::Livened { text: made.recipe.to_string(), account: made.account.lines(), gains })
+    }
+
+    /// A style that was tried on one clip alone: its recipe, and gains for this clip.
+    pub(crate) fn styled(&self, style: Style, clip: usize) -> Result<(String, Gains), String> {
+        let asset = self.painted()?;
+        let made = livened(&asset, &[clip], style, None, &|_, _, _| ())?;
+        let gains = match &made.solved {
+            Some(solved) => gains(solved, asset.clips.len()),
+            None => Gains::default(),
+        };
+        Ok((made.recipe.to_string(), gains))
     }
 
     fn bake(&self, export: &Export, progress: &(dyn Fn(&str, usize, usize) + Sync)) -> Result<Done, String> {
@@ -203,6 +228,29 @@ impl Task {
         Ok(Done::Checked(findings))
     }
 }
+
+fn livened(
+    asset: &Asset,
+    chosen: &[usize],
+    style: Style,
+    strength: Option<Strength>,
+    progress: &(dyn Fn(&str, usize, usize) + Sync),
+) -> Result<Livened, String> {
+    if asset.clips.is_empty() {
+        return Err(format!("{}: there is no clip, and effects add to motion", asset.name));
+    }
+    let skeleton = asset.rig.skeleton();
+    let sprung: Vec<_> = (asset.document.iter().flat_map(|document| spring_nodes(&document.json)))
+        .filter_map(|node| skeleton.bone_of_node(node))
+        .collect();
+    let clips: Vec<_> = asset.clips.iter().map(|clip| (clip, MotionSettings::default())).collect();
+    let wishes = Wishes { style, strength, ..Wishes::default() };
+    let told = |done: usize, total: usize| progress("trying", done, total);
+    liven(&asset.rig, &clips, chosen, &sprung, &wishes, &told).map_err(|error| error.to_string())
+}
+
+/// What the file of clips made by hand is called in messages.
+const TAKES: &str = "clips made by hand";
 
 /// Frames per second that are looked at.
 const CHECKED_FPS: f64 = 30.0;

@@ -74,6 +74,23 @@ pub const EXTENSION: &str = ".sinew.toml";
 /// What the extension of recipes becomes for what was drawn.
 const DRAWN: &str = ".strokes.json";
 
+/// What it becomes for clips that were made by hand, as the command takes them.
+pub const TAKES: &str = ".takes.glb";
+
+/// A word as shells read it.
+pub(crate) fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_./:=,+@%".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
+/// Where clips made by hand lie beside a recipe.
+fn takes_beside(path: &Path) -> PathBuf {
+    path.with_file_name(format!("{}{TAKES}", stem(path)))
+}
+
 /// Where what was drawn lies beside a recipe.
 fn drawn_beside(path: &Path) -> PathBuf {
     path.with_file_name(format!("{}{DRAWN}", stem(path)))
@@ -114,8 +131,9 @@ impl Document {
         let maps = self.name_maps(&stem(path))?.into_iter().map(|(name, map)| (name, map.to_text().into_bytes()));
         let drawn = (!self.drawn().is_empty())
             .then(|| (name(&drawn_beside(path)), crate::drawn::to_text(self.drawn()).into_bytes()));
+        let takes = self.takes()?.map(|bytes| (name(&takes_beside(path)), bytes));
         let recipe = (name(path), self.text().as_bytes().to_vec());
-        let files: Vec<_> = std::iter::once(recipe).chain(maps).chain(drawn).collect();
+        let files: Vec<_> = std::iter::once(recipe).chain(maps).chain(drawn).chain(takes).collect();
         let written = match &files[..] {
             [(_, bytes)] => {
                 write_bytes(path, bytes)?;
@@ -158,6 +176,11 @@ impl Document {
             set.write(&strokes, Existing::Replace, |out| out.write_all(text.as_bytes())).map_err(stopped(&strokes))?;
             written.push(strokes);
         }
+        if let Some(bytes) = self.takes()? {
+            let takes = takes_beside(path);
+            set.write(&takes, Existing::Replace, |out| out.write_all(&bytes)).map_err(stopped(&takes))?;
+            written.push(takes);
+        }
         set.commit()?;
         self.mark_saved();
         Ok(written)
@@ -185,15 +208,25 @@ impl Document {
 
     /// The command line that gives the file the window exports.
     pub fn command(&self, recipe: &Path, output: &Path) -> String {
-        let quote = |text: String| {
-            if text.contains([' ', '\'', '"', '$']) { format!("'{}'", text.replace('\'', r"'\''")) } else { text }
+        format!("sinew bake {} -o {}", self.subject(recipe), quoted(&output.display().to_string()))
+    }
+
+    /// The character with its clips and its recipe, as commands take them.
+    pub(crate) fn subject(&self, recipe: &Path) -> String {
+        let quoted_path = |path: &Path| quoted(&path.display().to_string());
+        let takes = match self.drawn().takes.is_empty() {
+            true => String::new(),
+            false => format!(" --animations {}", quoted_path(&takes_beside(recipe))),
         };
-        format!(
-            "sinew bake {} --recipe {} -o {}",
-            quote(self.character().source.argument()),
-            quote(recipe.display().to_string()),
-            quote(output.display().to_string())
-        )
+        format!("{}{takes} --recipe {}", quoted(&self.character().source.argument()), quoted_path(recipe))
+    }
+
+    /// Clips made by hand, as a file.
+    fn takes(&self) -> Result<Option<Vec<u8>>, KeepError> {
+        crate::drawn::takes_file(self.character(), self.drawn()).map_err(|fault| {
+            let file = self.character().source.argument();
+            KeepError::Change { file, source: Box::new(ChangeError::Drawn(fault)) }
+        })
     }
 
     /// Where the recipe goes unless people say otherwise.

@@ -4,13 +4,15 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`character`] | what was opened |
+//! | [`character`], [`opening`] | what was opened, and how it comes in |
 //! | [`document`], [`history`] | recipe and painted maps, and every change of them, to be undone |
 //! | [`brush`], [`drawn`] | painting on the skin, drawing over the picture |
+//! | [`shake`] | a bone shaken by hand, live and recorded |
 //! | [`player`] | the document in motion: follows every change between two frames |
 //! | [`jobs`] | what takes longer than a moment: styles, strengths, checks, bakes |
 //! | [`wire`] | jobs as plain data, for workers |
 //! | [`stored_zip`] | several files as one |
+//! | [`portrait`], [`pictures`] | small pictures of the character with a style; stills and films |
 //! | [`why`] | which effect and which bone moved a point how far |
 //! | [`keep`], [`recovery`], [`handed`] | files that are saved, what is left after a crash, files without a place on a disk |
 //! | [`words`] | everything the window says |
@@ -39,8 +41,12 @@ pub mod handed;
 pub mod history;
 pub mod jobs;
 pub mod keep;
+pub mod opening;
+pub mod pictures;
 pub mod player;
+pub mod portrait;
 pub mod recovery;
+pub mod shake;
 #[cfg(feature = "window")]
 pub mod shell;
 pub mod stored_zip;

@@ -6,10 +6,11 @@
 //! the gain.
 
 use crate::document::Document;
-use crate::drawn::{Drawn, posed_clip};
+use crate::drawn::{Drawn, Take};
+use crate::shake::{Grab, Moment, Shake};
 use sinew::graph::GraphError;
 use sinew::{
-    Clip, Cpu, DeformedMesh, Motion, MotionError, MotionSettings, Outputs, Recipe, Retuned, Rig, Stage, Workspace,
+    Cpu, DeformedMesh, Motion, MotionError, MotionSettings, Outputs, PoseError, Recipe, Retuned, Rig, Stage, Workspace,
     WorldPose,
 };
 use std::collections::BTreeMap;
@@ -23,6 +24,11 @@ pub struct Gains {
 }
 
 impl Gains {
+    /// Whether they were found over so many clips.
+    fn fits(&self, clips: usize) -> bool {
+        self.by_clip.len() <= 1 || self.by_clip.len() == clips
+    }
+
     fn of(&self, clip: usize) -> Option<&[f64]> {
         self.by_clip.get(clip.min(self.by_clip.len().checked_sub(1)?)).map(Vec::as_slice)
     }
@@ -90,6 +96,8 @@ pub struct Player {
     muted: Vec<bool>,
     /// The only effect that is heard.
     solo: Option<usize>,
+    /// Poses that arrive one by one.
+    shaken: Option<Shake>,
 }
 
 impl Player {
@@ -107,6 +115,7 @@ impl Player {
             painted: BTreeMap::new(),
             muted: Vec::new(),
             solo: None,
+            shaken: None,
         };
         player.bind(document)?;
         player.follow(document)?;
@@ -146,7 +155,10 @@ impl Player {
     pub fn is_solved(&self, document: &Document) -> bool {
         let recipe = document.recipe().recipe();
         !recipe.is_unsolved()
-            || (self.known.gains.of(self.clip).is_some() && self.fits(recipe) && self.known.asked == asked(recipe))
+            || (self.known.gains.of(self.clip).is_some()
+                && self.known.gains.fits(document.clip_count())
+                && self.fits(recipe)
+                && self.known.asked == asked(recipe))
     }
 
     fn fits(&self, recipe: &Recipe) -> bool {
@@ -213,7 +225,8 @@ impl Player {
         }
         note(self.stage.retune(&self.playable(document))?);
         let settings = self.settings_of(document);
-        let other_poses = !Arc::ptr_eq(&self.drawn, document.drawn()) && self.drawn.poses != document.drawn().poses;
+        let [before, now] = [&self.drawn, document.drawn()];
+        let other_poses = !Arc::ptr_eq(before, now) && (before.poses != now.poses || before.takes != now.takes);
         if followed.motion || settings != self.settings || other_poses {
             self.bind(document)?;
             followed.motion = true;
@@ -222,15 +235,16 @@ impl Player {
     }
 
     fn settings_of(&self, document: &Document) -> MotionSettings {
-        clip_of(document, self.clip).map_or_else(MotionSettings::default, |clip| document.recipe().motion(&clip.name))
+        let clip = document.clip(self.clip);
+        clip.map_or_else(MotionSettings::default, |clip| document.recipe().motion(&clip.name))
     }
 
     fn bind(&mut self, document: &Document) -> Result<(), PlayError> {
         self.settings = self.settings_of(document);
         self.drawn = Arc::clone(document.drawn());
-        let posed = posed_clip(document.character(), document.drawn(), self.clip);
-        self.motion = match posed.as_ref().or(clip_of(document, self.clip)) {
-            Some(clip) => Some(Arc::clone(self.stage.motion(clip, &self.settings)?.motion())),
+        self.shaken.iter_mut().for_each(Shake::cut);
+        self.motion = match document.played_clip(self.clip) {
+            Some(clip) => Some(Arc::clone(self.stage.motion(&clip, &self.settings)?.motion())),
             None => None,
         };
         Ok(())
@@ -261,14 +275,39 @@ impl Player {
         Frame { result: self.workspace.mesh(), base: self.workspace.base(), world: self.workspace.world() }
     }
 
+    /// The next of the poses that arrive one by one: the clip's at a time, with a bone in the hand where there is one.
+    pub fn shake(&mut self, time: f64, dt: f64, grab: Option<&Grab>) -> Result<Frame<'_>, PoseError> {
+        let span = self.span();
+        let moment = Moment { time, dt, period: span.loops.then_some(span.length) };
+        let shake = self.shaken.get_or_insert_with(|| Shake::new(&self.stage));
+        shake.step(&self.stage, self.motion.as_deref(), moment, grab, &mut self.workspace)?;
+        Ok(self.last())
+    }
+
+    /// Forgets the poses that have arrived, and what was recorded of them.
+    pub fn stop_shaking(&mut self) {
+        self.shaken = None;
+    }
+
+    /// Records the poses that arrive from now on.
+    pub fn record(&mut self) {
+        self.shaken.get_or_insert_with(|| Shake::new(&self.stage)).record();
+    }
+
+    /// Seconds that were recorded; `None` while nothing is.
+    pub fn recorded(&self) -> Option<f64> {
+        self.shaken.as_ref().and_then(Shake::recorded)
+    }
+
+    /// What was recorded, as a take; `None` where nothing has moved.
+    pub fn take(&mut self, name: &str) -> Option<Take> {
+        self.shaken.as_mut()?.take(self.stage.rig().skeleton(), name)
+    }
+
     /// The last frame.
     pub fn last(&self) -> Frame<'_> {
         Frame { result: self.workspace.mesh(), base: self.workspace.base(), world: self.workspace.world() }
     }
-}
-
-fn clip_of(document: &Document, clip: usize) -> Option<&Clip> {
-    document.character().asset.clips.get(clip)
 }
 
 /// A moment of the clip.

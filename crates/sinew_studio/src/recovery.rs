@@ -11,6 +11,7 @@ use crate::keep::KeepError;
 use crate::wire::{named_source, source_name};
 use sinew_gltf::map_file::MapFile;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 use web_time::Instant;
 
@@ -174,7 +175,11 @@ fn is_running(number: u32) -> bool {
 impl Left {
     /// The document again, on its character.
     pub fn restore(&self) -> Result<Document, KeepError> {
-        let character = Character::reopen(&self.source)?;
+        self.restore_on(Character::reopen(&self.source)?)
+    }
+
+    /// The document again, on a character that is there already.
+    pub fn restore_on(&self, character: Arc<Character>) -> Result<Document, KeepError> {
         let maps = self.maps.iter().map(|text| MapFile::from_text("recovery", text)).collect::<Result<Vec<_>, _>>()?;
         let file = self.file.display().to_string();
         let mut document = Document::new(character.clone());

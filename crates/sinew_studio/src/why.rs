@@ -9,6 +9,7 @@ use glam::DVec3;
 use sinew::maps::PointMap;
 use sinew::recipe::{BoneGain, Planted};
 use sinew::{BoneId, Clip, Cpu, Hierarchy, Motion, MotionSettings, Recipe, Rig, Stage, Workspace};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// How far one cause moves a point.
@@ -97,7 +98,7 @@ fn drivers(rig: &Rig, hierarchy: &Hierarchy, vertex: usize) -> Vec<BoneId> {
 /// Plays other recipes at one moment, and looks at one vertex.
 struct Listener<'a> {
     stage: Stage,
-    clip: Option<&'a Clip>,
+    clip: Option<Cow<'a, Clip>>,
     settings: MotionSettings,
     motion: Option<Arc<Motion>>,
     workspace: Workspace,
@@ -120,8 +121,8 @@ impl<'a> Listener<'a> {
             // Nothing reads it yet.
             let _ = stage.repaint(&map.name, PointMap::from_vertex_map(rig, map))?;
         }
-        let clip = document.character().asset.clips.get(player.clip());
-        let settings = clip.map_or_else(MotionSettings::default, |clip| document.recipe().motion(&clip.name));
+        let clip = document.played_clip(player.clip());
+        let settings = clip.as_ref().map_or_else(MotionSettings::default, |clip| document.recipe().motion(&clip.name));
         let motion = player.motion().cloned();
         Ok(Self { stage, clip, settings, motion, workspace: Workspace::default(), vertex, character, time })
     }
@@ -129,7 +130,7 @@ impl<'a> Listener<'a> {
     fn place(&mut self, recipe: &Recipe) -> Result<DVec3, PlayError> {
         // Whether motions fit is asked below.
         let _ = self.stage.retune(recipe)?;
-        if let Some(clip) = self.clip {
+        if let Some(clip) = &self.clip {
             // Recipes filter differently, and a motion holds what they filter.
             let fits = self.motion.as_ref().is_some_and(|motion| self.stage.resume(motion).is_ok());
             if !fits {

@@ -5,10 +5,12 @@
 use crate::character::{Character, Source};
 use crate::drawn::Drawn;
 use crate::jobs::{Baked, Done, Export, Finding, Job, Task};
+use crate::pictures::Reel;
 use crate::player::Gains;
+use crate::portrait::{Portrait, Subject};
 use serde::{Deserialize, Serialize};
-use sinew::RecipeFile;
 use sinew::recipe::Strength;
+use sinew::{RecipeFile, presets};
 use sinew_gltf::map_file::MapFile;
 use sinew_liven::Style;
 use std::sync::Arc;
@@ -19,6 +21,9 @@ enum PlainJob {
     Solve,
     Check,
     Bake(Export),
+    Style { style: String, clip: usize },
+    Preset { preset: String, clip: usize },
+    Reel(Reel),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -35,6 +40,8 @@ enum PlainDone {
     Solved(Vec<Vec<f64>>),
     Checked(Vec<Finding>),
     Baked { lines: Vec<String>, trade: Vec<(usize, f64)> },
+    Portrait { width: usize, height: usize },
+    Pictured,
     Failed(String),
 }
 
@@ -66,6 +73,9 @@ pub fn task_to_text(task: &Task) -> String {
         Job::Solve => PlainJob::Solve,
         Job::Check => PlainJob::Check,
         Job::Bake(export) => PlainJob::Bake(export.clone()),
+        Job::Reel(reel) => PlainJob::Reel(*reel),
+        Job::Portrait(Subject::Style(style), clip) => PlainJob::Style { style: style.name().to_owned(), clip: *clip },
+        Job::Portrait(Subject::Preset(name), clip) => PlainJob::Preset { preset: (*name).to_owned(), clip: *clip },
     };
     let maps = task.maps.iter().map(MapFile::to_text).collect();
     serde_json::to_string(&PlainTask { recipe: task.recipe.to_string(), maps, drawn: (*task.drawn).clone(), job })
@@ -79,9 +89,12 @@ pub fn task_from_text(character: Arc<Character>, text: &str) -> Result<Task, Str
     let recipe = RecipeFile::parse(&plain.recipe).map_err(|error| told(&error))?;
     let maps = plain.maps.iter().map(|map| MapFile::from_text("map", map)).collect::<Result<_, _>>();
     let job = match plain.job {
-        PlainJob::Liven { style, strength } => {
-            let style = Style::ALL.into_iter().find(|known| known.name() == style).ok_or("no such style")?;
-            Job::Liven(style, strength.and_then(Strength::new))
+        PlainJob::Liven { style, strength } => Job::Liven(style_named(&style)?, strength.and_then(Strength::new)),
+        PlainJob::Reel(reel) => Job::Reel(reel),
+        PlainJob::Style { style, clip } => Job::Portrait(Subject::Style(style_named(&style)?), clip),
+        PlainJob::Preset { preset, clip } => {
+            let known = presets::names().iter().find(|known| known.name == preset).ok_or("no such preset")?;
+            Job::Portrait(Subject::Preset(known.name), clip)
         }
         PlainJob::Solve => Job::Solve,
         PlainJob::Check => Job::Check,
@@ -89,6 +102,10 @@ pub fn task_from_text(character: Arc<Character>, text: &str) -> Result<Task, Str
     };
     let drawn = Arc::new(plain.drawn);
     Ok(Task { character, recipe, maps: maps.map_err(|error| told(&error))?, drawn, job })
+}
+
+fn style_named(name: &str) -> Result<Style, String> {
+    Style::ALL.into_iter().find(|known| known.name() == name).ok_or_else(|| "no such style".to_owned())
 }
 
 /// What a task has come to, as text and the bytes of a file.
@@ -100,6 +117,8 @@ pub fn done_to_text(done: Done) -> (String, Vec<u8>) {
         Done::Solved(gains) => (PlainDone::Solved(gains.by_clip), Vec::new()),
         Done::Checked(findings) => (PlainDone::Checked(findings), Vec::new()),
         Done::Baked(Baked { bytes, lines, trade }) => (PlainDone::Baked { lines, trade }, bytes),
+        Done::Pictured(bytes) => (PlainDone::Pictured, bytes),
+        Done::Portrait(Portrait { width, height, pixels }) => (PlainDone::Portrait { width, height }, pixels),
         Done::Failed(why) => (PlainDone::Failed(why), Vec::new()),
     };
     (serde_json::to_string(&plain).unwrap_or_default(), bytes)
@@ -114,6 +133,11 @@ pub fn done_from_text(text: &str, bytes: Vec<u8>) -> Done {
         Ok(PlainDone::Solved(by_clip)) => Done::Solved(Gains { by_clip }),
         Ok(PlainDone::Checked(findings)) => Done::Checked(findings),
         Ok(PlainDone::Baked { lines, trade }) => Done::Baked(Baked { bytes, lines, trade }),
+        Ok(PlainDone::Portrait { width, height }) if bytes.len() == 4 * width * height => {
+            Done::Portrait(Portrait { width, height, pixels: bytes })
+        }
+        Ok(PlainDone::Pictured) => Done::Pictured(bytes),
+        Ok(PlainDone::Portrait { .. }) => Done::Failed("a picture has arrived in part".to_owned()),
         Ok(PlainDone::Failed(why)) => Done::Failed(why),
         Err(error) => Done::Failed(error.to_string()),
     }

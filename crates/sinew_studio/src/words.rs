@@ -48,6 +48,16 @@ pub mod welcome {
     pub const DISCARD: &str = "Discard";
     /// While a file is read.
     pub const LOADING: &str = "Opening…";
+    /// What is done, step by step.
+    pub const STEPS: [&str; 7] = [
+        "reading the file",
+        "looking through it",
+        "finding bones, skin and soft parts",
+        "unpacking textures",
+        "laying out meshes",
+        "playing the first clip",
+        "preparing the skin for brushes",
+    ];
 }
 
 /// The picture.
@@ -82,11 +92,37 @@ pub mod view {
     pub const WIRE: &str = "Wire";
     /// Names of bones.
     pub const NAMES: &str = "Names";
+    /// Before and after.
+    pub const ONION: &str = "Onion";
+    /// Its tooltip.
+    pub const ONION_TIP: &str =
+        "Onion skins while it stands still (O): a tenth and two tenths of a second before in orange, after in green";
     /// Shows all of it.
     pub const FRAME: &str = "Frame";
     /// Its tooltip.
     pub const FRAME_TIP: &str =
         "Fit the character in view (F). Drag to orbit, middle-drag or Shift-drag to pan, wheel to zoom.";
+}
+
+/// Shaking by hand.
+pub mod live {
+    /// Poses one by one.
+    pub const LIVE: &str = "Live";
+    /// Its tooltip.
+    pub const LIVE_TIP: &str = "Take a bone and shake it (L): effects follow your hand. With Shift all of the character is carried. The clip stays as it is.";
+    /// Records.
+    pub const RECORD: &str = "Record";
+    /// Ends it.
+    pub const STOP: &str = "Stop";
+    /// Tooltip of both.
+    pub const RECORD_TIP: &str =
+        "Keep what you do from now on as a clip of its own (R); it is exported with the others";
+    /// What such a clip is called, with a number.
+    pub const TAKE: &str = "shake";
+    /// Removes it.
+    pub const REMOVE: &str = "Remove clip";
+    /// Its tooltip.
+    pub const REMOVE_TIP: &str = "Remove this recorded clip; Undo brings it back";
 }
 
 /// Time.
@@ -351,6 +387,15 @@ pub mod draw {
     pub const GO: &str = "Show";
     /// Its tooltip.
     pub const GO_TIP: &str = "Go to the moment and the view it was drawn at. Drag its knots to change it.";
+    /// Part of what is there.
+    pub const JOIN: &str = "Into the selected pose";
+    /// What that does.
+    pub const JOIN_TIP: &str =
+        "Strokes drawn at the moment of the selected pose become part of it; they come and go together";
+    /// Several of them.
+    pub const STROKES: &str = "strokes";
+    /// Removes the last of several.
+    pub const REMOVE_LAST: &str = "Remove last";
     /// Removes it.
     pub const REMOVE: &str = "Remove stroke";
     /// Changes it.
@@ -375,6 +420,20 @@ pub mod bones {
     pub const TRANSLATION: &str = "moves";
     /// Squash about a point.
     pub const ABOUT_POINT: &str = "squash about a point";
+    /// Its centre.
+    pub const CENTRE: &str = "Centre";
+    /// Its tooltip.
+    pub const CENTRE_TIP: &str =
+        "Show the centre of this bone's squash: drag its dot across the picture, or the end of an axis along it";
+    /// As the skin has it.
+    pub const CENTRE_OF_SKIN: &str = "Back to the skin's";
+    /// What it follows.
+    pub const FOLLOWS: &str = "Follows";
+    /// Its tooltip.
+    pub const FOLLOWS_TIP: &str =
+        "The bone that carries this one, as effects see it: a foot that the file hangs on its root follows the shin";
+    /// As the body has it.
+    pub const AS_BODY: &str = "as the body has it";
 }
 
 /// Why did this move.
@@ -409,6 +468,31 @@ pub mod check {
     pub const LOWER: &str = "Lower all by a fifth";
     /// Its tooltip.
     pub const LOWER_TIP: &str = "Scale every gain and strength of the recipe by 0.8";
+}
+
+/// Pictures and films.
+pub mod pictures {
+    /// Heading.
+    pub const TITLE: &str = "Picture or film";
+    /// Its tooltip.
+    pub const TITLE_TIP: &str =
+        "From the side you look from, with the whole clip in view; ghost, skeleton and wire as they are shown";
+    /// What it is.
+    pub const KINDS: [&str; 3] = ["Still (PNG)", "Film (GIF)", "Film (APNG)"];
+    /// Pixels.
+    pub const WIDTH: &str = "width ";
+    /// Pixels.
+    pub const HEIGHT: &str = "height ";
+    /// Frames per second.
+    pub const FPS: &str = " a second";
+    /// Makes it.
+    pub const MAKE: &str = "Make it";
+    /// Its tooltip.
+    pub const MAKE_TIP: &str = "Save the recipe, draw, and write the file beside it";
+    /// While it is drawn.
+    pub const DRAWING: &str = "drawing";
+    /// Written.
+    pub const WROTE: &str = "Wrote";
 }
 
 /// Files.

@@ -6,7 +6,9 @@ use sinew::registry::EFFECTS;
 use sinew_studio::brush::{Brush, Canvas, Falloff, Mode, Reach, SkinPlace, Stroke};
 use sinew_studio::character::Character;
 use sinew_studio::document::Document;
+use sinew_studio::drawn::{Take, TakeTrack};
 use sinew_studio::jobs::{Done, Export, Job, Task};
+use sinew_studio::pictures::{Kind, Reel};
 use sinew_studio::player::Player;
 use sinew_studio::{handed, recovery, stored_zip, why, wire};
 use std::collections::BTreeMap;
@@ -97,6 +99,75 @@ fn files_are_handed_over_together() -> Outcome {
     let again = handed::recipe_of(character.clone(), &read).ok_or("no recipe")??;
     assert_eq!(bits(&again), bits(&document));
     assert!(handed::recipe_of(character, &read[..1]).ok_or("no recipe")?.is_err());
+    Ok(())
+}
+
+/// A clip made by hand is exported with the others, as the command exports it that takes it from its own file; and it is
+/// there again when the recipe is opened.
+#[test]
+fn recorded_clips_are_exported() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let mut document = calf()?;
+    document.choose_preset("lively")?;
+    let skeleton = document.rig().skeleton();
+    let bone = skeleton.bones().find(|&bone| skeleton.name(bone).contains("head")).ok_or("no head")?;
+    let times: Vec<f64> = (0..16).map(|key| f64::from(key) / 30.0).collect();
+    let turn = |time: &f64| glam::Quat::from_rotation_y((0.5 * (9.0 * time).sin()) as f32).to_array();
+    let rotation = Some(times.iter().map(turn).collect());
+    let tracks = vec![TakeTrack { node: skeleton.node(bone), rotation, ..TakeTrack::default() }];
+    document.add_take(Take { name: "nod".to_owned(), times, tracks })?;
+    assert!(document.add_take(document.drawn().takes[0].clone()).is_err(), "two clips of one name");
+    let recipe = folder.path().join("calf.sinew.toml");
+    let saved = document.save(&recipe)?;
+    assert!(saved.iter().any(|path| path.ends_with("calf.takes.glb")), "{saved:?}");
+    let Done::Baked(baked) = Task::new(&document, Job::Bake(Export::default())).run(&|_, _, _| ()) else {
+        return Err("not baked".into());
+    };
+    let output = folder.path().join("out.glb");
+    let line = document.command(&recipe, &output);
+    assert_eq!(sinew_cli::run(line.split(' ').map(Into::into)), 0, "{line}");
+    assert!(baked.bytes == std::fs::read(&output)?, "{line}");
+    let exported = sinew_gltf::Asset::open(&output)?;
+    assert_eq!(exported.clips.last().map(|clip| clip.name.as_str()), Some("nod"));
+    let again = Document::open_recipe(Character::built_in("calf")?, &recipe)?;
+    assert_eq!(again.drawn(), document.drawn());
+    let names: Vec<_> = saved.iter().map(|path| path.display().to_string()).map(|name| (name, Vec::new())).collect();
+    assert!(handed::character_of(&names).is_none(), "clips are no character");
+    Ok(())
+}
+
+/// Stills and films are those of the command whose line is shown.
+#[test]
+fn pictures_are_those_of_the_command() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let calf = sinew_zoo::build("calf")?;
+    let file = folder.path().join("calf.glb");
+    std::fs::write(&file, sinew_gltf::export(&calf.raw, &calf.clips)?.to_glb()?)?;
+    let mut document = Document::new(Character::open(&file)?);
+    document.choose_preset("lively")?;
+    let recipe = folder.path().join("calf.sinew.toml");
+    document.save(&recipe)?;
+    let still = Reel {
+        kind: Kind::Still,
+        clip: 0,
+        time: 0.4,
+        view: [33.5, 12.0],
+        size: [160, 120],
+        fps: 6.0,
+        ghost: true,
+        skeleton: true,
+        wire: false,
+    };
+    let all = [still, Reel { kind: Kind::Gif, ghost: false, ..still }, Reel { kind: Kind::Apng, wire: true, ..still }];
+    for reel in all {
+        let Done::Pictured(bytes) = Task::reel(&document, reel).run(&|_, _, _| ()) else {
+            return Err(format!("{reel:?}: nothing was drawn").into());
+        };
+        let output = folder.path().join(format!("out.{}", reel.kind.extension()));
+        let line = reel.command(&document, &recipe, &output);
+        assert_eq!(sinew_cli::run(line.split(' ').map(Into::into)), 0, "{line}");
+        assert!(bytes == std::fs::read(&output)?, "{line}");
+    }
     Ok(())
 }
 

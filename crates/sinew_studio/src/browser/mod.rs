@@ -67,16 +67,13 @@ fn tell_page(function: &str, value: &JsValue) -> Option<JsValue> {
     held.dyn_ref::<js_sys::Function>()?.call1(&JsValue::NULL, value).ok()
 }
 
-/// The same on the next turn of the page's loop but one, so that what is shown by now is seen.
-pub fn soon(work: impl FnOnce() + 'static) {
-    wasm_bindgen_futures::spawn_local(async move {
-        let wait = js_sys::Promise::new(&mut |resolve, _| {
-            if let Some(window) = web_sys::window() {
-                // Without a clock the work begins at once.
-                let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, 60);
-            }
-        });
-        let _ = wasm_bindgen_futures::JsFuture::from(wait).await;
-        work();
+/// Until the page has had its turn and its next picture, so that what is shown by now is seen.
+pub async fn pause() {
+    let wait = js_sys::Promise::new(&mut |resolve, _| {
+        if let Some(window) = web_sys::window() {
+            // Without a clock the work goes on at once.
+            let _ = window.set_timeout_with_callback_and_timeout_and_arguments_0(&resolve, 40);
+        }
     });
+    let _ = wasm_bindgen_futures::JsFuture::from(wait).await;
 }

@@ -4,14 +4,19 @@ use crate::brush::{Brush, Canvas, Stroke};
 use crate::character::Character;
 use crate::document::{ChangeError, Document};
 use crate::jobs::{Baked, Crew, Done, Export, Finding, Job, Task};
+use crate::opening::Opened;
+use crate::pictures::{Kind, Reel};
 use crate::player::{Player, Span};
+use crate::shake::Grab;
 use crate::shell::drawing::Drawing;
+use crate::shell::gizmo::Held;
 use crate::shell::orbit::Orbit;
 use crate::shell::pick::Picked;
+use crate::shell::portraits::Portraits;
 use crate::why::Why;
 use eframe::egui;
 use glam::DVec3;
-use sinew::BoneId;
+use sinew::{BoneId, DeformedMesh};
 use sinew_liven::Style;
 use sinew_render::View;
 use std::path::PathBuf;
@@ -63,6 +68,10 @@ pub struct Showing {
     pub names: bool,
     /// Edges.
     pub wire: bool,
+    /// The centre of the selected bone.
+    pub centre: bool,
+    /// Moments before and after, while it stands still.
+    pub onion: bool,
     /// Where the wipe is, as a share of the width.
     pub wipe: f32,
 }
@@ -75,6 +84,8 @@ impl Default for Showing {
             skeleton: false,
             names: false,
             wire: false,
+            centre: false,
+            onion: false,
             wipe: 0.5,
         }
     }
@@ -91,6 +102,34 @@ pub enum Purpose {
     Findings(u64),
     /// A file to write.
     File(PathBuf),
+    /// A picture or film to write.
+    Picture(PathBuf),
+}
+
+/// What pictures and films are to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Filming {
+    /// Which.
+    pub kind: Kind,
+    /// Width and height in pixels.
+    pub size: [u32; 2],
+    /// Frames per second.
+    pub fps: f64,
+}
+
+impl Default for Filming {
+    fn default() -> Self {
+        Self { kind: Kind::Still, size: [960, 540], fps: 30.0 }
+    }
+}
+
+/// A bone in the hand, and how far from the eye.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Hand {
+    /// What is held.
+    pub grab: Grab,
+    /// Along the line of sight, in scene units.
+    pub depth: f64,
 }
 
 /// What people are told, and whether it is bad news.
@@ -139,6 +178,14 @@ pub struct Desk {
     pub muted: Vec<bool>,
     /// The only one heard.
     pub solo: Option<usize>,
+    /// Whether poses arrive one by one, and the pointer shakes bones.
+    pub is_live: bool,
+    /// The bone in the hand.
+    pub hand: Option<Hand>,
+    /// The bone's centre, while it is dragged.
+    pub held_centre: Option<Held>,
+    /// Seconds since the last picture.
+    elapsed: f64,
     /// Whether the pointer paints.
     pub is_painting: bool,
     /// The brush.
@@ -161,6 +208,8 @@ pub struct Desk {
     pub recipe_path: String,
     /// Where the file is written.
     pub output_path: String,
+    /// What pictures are to be.
+    pub filming: Filming,
     /// What was said of the last style.
     pub account: Vec<String>,
     /// The text of the recipe, while it is edited by hand.
@@ -173,8 +222,12 @@ pub struct Desk {
     gesture: Option<(egui::Id, u64)>,
     /// The state that the player plays.
     followed: Option<(u64, Vec<bool>, Option<usize>)>,
+    /// Small pictures of this character.
+    pub portraits: Portraits,
     /// What is to be told.
     pub notices: Vec<Notice>,
+    /// Skins of moments before and after, in the order of [`ONIONS`]; empty where they are not shown.
+    pub onions: Vec<DeformedMesh>,
     /// How long following the last change took, and the last frame, in milliseconds.
     pub costs: [f64; 2],
 }
@@ -188,16 +241,23 @@ pub struct Graph {
     pub samples: Vec<f64>,
 }
 
+/// Seconds from the moment that is shown to those of onion skins, their colours (linear), and how opaque they are.
+pub const ONIONS: [(f64, [f32; 3], f32); 4] = [
+    (-0.2, [0.85, 0.30, 0.02], 0.16),
+    (-0.1, [0.85, 0.30, 0.02], 0.28),
+    (0.1, [0.02, 0.45, 0.25], 0.28),
+    (0.2, [0.02, 0.45, 0.25], 0.16),
+];
+
 /// Samples of a graph.
 pub const GRAPHED: usize = 96;
 /// Of those, made between two pictures.
 const AT_ONCE: usize = 6;
 
 impl Desk {
-    /// Opens a document.
-    pub fn new(document: Document) -> Result<Self, crate::player::PlayError> {
-        let mut player = Player::new(&document, 0)?;
-        let canvas = Canvas::new(document.rig());
+    /// Sits down to what was opened.
+    pub fn of(opened: Opened) -> Self {
+        let Opened { document, mut player, canvas } = opened;
         let title = document.character().source.title();
         let recipe_path = document.default_path();
         let output_path = recipe_path.with_file_name(format!("{title}-lively.glb"));
@@ -220,6 +280,10 @@ impl Desk {
             effect: 0,
             muted: Vec::new(),
             solo: None,
+            is_live: false,
+            hand: None,
+            held_centre: None,
+            elapsed: 0.0,
             is_painting: false,
             brush: Brush::default(),
             map: document.maps().keys().next().cloned(),
@@ -231,20 +295,23 @@ impl Desk {
             baked: None,
             recipe_path: recipe_path.display().to_string(),
             output_path: output_path.display().to_string(),
+            filming: Filming::default(),
             account: Vec::new(),
             edited: None,
             bone_filter: String::new(),
             graph: Graph::default(),
             gesture: None,
             followed: None,
+            portraits: Portraits::default(),
             notices: Vec::new(),
+            onions: Vec::new(),
             costs: [0.0; 2],
             document,
         };
         let warnings = desk.document.character().warnings.clone();
         warnings.into_iter().for_each(|text| desk.notices.push(Notice { text, is_error: false }));
         desk.frame_all();
-        Ok(desk)
+        desk
     }
 
     /// The character.
@@ -337,12 +404,41 @@ impl Desk {
             self.costs[0] = start.elapsed().as_secs_f64() * 1e3;
             self.followed = Some(state);
         }
+        if self.player.clip() > 0 && self.player.clip() >= self.document.clip_count() {
+            // It was made by hand, and undone.
+            self.choose_clip(0);
+        }
         let is_solving = self.purposes.iter().any(|(_, purpose)| matches!(purpose, Purpose::Gains(_)));
         let is_held = context.input(|input| input.pointer.any_down());
-        if !is_solving && !is_held && !self.character().asset.clips.is_empty() && !self.player.is_solved(&self.document)
-        {
+        if !is_solving && !is_held && self.document.clip_count() > 0 && !self.player.is_solved(&self.document) {
             let recipe = self.document.recipe().recipe().clone();
             self.begin(Job::Solve, Purpose::Gains(Box::new(recipe)), context);
+        }
+        let (character, clip) = (Arc::clone(self.document.character()), self.pictured_clip());
+        self.portraits.keep_up(&character, clip, !is_held && !self.crew.is_busy(), context);
+    }
+
+    /// The clip of the small pictures: of a recorded one there are none, and those of the first are shown.
+    pub fn pictured_clip(&self) -> usize {
+        let clip = self.player.clip();
+        if clip < self.character().asset.clips.len() { clip } else { 0 }
+    }
+
+    /// The picture or film of what is shown: seen from the side that people look from, with the whole clip in view.
+    pub fn reel(&self) -> Reel {
+        let Filming { kind, size, fps } = self.filming;
+        let degrees = |angle: f64| (angle.to_degrees() * 10.0).round() / 10.0;
+        let yaw = degrees(self.orbit.azimuth).rem_euclid(360.0);
+        Reel {
+            kind,
+            clip: self.player.clip(),
+            time: (self.time * 1e3).round() / 1e3,
+            view: [yaw, degrees(self.orbit.elevation)],
+            size,
+            fps,
+            ghost: self.showing.compare == Compare::Ghost,
+            skeleton: self.showing.skeleton,
+            wire: self.showing.wire,
         }
     }
 
@@ -373,12 +469,17 @@ impl Desk {
                 }
                 self.baked = Some(baked);
             }
+            (Purpose::Picture(path), Done::Pictured(bytes)) => match crate::keep::write_bytes(&path, &bytes) {
+                Ok(()) => self.tell(format!("{} {}", crate::words::pictures::WROTE, path.display())),
+                Err(error) => self.complain(error),
+            },
             _ => {}
         }
     }
 
     /// Time goes on by so many seconds.
     pub fn advance(&mut self, seconds: f64) {
+        self.elapsed = seconds;
         if !self.is_playing {
             return;
         }
@@ -391,12 +492,66 @@ impl Desk {
     /// The frame at the time that is.
     pub fn draw_frame(&mut self) {
         let start = Instant::now();
-        self.player.frame(self.time);
+        self.onions.clear();
+        if self.showing.onion && !self.is_playing && !self.is_live {
+            for (after, ..) in ONIONS {
+                let time = self.time + after;
+                let time = self.player.motion().map_or(time, |motion| motion.sample_time(time));
+                let mesh = self.player.frame(time).result.clone();
+                self.onions.push(mesh);
+            }
+        }
+        if self.is_live {
+            let (elapsed, grab) = (std::mem::take(&mut self.elapsed), self.hand.map(|hand| hand.grab));
+            let outcome = self.player.shake(self.time, elapsed, grab.as_ref()).map(|_| ());
+            if let Err(error) = outcome {
+                self.complain(error);
+                self.stop_live();
+            }
+        } else {
+            self.player.frame(self.time);
+        }
         self.costs[1] = start.elapsed().as_secs_f64() * 1e3;
+    }
+
+    /// Poses one by one, or the clip as it is again; what was recorded is kept.
+    pub fn toggle_live(&mut self) {
+        if self.is_live {
+            self.keep_take();
+            self.stop_live();
+        } else {
+            self.is_live = true;
+        }
+    }
+
+    fn stop_live(&mut self) {
+        (self.is_live, self.hand) = (false, None);
+        self.player.stop_shaking();
+    }
+
+    /// Begins to record, or keeps what was recorded and shows it.
+    pub fn toggle_recording(&mut self) {
+        if self.player.recorded().is_none() {
+            self.is_live = true;
+            self.player.record();
+        } else if self.keep_take() {
+            self.stop_live();
+            self.choose_clip(self.document.clip_count() - 1);
+            self.is_playing = true;
+        }
+    }
+
+    /// A clip of what was recorded; true where there is one.
+    fn keep_take(&mut self) -> bool {
+        let name = self.document.free_clip_name(crate::words::live::TAKE);
+        let Some(take) = self.player.take(&name) else { return false };
+        let kept = self.document.add_take(take);
+        kept.map_err(|error| self.complain(error)).is_ok()
     }
 
     /// Another clip.
     pub fn choose_clip(&mut self, clip: usize) {
+        self.hand = None;
         if let Err(error) = self.player.choose_clip(&self.document, clip) {
             self.complain(error);
         }

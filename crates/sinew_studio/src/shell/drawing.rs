@@ -100,6 +100,8 @@ pub struct Options {
     pub stretch: bool,
     /// Whether joints lie on the line.
     pub on_line: bool,
+    /// Whether a stroke becomes part of the selected pose.
+    pub joins: bool,
 }
 
 impl Default for Options {
@@ -117,6 +119,7 @@ impl Default for Options {
             by_springs: false,
             stretch: false,
             on_line: false,
+            joins: true,
         }
     }
 }
@@ -292,7 +295,7 @@ fn finish(desk: &mut Desk, tool: Tool, points: Points, camera: CameraSpec) {
     }
     let first = desk.drawing.first.take().map(|(points, _)| points).unwrap_or_default();
     desk.drawing.region.clear();
-    let clip = desk.character().asset.clips.get(desk.player.clip()).map(|clip| clip.name.clone());
+    let clip = desk.document.clip(desk.player.clip()).map(|clip| clip.name.clone());
     let options = desk.drawing.options;
     if tool == Tool::Pose {
         let Some(clip) = clip else { return desk.complain(NO_CLIP) };
@@ -305,6 +308,13 @@ fn finish(desk: &mut Desk, tool: Tool, points: Points, camera: CameraSpec) {
             fit,
             ..PoseStroke::default()
         };
+        if let Some(number) = joined(desk) {
+            let mut poses = desk.document.drawn().poses[number..].to_vec();
+            poses[0].strokes.push(stroke);
+            let poses = poses.into_iter().map(|pose| (pose.clip, pose.strokes, pose.ease));
+            change(desk, Item::Pose(number), |document, _| document.draw_poses(POSE, None, number, poses));
+            return;
+        }
         let number = desk.document.drawn().poses.len();
         let ease = ease(&options, desk.time);
         change(desk, Item::Pose(number), |document, _| {
@@ -325,6 +335,14 @@ fn finish(desk: &mut Desk, tool: Tool, points: Points, camera: CameraSpec) {
     });
 }
 
+/// The pose that the next stroke becomes part of: the selected one, at its own moment.
+pub fn joined(desk: &Desk) -> Option<usize> {
+    let Some(Item::Pose(number)) = desk.drawing.selected.filter(|_| desk.drawing.options.joins) else { return None };
+    let pose = desk.document.drawn().poses.get(number)?;
+    let is_here = desk.document.clip_number(&pose.clip) == Some(desk.player.clip()) && pose.ease.time == desk.time;
+    is_here.then_some(number)
+}
+
 fn ease(options: &Options, time: f64) -> Ease {
     Ease { time, ease_in: options.ease_in, ease_out: options.ease_out, easing: Easing::SineInOut }
 }
@@ -332,7 +350,7 @@ fn ease(options: &Options, time: f64) -> Ease {
 /// An edit at this moment as the options want it, without strokes.
 fn wanted(desk: &Desk, tool: Tool, name: String) -> Edit {
     let options = &desk.drawing.options;
-    let clip = desk.character().asset.clips.get(desk.player.clip()).map(|clip| clip.name.clone());
+    let clip = desk.document.clip(desk.player.clip()).map(|clip| clip.name.clone());
     let mut edit = Edit {
         name,
         time: clip.is_some().then_some(desk.time),
@@ -368,17 +386,22 @@ fn change(desk: &mut Desk, item: Item, what: impl FnOnce(&mut Document, &Player)
     }
 }
 
-/// The lines of an item, and what they are seen through.
-fn lines_of(desk: &Desk, item: Item) -> Option<([&Points; 2], &CameraSpec)> {
+fn both<'a>(lines: [&'a Points; 2], camera: &'a CameraSpec) -> [(&'a Points, &'a CameraSpec); 2] {
+    lines.map(|points| (points, camera))
+}
+
+/// The lines of an item, two of each stroke, and what they are seen through.
+fn lines_of(desk: &Desk, item: Item) -> Vec<(&Points, &CameraSpec)> {
     let drawn = desk.document.drawn();
     match item {
         Item::Edit(number) => {
-            let edit = drawn.edits.get(number)?;
-            Some(([&edit.from, &edit.to], edit.camera.as_ref()?))
+            let edit = drawn.edits.get(number).and_then(|edit| Some((edit, edit.camera.as_ref()?)));
+            edit.into_iter().flat_map(|(edit, camera)| both([&edit.from, &edit.to], camera)).collect()
         }
         Item::Pose(number) => {
-            let stroke = drawn.poses.get(number)?.strokes.first()?;
-            Some(([&stroke.baseline, &stroke.offset], stroke.camera.as_ref()?))
+            let strokes = drawn.poses.get(number).into_iter().flat_map(|pose| &pose.strokes);
+            let seen = strokes.filter_map(|stroke| Some((stroke, stroke.camera.as_ref()?)));
+            seen.flat_map(|(stroke, camera)| both([&stroke.baseline, &stroke.offset], camera)).collect()
         }
     }
 }
@@ -386,7 +409,7 @@ fn lines_of(desk: &Desk, item: Item) -> Option<([&Points; 2], &CameraSpec)> {
 /// Makes an item again with another place for one of its knots, and all that was drawn after it.
 fn set_knot(desk: &mut Desk, item: Item, (line, knot): (usize, usize), [x, y]: [f64; 2], gesture: u64) {
     let put = |lines: [&mut Points; 2]| {
-        if let Some(point) = lines.into_iter().nth(line).and_then(|points| points.get_mut(knot)) {
+        if let Some(point) = lines.into_iter().nth(line % 2).and_then(|points| points.get_mut(knot)) {
             (point[0], point[1]) = (x, y);
         }
     };
@@ -401,7 +424,8 @@ fn set_knot(desk: &mut Desk, item: Item, (line, knot): (usize, usize), [x, y]: [
         }
         Item::Pose(number) => {
             let mut poses = drawn.poses[number..].to_vec();
-            if let Some(stroke) = poses[0].strokes.first_mut() {
+            let mut seen = poses[0].strokes.iter_mut().filter(|stroke| stroke.camera.is_some());
+            if let Some(stroke) = seen.nth(line / 2) {
                 put([&mut stroke.baseline, &mut stroke.offset]);
             }
             let poses = poses.into_iter().map(|pose| (pose.clip, pose.strokes, pose.ease));
@@ -426,6 +450,14 @@ pub fn remove(desk: &mut Desk, item: Item) {
     desk.drawing.selected = None;
 }
 
+/// Removes the last of a pose's strokes.
+pub fn remove_last(desk: &mut Desk, number: usize) {
+    let mut poses = desk.document.drawn().poses[number..].to_vec();
+    drop(poses[0].strokes.pop());
+    let poses = poses.into_iter().map(|pose| (pose.clip, pose.strokes, pose.ease));
+    change(desk, Item::Pose(number), |document, _| document.draw_poses(REMOVE, None, number, poses));
+}
+
 /// Goes to the clip, the time and the view that an item was drawn at.
 pub fn go(desk: &mut Desk, item: Item) {
     let drawn = std::sync::Arc::clone(desk.document.drawn());
@@ -435,11 +467,11 @@ pub fn go(desk: &mut Desk, item: Item) {
             drawn.poses.get(number).map_or((None, None), |pose| (Some(pose.clip.clone()), Some(pose.ease.time)))
         }
     };
-    let number = clip.and_then(|name| desk.character().asset.clips.iter().position(|clip| clip.name == name));
+    let number = clip.and_then(|name| desk.document.clip_number(&name));
     if let Some(number) = number.filter(|number| *number != desk.player.clip()) {
         desk.choose_clip(number);
     }
-    if let Some(camera) = lines_of(desk, item).map(|(_, camera)| *camera) {
+    if let Some(camera) = lines_of(desk, item).first().map(|(_, camera)| **camera) {
         desk.orbit = desk.orbit.seen_from(camera.eye.into(), camera.target.into());
     }
     (desk.time, desk.is_playing) = (time.unwrap_or(desk.time), false);
@@ -450,20 +482,22 @@ pub fn go(desk: &mut Desk, item: Item) {
 /// Drags knots of what is selected; true where the pointer has one.
 fn move_knot(ui: &egui::Ui, desk: &mut Desk, response: &egui::Response, rect: Rect) -> bool {
     let Some(item) = desk.drawing.selected else { return false };
-    let Some((lines, camera)) = lines_of(desk, item) else {
+    let lines = lines_of(desk, item);
+    if lines.is_empty() {
         desk.drawing.selected = None;
         return false;
-    };
-    let camera = *camera;
-    if !is_same_view(&camera, &camera_of(desk, rect)) {
-        return false;
     }
+    let now = camera_of(desk, rect);
     let at = ui.input(|input| input.pointer.interact_pos());
     if response.is_pointer_button_down_on() && desk.drawing.dragged.is_none() && desk.drawing.current.is_empty() {
         let pressed = ui.input(|input| input.pointer.press_origin());
-        let mut places = lines.iter().enumerate().flat_map(|(line, points)| {
-            points.iter().enumerate().map(move |(knot, point)| (line, knot, place_of(point, rect, &camera)))
-        });
+        let seen = lines.iter().enumerate().filter(|(_, (_, camera))| is_same_view(camera, &now));
+        let mut places = seen
+            .flat_map(|(line, (points, camera))| {
+                points.iter().enumerate().map(move |(knot, point)| (line, knot, place_of(point, rect, camera)))
+            })
+            .collect::<Vec<_>>()
+            .into_iter();
         let near = |(_, _, place): &(usize, usize, Pos2)| pressed.is_some_and(|at| at.distance(*place) <= NEAR);
         if let Some((line, knot, _)) = places.rfind(near) {
             let gesture = desk.document.gesture();
@@ -474,11 +508,12 @@ fn move_knot(ui: &egui::Ui, desk: &mut Desk, response: &egui::Response, rect: Re
     let is_down = response.is_pointer_button_down_on();
     let has_moved = ui.input(|input| input.pointer.delta() != Vec2::ZERO);
     if let Some(at) = at.filter(|_| has_moved || !is_down) {
+        let Some(camera) = lines_of(desk, item).get(line).map(|(_, camera)| **camera) else { return false };
         let scale = f64::from(camera.size[1]) / f64::from(rect.height());
         let middle = camera.size.map(|side| 0.5 * f64::from(side));
         let from_middle = at - rect.center();
         let pixel = [middle[0] + scale * f64::from(from_middle.x), middle[1] + scale * f64::from(from_middle.y)];
-        let held = lines_of(desk, item).and_then(|(lines, _)| lines[line].get(knot).map(|p| [p[0], p[1]]));
+        let held = lines_of(desk, item).get(line).and_then(|(points, _)| points.get(knot).map(|p| [p[0], p[1]]));
         if held.is_some_and(|held| held != pixel) {
             desk.is_playing = false;
             set_knot(desk, item, (line, knot), pixel, gesture);
@@ -513,11 +548,11 @@ pub fn overlay(painter: &egui::Painter, desk: &Desk, rect: Rect) {
         line(points, camera, FROM);
     }
     line(&drawing.current, &camera, if is_second { TO } else { FROM });
-    let Some((lines, held)) = drawing.selected.and_then(|item| lines_of(desk, item)) else { return };
-    if !is_same_view(held, &camera) {
-        return;
-    }
-    for (points, color) in lines.into_iter().zip([FROM, TO]) {
+    let lines = drawing.selected.map_or_else(Vec::new, |item| lines_of(desk, item));
+    for ((points, held), color) in lines.into_iter().zip([FROM, TO].into_iter().cycle()) {
+        if !is_same_view(held, &camera) {
+            continue;
+        }
         line(points, held, color);
         for point in points {
             let at = place_of(point, rect, held);

@@ -2,6 +2,7 @@
 
 use crate::character::Character;
 use crate::player::Frame as Moment;
+use crate::shell::desk::ONIONS;
 use eframe::egui;
 use eframe::egui_wgpu::RenderState;
 use glam::DAffine3;
@@ -32,6 +33,8 @@ pub struct Shot<'a> {
     pub sides: &'a [Placed],
     /// The base as a veil over them.
     pub ghost: bool,
+    /// Skins of other moments as veils beside the result, in the order of [`ONIONS`].
+    pub onions: &'a [DeformedMesh],
     /// Colours of the result's vertices in place of its materials.
     pub colors: Option<&'a [[f32; 4]]>,
     /// Edges.
@@ -54,18 +57,21 @@ pub struct GpuEasel {
     pictures: Vec<(Target, egui::TextureId)>,
     /// Base and result, by character; of the character that was drawn last.
     models: [Vec<Model>; 2],
+    /// Other moments, by character.
+    onions: Vec<Vec<Model>>,
 }
 
 impl GpuEasel {
     /// On the window's own device.
     pub fn new(state: &RenderState) -> Self {
         let renderer = Renderer::new(&state.device, &state.queue);
-        Self { state: state.clone(), renderer, pictures: Vec::new(), models: Default::default() }
+        Self { state: state.clone(), renderer, pictures: Vec::new(), models: Default::default(), onions: Vec::new() }
     }
 
     /// Another character comes.
     pub fn clear(&mut self) {
         self.models = Default::default();
+        self.onions.clear();
     }
 
     /// Draws the picture of that number.
@@ -86,6 +92,15 @@ impl GpuEasel {
                 }
             }
             write(models, shot, side, mesh)?;
+        }
+        let has_onions = shot.sides.iter().any(|(side, _)| *side == Side::Result);
+        let onions = if has_onions { shot.onions } else { &[] };
+        for (order, mesh) in onions.iter().enumerate() {
+            if self.onions.len() <= order {
+                let made = (0..characters).map(|one| Model::new(&self.renderer, &meshes(shot.character, mesh, one)));
+                self.onions.push(made.collect::<Result<_, _>>()?);
+            }
+            write(&mut self.onions[order], shot, Side::Base, mesh)?;
         }
         self.place(number, size)?;
         let mut draws = Vec::new();
@@ -108,6 +123,13 @@ impl GpuEasel {
             for (model, origin) in self.models[0].iter().zip(&shot.moment.base.origins) {
                 let transform = DAffine3::from_translation(*origin);
                 draws.push(Draw { transform, veil: Some(Veil::default()), casts_shadow: false, ..Draw::new(model) });
+            }
+        }
+        for ((models, mesh), (_, tint, opacity)) in self.onions.iter().zip(onions).zip(ONIONS) {
+            let veil = Some(Veil { tint, opacity, through: 0.0 });
+            for (model, origin) in models.iter().zip(&mesh.origins) {
+                let transform = DAffine3::from_translation(*origin);
+                draws.push(Draw { transform, veil, casts_shadow: false, ..Draw::new(model) });
             }
         }
         let frame = Frame { camera: shot.camera, look: shot.look, draws: &draws, lines: shot.lines, dots: shot.dots };

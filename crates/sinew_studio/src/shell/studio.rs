@@ -1,17 +1,20 @@
 //! The whole window: a bar, panels about the picture, time below, and what keys do.
 
-use crate::character::Character;
+use crate::character::Source;
 use crate::document::Document;
 use crate::handed::{self, File};
+#[cfg(target_arch = "wasm32")]
+use crate::opening::Step;
+use crate::opening::{Opening, STEPS};
 use crate::recovery::{Left, Recovery};
 use crate::shell::desk::{Colour, Compare, Desk, Notice};
 use crate::shell::panels::{bones, check, corrections, draw, effects, keep, paint, style, timeline, why};
+use crate::shell::portraits::{Gallery, card};
 use crate::shell::view::Easel;
 use crate::words;
 use eframe::egui::{self, Key, KeyboardShortcut, Modifiers};
 use sinew_render::View;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, TryRecvError, channel};
 
 /// A panel.
@@ -58,21 +61,38 @@ impl Pane {
 
 /// Files in memory, or why there are none.
 type Arrived = Result<Vec<File>, String>;
-/// What comes of opening a file: a document, or what is wrong.
-type Opened = Result<Box<Desk>, String>;
+
+/// What is heard of a file that is being opened.
+enum Tiding {
+    /// What is being done, and how many steps are done.
+    At(&'static str, usize),
+    /// A document, or what is wrong.
+    Over(Result<Box<Desk>, String>),
+}
+
+/// A file that is being opened.
+struct Arrival {
+    tidings: Receiver<Tiding>,
+    what: &'static str,
+    done: usize,
+    /// What a crash has left of it: discarded once it is there.
+    left: Option<Left>,
+}
 
 /// The window's state.
 pub struct Studio {
     desk: Option<Box<Desk>>,
     easel: Easel,
     panes: egui_tiles::Tree<Pane>,
-    opening: Option<Receiver<Opened>>,
+    opening: Option<Arrival>,
     /// Where files arrive that have no place on a disk.
     arriving: (Sender<Arrived>, Receiver<Arrived>),
     /// Folder of what survives a crash; none where there is no disk.
     state: Option<PathBuf>,
     recovery: Option<Recovery>,
     left: Vec<Left>,
+    /// Pictures for those who have nothing open.
+    gallery: Gallery,
     recent: Vec<PathBuf>,
     notices: Vec<Notice>,
     /// The page of the tour that is open.
@@ -112,6 +132,7 @@ impl Studio {
             arriving: channel(),
             recovery,
             left: crashed,
+            gallery: Gallery::default(),
             recent,
             notices: Vec::new(),
             tour: is_first.then_some(0),
@@ -144,6 +165,11 @@ impl Studio {
         self.is_opening() || self.desk().is_some_and(|desk| desk.crew.is_busy())
     }
 
+    /// Whether there is a picture of a built-in character.
+    pub fn is_seen(&self, name: &str) -> bool {
+        self.gallery.of(name).is_some()
+    }
+
     /// Whether a file is being read.
     pub fn is_opening(&self) -> bool {
         self.opening.is_some()
@@ -151,14 +177,12 @@ impl Studio {
 
     /// Opens a file of the disk, away from the window.
     pub fn open(&mut self, path: &Path, context: &egui::Context) {
-        let path = path.to_owned();
-        self.open_by(context, move || {
-            let name = path.display().to_string();
-            if name.ends_with(crate::keep::EXTENSION) {
-                return Err(format!("{name}: is a recipe; open its character first, then drop the recipe"));
-            }
-            Character::open(&path).map_err(|error| error.to_string())
-        });
+        let name = path.display().to_string();
+        if name.ends_with(crate::keep::EXTENSION) {
+            let text = format!("{name}: is a recipe; open its character first, then drop the recipe");
+            return self.notices.push(Notice { text, is_error: true });
+        }
+        self.begin_opening(Opening::new(Source::Path(path.to_owned())), None, context);
     }
 
     /// Opens what a command line names: a file, or a built-in character as zoo:NAME.
@@ -171,30 +195,44 @@ impl Studio {
 
     /// Opens a built-in character.
     pub fn open_built_in(&mut self, name: &str, context: &egui::Context) {
-        let name = name.to_owned();
-        self.open_by(context, move || Character::built_in(&name).map_err(|error| error.to_string()));
+        self.begin_opening(Opening::new(Source::BuiltIn(name.to_owned())), None, context);
     }
 
-    fn open_by(
-        &mut self,
-        context: &egui::Context,
-        read: impl FnOnce() -> Result<Arc<Character>, String> + Send + 'static,
-    ) {
-        let (sender, receiver) = channel();
+    /// On a thread; in a browser, which has none for this, with a picture of the window between two steps.
+    fn begin_opening(&mut self, opening: Opening, left: Option<Left>, context: &egui::Context) {
+        let (sender, tidings) = channel();
+        self.opening = Some(Arrival { tidings, what: opening.what(), done: 0, left });
         let context = context.clone();
-        let work = move || {
-            let desk = read().and_then(|character| {
-                Desk::new(Document::new(character)).map(Box::new).map_err(|error| error.to_string())
-            });
+        let send = move |tiding: Tiding| {
             // Where nobody waits for it any more it is not needed.
-            let _ = sender.send(desk);
+            let _ = sender.send(tiding);
             context.request_repaint();
         };
         #[cfg(target_arch = "wasm32")]
-        crate::browser::soon(work);
+        wasm_bindgen_futures::spawn_local(async move {
+            let mut opening = opening;
+            if let Source::Memory { name, bytes } = opening.source_mut()
+                && bytes.is_empty()
+            {
+                *bytes = crate::browser::shelf::file(name).await.unwrap_or_default().into();
+            }
+            let over = loop {
+                send(Tiding::At(opening.what(), opening.done()));
+                crate::browser::pause().await;
+                match opening.step() {
+                    Ok(Step::More(next)) => opening = next,
+                    Ok(Step::Done(opened)) => break Ok(Box::new(Desk::of(*opened))),
+                    Err(error) => break Err(error.to_string()),
+                }
+            };
+            send(Tiding::Over(over));
+        });
         #[cfg(not(target_arch = "wasm32"))]
-        std::thread::spawn(work);
-        self.opening = Some(receiver);
+        std::thread::spawn(move || {
+            let opened = opening.finish(&|what, done, _| send(Tiding::At(what, done)));
+            let desk = opened.map(|opened| Box::new(Desk::of(*opened))).map_err(|error| error.to_string());
+            send(Tiding::Over(desk));
+        });
     }
 
     /// Opens what was handed over: a character with its files, or a recipe with its maps for the one that is open.
@@ -202,10 +240,10 @@ impl Studio {
         let files: Vec<File> = handed::unpacked(files);
         if let Some(source) = handed::character_of(&files) {
             #[cfg(target_arch = "wasm32")]
-            if let crate::character::Source::Memory { name, bytes } = &source {
+            if let Source::Memory { name, bytes } = &source {
                 crate::browser::shelf::keep_file(name, bytes);
             }
-            return self.open_by(context, move || Character::reopen(&source).map_err(|error| error.to_string()));
+            return self.begin_opening(Opening::new(source), None, context);
         }
         let names = || files.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ");
         let Some(desk) = &mut self.desk else {
@@ -224,21 +262,34 @@ impl Studio {
 
     /// Takes what was opened.
     fn take_opened(&mut self) {
-        let Some(receiver) = &self.opening else { return };
-        let opened = match receiver.try_recv() {
-            Ok(opened) => opened,
-            Err(TryRecvError::Empty) => return,
-            Err(TryRecvError::Disconnected) => Err("the file could not be read; its reader stopped".to_owned()),
+        let Some(arrival) = &mut self.opening else { return };
+        let opened = loop {
+            match arrival.tidings.try_recv() {
+                Ok(Tiding::At(what, done)) => (arrival.what, arrival.done) = (what, done),
+                Ok(Tiding::Over(opened)) => break opened,
+                Err(TryRecvError::Empty) => return,
+                Err(TryRecvError::Disconnected) => {
+                    break Err("the file could not be read; its reader stopped".to_owned());
+                }
+            }
         };
-        self.opening = None;
+        let left = self.opening.take().and_then(|arrival| arrival.left);
         match opened {
-            Ok(desk) => self.seat(desk),
-            Err(text) => self.notices.push(Notice { text, is_error: true }),
+            Ok(desk) => {
+                if let Some(left) = left {
+                    left.discard();
+                }
+                self.seat(desk);
+            }
+            Err(text) => {
+                self.left.extend(left);
+                self.notices.push(Notice { text, is_error: true });
+            }
         }
     }
 
     fn seat(&mut self, desk: Box<Desk>) {
-        if let crate::character::Source::Path(path) = &desk.character().source {
+        if let Source::Path(path) = &desk.character().source {
             self.recent.retain(|known| known != path);
             self.recent.insert(0, path.clone());
             self.recent.truncate(MOST_RECENT);
@@ -252,6 +303,7 @@ impl Studio {
             recovery.forget();
         }
         self.easel.clear();
+        self.gallery = Gallery::default();
         self.desk = Some(desk);
     }
 
@@ -293,7 +345,7 @@ impl Studio {
             desk.advance(seconds);
             desk.keep_up(&context);
             self.notices.append(&mut desk.notices);
-            if desk.is_playing || desk.crew.is_busy() {
+            if desk.is_playing || desk.is_live || desk.crew.is_busy() {
                 context.request_repaint();
             }
             if let Some(recovery) = &mut self.recovery
@@ -376,9 +428,10 @@ impl Studio {
                     let is_dark = context.global_style().visuals.dark_mode;
                     context.set_theme(if is_dark { egui::Theme::Light } else { egui::Theme::Dark });
                 }
-                if self.opening.is_some() {
+                if let Some(arrival) = &self.opening {
+                    let share = arrival.done as f32 / STEPS as f32;
+                    ui.add(egui::ProgressBar::new(share).desired_width(260.0).text(arrival.what));
                     ui.label(words::welcome::LOADING);
-                    ui.spinner();
                 }
             });
         });
@@ -417,9 +470,16 @@ impl Studio {
             ui.heading(words::welcome::HEADING);
             ui.label(words::welcome::TEXT);
             ui.add_space(12.0);
+            self.gallery.keep_up(&context);
             ui.horizontal_wrapped(|ui| {
                 for exhibit in sinew_zoo::names() {
-                    if ui.button(style::title(exhibit.name)).on_hover_text(exhibit.about).clicked() {
+                    let name = style::title(exhibit.name);
+                    // A tab has no thread to draw on while nothing is open.
+                    let response = match cfg!(target_arch = "wasm32") {
+                        true => ui.button(name),
+                        false => card(ui, self.gallery.of(exhibit.name), &name, 118.0),
+                    };
+                    if response.on_hover_text(exhibit.about).clicked() {
                         built_in = Some(exhibit.name);
                     }
                 }
@@ -460,39 +520,8 @@ impl Studio {
         }
         if let Some(index) = restored {
             let left = self.left.remove(index);
-            self.restore(left, &context);
+            self.begin_opening(Opening::again(left.clone()), Some(left), &context);
         }
-    }
-
-    fn restore(&mut self, left: Left, context: &egui::Context) {
-        let (sender, receiver) = channel();
-        let restored = move |left: &Left| {
-            let document = left.restore().map_err(|error| error.to_string());
-            let desk = document.and_then(|document| Desk::new(document).map_err(|error| error.to_string()));
-            if desk.is_ok() {
-                left.discard();
-            }
-            // A window that is gone waits for nothing.
-            let _ = sender.send(desk.map(Box::new));
-        };
-        #[cfg(target_arch = "wasm32")]
-        {
-            let context = context.clone();
-            wasm_bindgen_futures::spawn_local(async move {
-                let mut left = left;
-                if let crate::character::Source::Memory { name, bytes } = &mut left.source {
-                    *bytes = crate::browser::shelf::file(name).await.unwrap_or_default().into();
-                }
-                restored(&left);
-                context.request_repaint();
-            });
-        }
-        #[cfg(not(target_arch = "wasm32"))]
-        {
-            restored(&left);
-            context.request_repaint();
-        }
-        self.opening = Some(receiver);
     }
 
     #[cfg(target_arch = "wasm32")]
@@ -574,6 +603,15 @@ impl Studio {
         if down(Key::H) {
             let heat = desk.showing.colour == Colour::Displacement;
             desk.showing.colour = if heat { Colour::Material } else { Colour::Displacement };
+        }
+        if down(Key::O) {
+            desk.showing.onion = !desk.showing.onion;
+        }
+        if down(Key::L) {
+            desk.toggle_live();
+        }
+        if down(Key::R) {
+            desk.toggle_recording();
         }
         if down(Key::OpenBracket) {
             desk.brush.radius = (desk.brush.radius * 0.8).max(0.005);

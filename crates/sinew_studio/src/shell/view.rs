@@ -3,13 +3,14 @@
 use crate::brush::{SkinPlace, Stroke};
 use crate::document::Document;
 use crate::player::Frame;
-use crate::shell::desk::{Colour, Compare, Desk};
-use crate::shell::drawing;
+use crate::shake::{Grab, Shake};
+use crate::shell::desk::{Colour, Compare, Desk, Hand, ONIONS};
 use crate::shell::gpu_easel::{GpuEasel, Placed, Shot, Side};
 use crate::shell::pick::{Picked, pick};
+use crate::shell::{drawing, gizmo};
 use crate::words;
 use eframe::egui::{self, Color32, Pos2, Rect, Sense, Vec2};
-use glam::{DAffine3, DVec2, DVec3};
+use glam::{DVec2, DVec3};
 use sinew::{DeformedMesh, Rig};
 use sinew_render::{
     Antialias, Camera, Dot, Finish, Ghost, Ground, Image, Line, Look, Material, Mesh, Palette, Scale, Scene, Size,
@@ -21,6 +22,9 @@ use sinew_view::{Cut, Ray};
 /// Strain that the hottest colour stands for, and the least that displacement's does.
 const HOTTEST_STRAIN: f32 = 1.6;
 const LEAST_HEAT: f32 = 0.01;
+
+/// What is in the hand.
+const HELD: Color32 = Color32::from_rgb(40, 110, 210);
 
 /// Draws pictures of a desk, and hands on what the pointer does there.
 #[derive(Default)]
@@ -104,6 +108,7 @@ impl Easel {
                 moment,
                 sides,
                 ghost: desk.showing.compare == Compare::Ghost,
+                onions: &desk.onions,
                 colors: colors.as_deref(),
                 wire: desk.showing.wire,
                 camera: &camera,
@@ -184,6 +189,12 @@ impl Easel {
         if desk.showing.compare == Compare::Ghost {
             scene.ghosts = meshes(&desk.document, frame.base, None).into_iter().map(Ghost::new).collect();
         }
+        if side == Side::Result {
+            for (mesh, (_, tint, opacity)) in desk.onions.iter().zip(ONIONS) {
+                let skins = meshes(&desk.document, mesh, None).into_iter();
+                scene.ghosts.extend(skins.map(|mesh| Ghost { tint, opacity, through: 0.0, ..Ghost::new(mesh) }));
+            }
+        }
         (scene.lines, scene.dots) = skeleton_of(desk, &frame, size.height() as f32);
         let look = Look { occlusion: if fast { 0.0 } else { 1.0 }, ..look(desk) };
         let antialias = if fast { Antialias::Off } else { Antialias::Four };
@@ -247,14 +258,13 @@ fn strain(rig: &Rig, frame: &Frame<'_>, out: &mut Vec<f32>) {
 }
 
 fn meshes<'a>(document: &'a Document, mesh: &'a DeformedMesh, colors: Option<&'a [[f32; 4]]>) -> Vec<Mesh<'a>> {
-    let dress = |(piece, dressed): (&'a Piece, Mesh<'a>)| {
-        let placed = Mesh { transform: DAffine3::from_translation(mesh.origins[piece.character]), ..dressed };
+    let dress = |(piece, placed): (&'a Piece, Mesh<'a>)| {
         let Some(colors) = colors else { return placed };
         let double_sided = placed.material.double_sided;
         let material = Material { base_color: [1.0; 4], finish: Finish::Chart, double_sided, ..Material::default() };
         Mesh { material, colors: Some(&colors[piece.vertices.clone()]), ..placed }
     };
-    document.character().dressed(mesh).map(dress).collect()
+    document.character().placed(mesh).map(dress).collect()
 }
 
 fn look(desk: &Desk) -> Look {
@@ -313,6 +323,20 @@ fn bar(ui: &mut egui::Ui, desk: &mut Desk) {
         ui.toggle_value(&mut desk.showing.skeleton, SKELETON);
         ui.toggle_value(&mut desk.showing.names, NAMES);
         ui.toggle_value(&mut desk.showing.wire, WIRE);
+        ui.toggle_value(&mut desk.showing.onion, ONION).on_hover_text(ONION_TIP);
+        let mut is_live = desk.is_live;
+        if ui.toggle_value(&mut is_live, words::live::LIVE).on_hover_text(words::live::LIVE_TIP).changed() {
+            desk.toggle_live();
+        }
+        if desk.is_live {
+            let text = match desk.player.recorded() {
+                Some(seconds) => format!("{} {seconds:.1} s", words::live::STOP),
+                None => words::live::RECORD.to_owned(),
+            };
+            if ui.button(text).on_hover_text(words::live::RECORD_TIP).clicked() {
+                desk.toggle_recording();
+            }
+        }
         if ui.button(FRAME).on_hover_text(FRAME_TIP).clicked() {
             desk.frame_all();
         }
@@ -344,7 +368,15 @@ fn act(ui: &egui::Ui, desk: &mut Desk, response: &egui::Response, rect: Rect) {
     if wipes {
         ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);
     }
+    let of_result = part_of_result(desk, rect);
+    if !paints && !modifiers.alt && !middle && gizmo::act(ui, desk, response, of_result) {
+        return;
+    }
     if !paints && !modifiers.alt && !middle && drawing::act(ui, desk, response, rect) {
+        return;
+    }
+    if desk.is_live && !paints && !modifiers.alt && !middle && !began_on_wipe && shake(desk, response, rect, modifiers)
+    {
         return;
     }
     if response.dragged() && began_on_wipe && !paints {
@@ -365,6 +397,49 @@ fn act(ui: &egui::Ui, desk: &mut Desk, response: &egui::Response, rect: Rect) {
     }
     if response.double_clicked() {
         desk.frame_all();
+    }
+}
+
+/// Takes a bone and draws it to the pointer; false where there is none under it.
+fn shake(desk: &mut Desk, response: &egui::Response, rect: Rect, modifiers: egui::Modifiers) -> bool {
+    let was_held = desk.hand.is_some();
+    if !response.is_pointer_button_down_on() {
+        desk.hand = None;
+        return was_held;
+    }
+    let Some(at) = response.interact_pointer_pos() else { return was_held };
+    let camera = desk.orbit.camera();
+    if !was_held {
+        if response.dragged() && !response.drag_started() {
+            // The drag began beside the character.
+            return false;
+        }
+        let Some(picked) = pick_at(desk, rect, at) else { return false };
+        let (rig, stage) = (desk.document.rig(), desk.player.stage());
+        let skeleton = rig.skeleton();
+        let main = rig.main_bone(rig.point(picked.vertex()));
+        let Some(held) = main.and_then(|bone| Shake::holdable(stage, bone)) else { return false };
+        // Carried, all of it goes along.
+        let top = skeleton.ancestors(held).filter_map(|bone| Shake::holdable(stage, bone)).last();
+        let bone = if modifiers.shift { top.unwrap_or(held) } else { held };
+        let world = desk.player.last().world;
+        let on_bone = world.world_from_bone(bone).inverse().transform_point3(picked.point);
+        let grab = Grab { bone, held: on_bone, to: picked.point, carries: modifiers.shift };
+        desk.hand = Some(Hand { grab, depth: (camera.eye() - picked.point).dot(camera.back()) });
+        desk.bone = Some(held);
+    }
+    let part = part_of(desk, rect, at);
+    if let (Some(hand), Some(ray)) = (&mut desk.hand, ray(&camera, part, at)) {
+        hand.grab.to = ray.origin + ray.direction * hand.depth;
+    }
+    true
+}
+
+/// The part of the picture that shows the result.
+fn part_of_result(desk: &Desk, rect: Rect) -> Rect {
+    match desk.showing.compare {
+        Compare::SideBySide => rect.split_left_right_at_fraction(0.5).1,
+        _ => rect,
     }
 }
 
@@ -461,10 +536,7 @@ fn overlay(ui: &mut egui::Ui, desk: &mut Desk, rect: Rect, response: &egui::Resp
             );
         }
     }
-    let part = match desk.showing.compare {
-        Compare::SideBySide => rect.split_left_right_at_fraction(0.5).1,
-        _ => rect,
-    };
+    let part = part_of_result(desk, rect);
     let Some(size) = Size::new(part.width() as u32, part.height() as u32) else { return };
     let projector = camera.projector(size);
     let on_screen = |point: DVec3| {
@@ -481,6 +553,13 @@ fn overlay(ui: &mut egui::Ui, desk: &mut Desk, rect: Rect, response: &egui::Resp
                 let font = egui::FontId::proportional(if strong { 13.0 } else { 10.0 });
                 painter.text(at, egui::Align2::LEFT_BOTTOM, skeleton.name(bone), font, ink);
             }
+        }
+    }
+    if let Some(hand) = desk.hand {
+        let held = desk.player.last().world.world_from_bone(hand.grab.bone).transform_point3(hand.grab.held);
+        if let (Some(from), Some(to)) = (on_screen(held), on_screen(hand.grab.to)) {
+            painter.line_segment([from, to], egui::Stroke::new(1.5, HELD));
+            painter.circle_filled(from, 4.0, HELD);
         }
     }
     if let Some(picked) = desk.picked {
@@ -503,6 +582,7 @@ fn overlay(ui: &mut egui::Ui, desk: &mut Desk, rect: Rect, response: &egui::Resp
         let radius = desk.brush.radius * desk.character().size() / projector.pixel_size(depth);
         painter.circle_stroke(at, radius as f32, egui::Stroke::new(1.5, ink));
     }
+    gizmo::overlay(&painter, desk, part);
     drawing::overlay(&painter, desk, rect);
     axes(ui, desk, rect);
 }

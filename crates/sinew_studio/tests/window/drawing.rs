@@ -9,7 +9,7 @@ use sinew_draw::edits::Edit;
 use sinew_draw::pose_strokes::PoseStroke;
 use sinew_studio::document::{Document, Values};
 use sinew_studio::drawn::{Drawn, posed_clip};
-use sinew_studio::shell::desk::Desk;
+use sinew_studio::shell::desk::{Desk, ONIONS};
 use sinew_studio::shell::studio::Studio;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -284,5 +284,72 @@ fn a_tail_is_posed_about_a_moment() -> Outcome {
     click(&mut harness, "Undo");
     let without = mesh(&mut harness)?;
     assert_eq!(with.positions, without.positions);
+    Ok(())
+}
+
+/// A second stroke at the moment of the selected pose becomes part of it, and can be taken off again, to the bit.
+#[test]
+fn a_pose_is_of_several_strokes() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let mut harness = opened(folder.path())?;
+    at(&mut harness, "Pose", 0.3)?;
+    harness.state_mut().desk_mut().ok_or("no desk")?.orbit.look_from(sinew_render::View::Side);
+    harness.run_steps(2);
+    let limb = |harness: &Window, name: &str| -> Result<Vec<(f32, f32)>, Box<dyn std::error::Error>> {
+        Ok(bones_in_picture(harness, name)?.iter().map(|place| (place.x, place.y)).collect())
+    };
+    let turned = |line: &[(f32, f32)], by: f32| -> Vec<(f32, f32)> {
+        let (from, (sin, cos)) = (line[0], by.sin_cos());
+        let turn = |&(x, y): &(f32, f32)| (x - from.0, y - from.1);
+        line.iter().map(turn).map(|(x, y)| (from.0 + cos * x - sin * y, from.1 + sin * x + cos * y)).collect()
+    };
+    let line = limb(&harness, "tail")?;
+    stroke(&mut harness, &line);
+    stroke(&mut harness, &turned(&line, 0.5));
+    let once = mesh(&mut harness)?;
+    let line = limb(&harness, "front.L")?;
+    stroke(&mut harness, &line);
+    stroke(&mut harness, &turned(&line, 0.4));
+    let twice = mesh(&mut harness)?;
+    screen(&mut harness, "draw-9-two-strokes")?;
+    let drawn = desk(&harness)?.document.drawn().clone();
+    assert_eq!((drawn.poses.len(), drawn.poses[0].strokes.len()), (1, 2));
+    assert!(farthest(&once, &twice) > 0.01 * desk(&harness)?.character().size() as f32);
+    click(&mut harness, "Remove last");
+    assert_eq!(desk(&harness)?.document.drawn().poses[0].strokes.len(), 1);
+    assert_eq!(mesh(&mut harness)?.positions, once.positions);
+    click(&mut harness, "Undo");
+    assert_eq!(mesh(&mut harness)?.positions, twice.positions);
+
+    // At another moment a stroke is a pose of its own.
+    harness.state_mut().desk_mut().ok_or("no desk")?.time = 0.5;
+    harness.run_steps(2);
+    let line = limb(&harness, "hind.L")?;
+    stroke(&mut harness, &line);
+    stroke(&mut harness, &turned(&line, -0.4));
+    assert_eq!(desk(&harness)?.document.drawn().poses.len(), 2);
+    Ok(())
+}
+
+/// Onion skins are the result at their moments, seen while it stands still.
+#[test]
+fn onion_skins_are_other_moments() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let mut harness = opened(folder.path())?;
+    let desk_mut = harness.state_mut().desk_mut().ok_or("no desk")?;
+    desk_mut.change(|document| document.choose_preset("lively"));
+    (desk_mut.time, desk_mut.showing.onion) = (0.5, true);
+    harness.run_steps(2);
+    screen(&mut harness, "onion")?;
+    let desk_mut = harness.state_mut().desk_mut().ok_or("no desk")?;
+    desk_mut.draw_frame();
+    let onions = desk_mut.onions.clone();
+    assert_eq!(onions.len(), ONIONS.len());
+    for (mesh, (after, ..)) in onions.iter().zip(ONIONS) {
+        assert_eq!(mesh.positions, desk_mut.player.frame(0.5 + after).result.positions);
+    }
+    desk_mut.is_playing = true;
+    desk_mut.draw_frame();
+    assert!(desk_mut.onions.is_empty());
     Ok(())
 }

@@ -7,6 +7,8 @@ use eframe::egui;
 use egui_kittest::Harness;
 use egui_kittest::kittest::Queryable;
 use sinew_render::{Image, Size, encode};
+use sinew_studio::portrait::Subject;
+use sinew_studio::shell::gizmo;
 use sinew_studio::shell::studio::Studio;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -257,5 +259,140 @@ fn documents_open_on_real_files() -> Outcome {
         screen(&mut harness, &format!("real-{stem}"))?;
     }
     assert!(seen > 0 || sinew_testkit::assets::folder().is_none());
+    Ok(())
+}
+
+/// Pictures come of themselves while the cards are seen, change nothing, and are made once for each clip.
+#[test]
+fn cards_show_this_character() -> Outcome {
+    let mut harness = open("calf")?;
+    until(&mut harness, "the pictures", |studio| studio.desk().is_some_and(|desk| desk.portraits.is_done(0)))?;
+    screen(&mut harness, "0-cards")?;
+    let desk = harness.state_mut().desk_mut().ok_or("no desk")?;
+    for style in sinew_liven::Style::ALL {
+        assert!(desk.portraits.look(Subject::Style(style), 0).is_some(), "{style}");
+    }
+    for preset in sinew::presets::names() {
+        assert!(desk.portraits.look(Subject::Preset(preset.name), 0).is_some(), "{}", preset.name);
+    }
+    assert!(!desk.document.is_unsaved() && desk.document.history().undoable().is_none());
+    click(&mut harness, "Jelly");
+    let desk = harness.state().desk().ok_or("no desk")?;
+    assert_eq!(desk.document.history().undoable(), Some("jelly"));
+    assert!(desk.portraits.is_done(0), "pictures of the character do not depend on the document");
+    Ok(())
+}
+
+/// Before anything is open, built-in characters are seen, and a card opens one.
+#[test]
+fn built_in_characters_are_seen() -> Outcome {
+    let mut harness = window(Studio::new(None, None));
+    harness.step();
+    let names = sinew_zoo::names();
+    until(&mut harness, "the gallery", |studio| names.iter().all(|exhibit| studio.is_seen(exhibit.name)))?;
+    screen(&mut harness, "0-welcome")?;
+    click(&mut harness, "Calf");
+    until(&mut harness, "the calf", |studio| studio.desk().is_some())
+}
+
+/// A bone is taken on the picture and shaken: the document is as it was, effects follow, and what is recorded is a clip.
+#[test]
+fn a_bone_is_shaken_and_recorded() -> Outcome {
+    let mut harness = open("calf")?;
+    let desk = harness.state_mut().desk_mut().ok_or("no desk")?;
+    desk.change(|document| document.choose_preset("jelly"));
+    (desk.time, desk.is_playing) = (0.4, false);
+    until(&mut harness, "gains", |studio| studio.desk().is_some_and(|desk| !desk.crew.is_busy()))?;
+    let revision =
+        |harness: &Harness<'_, Studio>| harness.state().desk().map(|desk| desk.document.history().revision());
+    let before = revision(&harness);
+    click(&mut harness, "Live");
+    let head = bones_in_picture(&harness, "head")?.first().copied().ok_or("no head")?;
+    let shake = |harness: &mut Harness<'_, Studio>, name: Option<&str>| -> Outcome {
+        harness.drag_at(head);
+        harness.step();
+        for step in 0..24 {
+            harness.hover_at(head + egui::vec2(60.0 * (0.6 * step as f32).sin(), -8.0));
+            harness.step();
+        }
+        let desk = harness.state().desk().ok_or("no desk")?;
+        let hand = desk.hand.ok_or("nothing is held")?;
+        let world = desk.player.last().world;
+        let held = world.world_from_bone(hand.grab.bone).transform_point3(hand.grab.held);
+        assert!(held.distance(hand.grab.to) < 0.3 * desk.character().size(), "the head is left behind");
+        if let Some(name) = name {
+            screen(harness, name)?;
+        }
+        harness.drop_at(head);
+        harness.run_steps(4);
+        Ok(())
+    };
+    shake(&mut harness, Some("8-shaken"))?;
+    assert_eq!(revision(&harness), before, "the document is left alone");
+    assert!(harness.state().desk().is_some_and(|desk| desk.hand.is_none()));
+    click(&mut harness, "Record");
+    shake(&mut harness, None)?;
+    harness.get_by_label_contains("Stop").click();
+    harness.run_steps(3);
+    let desk = harness.state_mut().desk_mut().ok_or("no desk")?;
+    assert_eq!(desk.document.clip_names().last().map(String::as_str), Some("shake 1"));
+    assert!(!desk.is_live && desk.player.clip() + 1 == desk.document.clip_count());
+    assert!(desk.player.span().length > 0.2, "{:?}", desk.player.span());
+    desk.is_playing = false;
+    screen(&mut harness, "9-recorded")?;
+    click(&mut harness, "Undo");
+    let desk = harness.state().desk().ok_or("no desk")?;
+    assert!(desk.document.drawn().takes.is_empty() && desk.player.clip() == 0);
+    Ok(())
+}
+
+/// The centre of a bone's squash is drawn to where the pointer goes, along an axis it stays on it, and undone it is the
+/// skin's again.
+#[test]
+fn a_bones_centre_is_moved_in_the_picture() -> Outcome {
+    let mut harness = open("calf")?;
+    let desk = harness.state_mut().desk_mut().ok_or("no desk")?;
+    let text = "version = 1\n[[effect]]\ntype = \"squash\"\n";
+    desk.change(|document| document.replace("squash", text));
+    let skeleton = desk.document.rig().skeleton();
+    let head = skeleton.bones().find(|&bone| skeleton.name(bone).contains("head"));
+    (desk.bone, desk.time, desk.showing.centre) = (head, 0.4, true);
+    click(&mut harness, "Bones");
+    let seen = |harness: &Harness<'_, Studio>| -> Result<[egui::Pos2; 4], Box<dyn std::error::Error>> {
+        let pictures = harness.query_all_by_label("Sinew Studio").map(|node| node.rect());
+        let rect = pictures.max_by(|a, b| a.area().total_cmp(&b.area())).ok_or("no picture")?;
+        Ok(gizmo::handles(harness.state().desk().ok_or("no desk")?, rect).ok_or("no handles")?)
+    };
+    let place = |harness: &Harness<'_, Studio>| {
+        harness.state().desk().and_then(gizmo::centre).map(|(_, place)| place).ok_or("no centre")
+    };
+    let drag = |harness: &mut Harness<'_, Studio>, from: egui::Pos2, by: egui::Vec2| {
+        harness.drag_at(from);
+        harness.step();
+        harness.hover_at(from + 0.5 * by);
+        harness.step();
+        harness.hover_at(from + by);
+        harness.step();
+        harness.drop_at(from + by);
+        harness.run_steps(2);
+    };
+    let (before, [dot, ..]) = (place(&harness)?, seen(&harness)?);
+    screen(&mut harness, "10-centre")?;
+    let by = egui::vec2(24.0, -18.0);
+    drag(&mut harness, dot, by);
+    let [now, ends @ ..] = seen(&harness)?;
+    assert!(now.distance(dot + by) < 1.5, "{now:?} for {:?}", dot + by);
+    let moved = place(&harness)?;
+    drag(&mut harness, ends[1], egui::vec2(6.0, -20.0));
+    let along = place(&harness)? - moved;
+    assert!(along.y.abs() > 0.0 && along.x.abs().max(along.z.abs()) < 0.01 * along.y.abs(), "{along}");
+    screen(&mut harness, "11-centre-moved")?;
+    let desk = harness.state().desk().ok_or("no desk")?;
+    assert!(desk.document.text().contains("centroid"), "{}", desk.document.text());
+    click(&mut harness, "Undo");
+    assert!(place(&harness)?.distance(moved) < 1e-12, "one drag is one step");
+    click(&mut harness, "Undo");
+    assert_eq!(place(&harness)?, before);
+    assert_eq!(harness.state().desk().map(|desk| desk.document.text().to_string()).as_deref(), Some(text));
     Ok(())
 }

@@ -5,7 +5,7 @@ use crate::shell::panels::style::title;
 use crate::shell::widgets::{reset, rounded, slider};
 use crate::words::bones::*;
 use eframe::egui;
-use sinew::recipe::{BoneGain, Place};
+use sinew::recipe::{BoneGain, HierarchySpec, Place};
 use sinew::text::wildcard;
 use sinew::{Anatomy, BoneId};
 use std::sync::Arc;
@@ -72,6 +72,7 @@ fn selected(ui: &mut egui::Ui, desk: &mut Desk) {
     let part = anatomy.bone(bone);
     ui.label(format!("{ROLE}: {} ({:.0} %)", part.role, 100.0 * part.confidence))
         .on_hover_text(part.reason.to_string());
+    follows(ui, desk, bone);
     let effects = desk.document.recipe().recipe().effects.clone();
     if effects.is_empty() {
         return;
@@ -88,6 +89,7 @@ fn selected(ui: &mut egui::Ui, desk: &mut Desk) {
     let turns = ui.add(slider(&mut gain.rotation, -2.0..=4.0).max_decimals(2).text(ROTATION));
     let moves = ui.add(slider(&mut gain.translation, -2.0..=4.0).max_decimals(2).text(TRANSLATION));
     let about = ui.checkbox(&mut gain.about_point, ABOUT_POINT);
+    let about = about.union(centre(ui, desk, &mut gain));
     let effect = desk.effect;
     for response in [turns, moves, about] {
         if response.changed() {
@@ -101,8 +103,64 @@ fn selected(ui: &mut egui::Ui, desk: &mut Desk) {
     }
 }
 
+/// The bone's centre: shown in the picture to be moved, or back where the skin has it.
+fn centre(ui: &mut egui::Ui, desk: &mut Desk, gain: &mut BoneGain) -> egui::Response {
+    ui.horizontal_wrapped(|ui| {
+        ui.checkbox(&mut desk.showing.centre, CENTRE).on_hover_text(CENTRE_TIP);
+        let mut response = ui.add_enabled(gain.centroid.is_some(), egui::Button::new(CENTRE_OF_SKIN).small());
+        if response.clicked() {
+            gain.centroid = None;
+            response.mark_changed();
+        }
+        response
+    })
+    .inner
+}
+
+/// What bones follow: as the body has it, or another one.
+fn follows(ui: &mut egui::Ui, desk: &mut Desk, bone: BoneId) {
+    let rig = desk.document.rig().clone();
+    let skeleton = rig.skeleton();
+    let name = skeleton.name(bone);
+    let told = match &desk.document.recipe().recipe().hierarchy {
+        HierarchySpec::Told(lines) => {
+            lines.iter().rev().find(|(pattern, _)| wildcard(pattern, name)).map(|(_, other)| other.clone())
+        }
+        HierarchySpec::Body | HierarchySpec::Plain => None,
+    };
+    let shown = told.clone().unwrap_or_else(|| AS_BODY.to_owned());
+    let mut chosen: Option<Option<String>> = None;
+    egui::ComboBox::from_label(FOLLOWS)
+        .selected_text(shown)
+        .width(130.0)
+        .show_ui(ui, |ui| {
+            if ui.selectable_label(told.is_none(), AS_BODY).clicked() {
+                chosen = Some(None);
+            }
+            for &other in desk.character().bones.joints.iter().filter(|other| **other != bone) {
+                let other = skeleton.name(other);
+                if ui.selectable_label(told.as_deref() == Some(other), other).clicked() {
+                    chosen = Some(Some(other.to_owned()));
+                }
+            }
+        })
+        .response
+        .on_hover_text(FOLLOWS_TIP);
+    match chosen {
+        Some(Some(other)) => {
+            desk.change(|document| {
+                document.set(&format!("{FOLLOWS} {other}"), None, Place::Follows(name), other.as_str())
+            });
+        }
+        Some(None) if told.is_some() => {
+            desk.change(|document| document.reset(&format!("{FOLLOWS} {AS_BODY}"), Place::Follows(name)));
+        }
+        _ => {}
+    }
+}
+
 /// What the last line that matches a bone says.
-fn own_gain(lines: &[(String, BoneGain)], name: &str) -> BoneGain {
+pub fn own_gain(lines: &[(String, BoneGain)], name: &str) -> BoneGain {
     let last = lines.iter().rev().find(|(pattern, _)| wildcard(pattern, name));
     last.map_or_else(BoneGain::default, |(_, gain)| *gain)
 }

@@ -13,7 +13,7 @@ use sinew::recipe::{EditError, Place, Strength};
 pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
     let state = desk.document.history().revision();
     let under_way = desk.progress(|purpose| matches!(purpose, Purpose::Findings(_)));
-    ui.add_enabled_ui(under_way.is_none() && !desk.character().asset.clips.is_empty(), |ui| {
+    ui.add_enabled_ui(under_way.is_none() && desk.document.clip_count() > 0, |ui| {
         if ui.button(RUN).clicked() {
             let context = ui.ctx().clone();
             desk.begin(Job::Check, Purpose::Findings(state), &context);
@@ -44,7 +44,7 @@ pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
     for finding in failed {
         if finding.clip != clip {
             clip = finding.clip;
-            ui.strong(&desk.character().asset.clips[clip].name);
+            ui.strong(desk.document.clip_names().get(clip).cloned().unwrap_or_default());
         }
         if ui.add(egui::Button::new(&finding.text).wrap()).clicked() {
             go(desk, finding);

@@ -1,7 +1,7 @@
 //! Strokes: which tool, how they are made into something, and what was drawn so far.
 
 use crate::shell::desk::Desk;
-use crate::shell::drawing::{Item, Options, ReachBy, Tool, go, remove};
+use crate::shell::drawing::{Item, Options, ReachBy, Tool, go, remove, remove_last};
 use crate::shell::widgets::slider;
 use crate::words::draw::*;
 use eframe::egui;
@@ -26,6 +26,9 @@ pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
         ui.label(egui::RichText::new(text).small());
         ui.separator();
         options(ui, tool, &mut desk.drawing.options);
+        if tool == Tool::Pose && matches!(desk.drawing.selected, Some(Item::Pose(_))) {
+            ui.checkbox(&mut desk.drawing.options.joins, JOIN).on_hover_text(JOIN_TIP);
+        }
     }
     ui.separator();
     drawn(ui, desk);
@@ -95,17 +98,32 @@ fn drawn(ui: &mut egui::Ui, desk: &mut Desk) {
     }
     let edits = all.edits.iter().enumerate().map(|(number, edit)| (Item::Edit(number), edit.name.clone()));
     let poses = all.poses.iter().enumerate();
-    let poses = poses.map(|(number, pose)| (Item::Pose(number), format!("{}, {}", pose.layer.name, pose.clip)));
-    let mut removed = None;
+    let poses = poses.map(|(number, pose)| {
+        let strokes = match pose.strokes.len() {
+            0 | 1 => String::new(),
+            count => format!(" ({count} {STROKES})"),
+        };
+        (Item::Pose(number), format!("{}, {}{strokes}", pose.layer.name, pose.clip))
+    });
+    let (mut removed, mut shortened) = (None, None);
     for (item, name) in edits.chain(poses) {
         ui.horizontal_wrapped(|ui| {
             if ui.selectable_label(desk.drawing.selected == Some(item), name).on_hover_text(GO_TIP).clicked() {
                 go(desk, item);
             }
+            if let Item::Pose(number) = item
+                && all.poses[number].strokes.len() > 1
+                && ui.small_button(REMOVE_LAST).clicked()
+            {
+                shortened = Some(number);
+            }
             if ui.small_button(REMOVE).clicked() {
                 removed = Some(item);
             }
         });
+    }
+    if let Some(number) = shortened {
+        remove_last(desk, number);
     }
     if let Some(item) = removed {
         remove(desk, item);

@@ -1,6 +1,7 @@
 //! Files: the recipe that is saved, the character that is exported, and the command that does the same.
 
 use crate::jobs::Job;
+use crate::pictures::Kind;
 use crate::shell::desk::{Desk, Purpose};
 use crate::shell::widgets::slider;
 use crate::words::keep::*;
@@ -22,7 +23,7 @@ pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
     }
     ui.checkbox(&mut desk.export.meshopt, MESHOPT).on_hover_text(MESHOPT_TIP);
     let under_way = desk.progress(|purpose| matches!(purpose, Purpose::File(_)));
-    let can = under_way.is_none() && !desk.character().asset.clips.is_empty();
+    let can = under_way.is_none() && desk.document.clip_count() > 0;
     ui.add_enabled_ui(can, |ui| {
         // The recipe goes with it: what is exported is what the command makes of what is saved.
         if ui.button(EXPORT).on_hover_text(EXPORT_TIP).clicked() && save(desk) {
@@ -49,6 +50,8 @@ pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
         }
     }
     ui.separator();
+    pictures(ui, desk);
+    ui.separator();
     ui.label(COMMAND);
     let mut line = desk.document.command(&PathBuf::from(&desk.recipe_path), &PathBuf::from(&desk.output_path));
     if desk.export.tolerance != 1e-3 {
@@ -63,6 +66,46 @@ pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
     }
     ui.separator();
     egui::CollapsingHeader::new(TEXT).show(ui, |ui| text(ui, desk));
+}
+
+/// Stills and films of what is shown.
+fn pictures(ui: &mut egui::Ui, desk: &mut Desk) {
+    use crate::words::pictures::*;
+    ui.strong(TITLE).on_hover_text(TITLE_TIP);
+    ui.horizontal_wrapped(|ui| {
+        for (kind, name) in Kind::ALL.into_iter().zip(KINDS) {
+            ui.selectable_value(&mut desk.filming.kind, kind, name);
+        }
+    });
+    ui.horizontal_wrapped(|ui| {
+        let [width, height] = &mut desk.filming.size;
+        ui.add(egui::DragValue::new(width).range(16..=4096).prefix(WIDTH));
+        ui.add(egui::DragValue::new(height).range(16..=4096).prefix(HEIGHT));
+        if desk.filming.kind != Kind::Still {
+            ui.add(egui::DragValue::new(&mut desk.filming.fps).range(1.0..=120.0).max_decimals(2).suffix(FPS));
+        }
+    });
+    let reel = desk.reel();
+    let recipe = PathBuf::from(&desk.recipe_path);
+    let stem = desk.character().source.title();
+    let path = recipe.with_file_name(format!("{stem}.{}", reel.kind.extension()));
+    let under_way = desk.progress(|purpose| matches!(purpose, Purpose::Picture(_)));
+    ui.add_enabled_ui(under_way.is_none(), |ui| {
+        // As an export: the recipe is saved, so that the command below makes the same.
+        if ui.button(MAKE).on_hover_text(MAKE_TIP).clicked() && save(desk) {
+            let context = ui.ctx().clone();
+            desk.begin(Job::Reel(reel), Purpose::Picture(path.clone()), &context);
+        }
+    });
+    if let Some(progress) = under_way {
+        let share = progress.done as f32 / progress.total.max(1) as f32;
+        ui.add(egui::ProgressBar::new(share).desired_width(220.0).text(DRAWING));
+    }
+    let line = reel.command(&desk.document, &recipe, &path);
+    ui.add(egui::Label::new(egui::RichText::new(&line).monospace().small()).wrap());
+    if ui.small_button(COPY).clicked() {
+        ui.ctx().copy_text(line);
+    }
 }
 
 fn path(ui: &mut egui::Ui, label: &str, held: &mut String) {

@@ -1,7 +1,9 @@
 //! Styles made for this character, ready-made recipes, and one slider for how strong.
 
 use crate::jobs::Job;
+use crate::portrait::Subject;
 use crate::shell::desk::{Desk, Purpose};
+use crate::shell::portraits::{card, is_pictured};
 use crate::shell::widgets::slider;
 use crate::words::style::*;
 use eframe::egui;
@@ -19,16 +21,13 @@ pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
     ui.strong(FITTED);
     ui.label(egui::RichText::new(FITTED_TEXT).small());
     let under_way = desk.progress(|purpose| matches!(purpose, Purpose::Style(_)));
-    let has_clips = !desk.character().asset.clips.is_empty();
+    let has_clips = desk.document.clip_count() > 0;
     ui.add_enabled_ui(under_way.is_none() && has_clips, |ui| {
-        ui.horizontal_wrapped(|ui| {
-            for &style in Style::ALL.iter() {
-                if ui.button(title(style.name())).on_hover_text(style.about()).clicked() {
-                    let context = ui.ctx().clone();
-                    desk.begin(Job::Liven(style, None), Purpose::Style(style), &context);
-                }
-            }
-        });
+        let cards = Style::ALL.iter().map(|style| (Subject::Style(*style), style.name(), style.about()));
+        if let Some(Subject::Style(style)) = gallery(ui, desk, cards) {
+            let context = ui.ctx().clone();
+            desk.begin(Job::Liven(style, None), Purpose::Style(style), &context);
+        }
     });
     if let Some(progress) = under_way {
         ui.horizontal(|ui| {
@@ -44,19 +43,8 @@ pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
     }
     ui.separator();
     ui.strong(READY);
-    let mut chosen = None;
-    egui::Grid::new("presets").num_columns(2).show(ui, |ui| {
-        for (index, preset) in presets::names().iter().enumerate() {
-            let button = egui::Button::new(title(preset.name)).min_size(egui::vec2(118.0, 0.0));
-            if ui.add(button).on_hover_text(preset.about).clicked() {
-                chosen = Some(preset.name);
-            }
-            if index % 2 == 1 {
-                ui.end_row();
-            }
-        }
-    });
-    if let Some(name) = chosen {
+    let cards = presets::names().iter().map(|preset| (Subject::Preset(preset.name), preset.name, preset.about));
+    if let Some(Subject::Preset(name)) = gallery(ui, desk, cards) {
         desk.account.clear();
         desk.change(|document| document.choose_preset(name));
     }
@@ -64,6 +52,33 @@ pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
         desk.account.clear();
         desk.change(|document| document.restyle(NOTHING, "version = 1\n"));
     }
+}
+
+/// Cards side by side, each with a picture of this character; gives the one that was chosen.
+fn gallery<'a>(
+    ui: &mut egui::Ui,
+    desk: &mut Desk,
+    cards: impl Iterator<Item = (Subject, &'a str, &'a str)>,
+) -> Option<Subject> {
+    let moves = !desk.character().asset.clips.is_empty();
+    let clip = desk.pictured_clip();
+    let mut chosen = None;
+    ui.horizontal_wrapped(|ui| {
+        let gap = ui.spacing().item_spacing.x;
+        let width = ((ui.available_width() - gap) / 2.0 - 1.0).clamp(76.0, 150.0);
+        for (subject, name, about) in cards {
+            let response = if moves && is_pictured(&subject) {
+                let picture = desk.portraits.look(subject, clip);
+                card(ui, picture.as_ref(), &title(name), width)
+            } else {
+                ui.button(title(name))
+            };
+            if response.on_hover_text(about).clicked() {
+                chosen = Some(subject);
+            }
+        }
+    });
+    chosen
 }
 
 /// A name as a heading has it.

@@ -2,6 +2,7 @@
 
 use crate::shell::desk::Desk;
 use crate::shell::widgets::slider;
+use crate::words::live;
 use crate::words::time::*;
 use eframe::egui;
 
@@ -10,18 +11,25 @@ pub const STEP: f64 = 1.0 / 30.0;
 
 /// Shows the panel.
 pub fn show(ui: &mut egui::Ui, desk: &mut Desk) {
-    let names: Vec<String> = desk.character().asset.clips.iter().map(|clip| clip.name.clone()).collect();
+    let names = desk.document.clip_names();
     if names.is_empty() {
         ui.label(NO_CLIP);
         return;
     }
     ui.horizontal(|ui| {
-        let mut clip = desk.player.clip();
+        // A recorded clip may just have been undone.
+        let mut clip = desk.player.clip().min(names.len() - 1);
         let shown = names.get(clip).cloned().unwrap_or_default();
         let chosen = egui::ComboBox::from_id_salt(CLIP).selected_text(shown).width(150.0);
         let response = chosen.show_index(ui, &mut clip, names.len(), |index| names[index].clone());
         if response.changed() {
             desk.choose_clip(clip);
+        }
+        let takes = desk.document.drawn().takes.len();
+        if let Some(name) = names.get(clip).filter(|_| clip + takes >= names.len())
+            && ui.button(live::REMOVE).on_hover_text(live::REMOVE_TIP).clicked()
+        {
+            desk.document.remove_take(name);
         }
         if ui.button(BACK).on_hover_text(STEP_TIP).clicked() {
             step(desk, -STEP);
