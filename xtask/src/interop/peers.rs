@@ -9,7 +9,8 @@ use std::process::Command;
 const AGREEMENT: f64 = 1e-4;
 /// Of the character's size: what the bake may be off the effects; its default tolerance.
 const TOLERANCE: f64 = 1e-3;
-/// Frames, at the bake's sixty per second, that are looked at.
+/// Frames, at the bake's sixty per second, that are looked at: those within the clip, beyond which some go on, some begin again, and
+/// some stand.
 const FRAMES: [u32; 5] = [3, 11, 20, 34, 47];
 
 /// Real characters that are played where they are at hand: targets of whole numbers and of parts, of 8, 16 and 32 bits,
@@ -44,9 +45,10 @@ pub fn check() -> Result<(), String> {
             faults.push(format!("{input}: its forms are not the same file once they are stripped"));
         }
         // A cache begins with the clip's first key, and says nothing between its frames.
-        let start = start(&sinew, input)?;
-        let times: Vec<String> = FRAMES.iter().map(|&frame| (start + f64::from(frame) / 60.0).to_string()).collect();
-        let cache_times = FRAMES.map(|frame| (f64::from(frame) / 60.0).to_string());
+        let [start, end] = span(&sinew, input)?;
+        let within = FRAMES.iter().map(|&frame| f64::from(frame) / 60.0).filter(|&time| start + time <= end);
+        let times: Vec<String> = within.clone().map(|time| (start + time).to_string()).collect();
+        let cache_times: Vec<String> = within.map(|time| time.to_string()).collect();
         let effects = ours(&sinew, input, &["--preset", "lively"], &times)?;
         let file = ours(&sinew, &glb, &[], &times)?;
         let mut look = |peer: &str, played: &[Vec<f64>], truth: &[Vec<f64>], limit: f64| {
@@ -97,11 +99,12 @@ fn ours(sinew: &Command, input: &str, recipe: &[&str], times: &[String]) -> Resu
     times.iter().map(frame).collect()
 }
 
-/// Time of the first clip's first key.
-fn start(sinew: &Command, input: &str) -> Result<f64, String> {
+/// Times of the first clip's first and last key.
+fn span(sinew: &Command, input: &str) -> Result<[f64; 2], String> {
     let text = output(again(sinew).args(["inspect", input, "--json"]))?;
     let document: Value = serde_json::from_str(&text).map_err(|error| error.to_string())?;
-    document["clips"][0]["start"].as_f64().ok_or_else(|| format!("{input}: no clip"))
+    let [start, end] = ["start", "end"].map(|key| document["clips"][0][key].as_f64());
+    start.zip(end).map(|(start, end)| [start, end]).ok_or_else(|| format!("{input}: no clip"))
 }
 
 /// The lines of JSON a peer prints, one per time; Blender's are marked, as it talks besides.
