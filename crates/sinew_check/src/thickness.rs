@@ -15,8 +15,7 @@ const SHORTEST: f64 = 5e-3;
 const LONGEST: f64 = 0.25;
 /// Cosine between the ray and the far side's normal.
 const FACING: f64 = 0.5;
-/// Calipers of a character. Every point has one, but for meshes so fine that those left out find nothing else: which of them
-/// these are is chance.
+/// Points of a character up to which each may have a caliper. Of more, some have, and the order of vertices decides which.
 const MOST: usize = 16_384;
 
 /// Two places on opposite sides of the skin.
